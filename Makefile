@@ -1,0 +1,62 @@
+# Everything a developer types. `make help` lists it.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+VENV := .venv
+BIN := $(VENV)/bin
+# A uv that is already installed is taken; else one is put into a private venv.
+UV ?= $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+STORE ?= embedded
+# -n: test processes. Two share a Neo4j server; more would need more memory than they save time.
+WORKERS ?= 2
+
+.PHONY: help setup lock demo test lint format bench clean
+
+help: ## what each command does
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+.uv/bin/uv:
+	@echo "uv is not installed: putting it into .uv/"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: set PYTHON=/path/to/python3.11"; exit 2; }
+	@$(PYTHON) -m venv .uv && .uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+ifeq ($(UV),.uv/bin/uv)
+UV_READY := .uv/bin/uv
+endif
+
+$(VENV)/.installed: requirements.lock pyproject.toml | $(UV_READY)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: set PYTHON=/path/to/python3.11"; exit 2; }
+	@test -x $(BIN)/python || $(UV) venv --quiet --python "$$(command -v $(PYTHON))" $(VENV)
+	@$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+setup: $(VENV)/.installed ## make .venv and install everything from the lock file
+
+lock: | $(UV_READY) ## write requirements.lock anew from pyproject.toml
+	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links \
+	  --all-extras --group dev --no-emit-package lineage-graph -o requirements.lock pyproject.toml
+
+demo: setup ## ingest the MIMIC-IV scripts and ask two questions (STORE=neo4j: into a local Neo4j)
+	@$(BIN)/lineage demo $(if $(filter neo4j,$(STORE)),--neo4j)
+
+test: setup ## every test, against real stores
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+lint: setup ## ruff, mypy strict, import-linter
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: setup ## let ruff rewrite what it can
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: setup ## benchmarks: ratios, and a JSON record under tests/benchmarks/results/
+	@$(BIN)/python -m tests.benchmarks
+
+clean: ## remove what make made
+	rm -rf $(VENV) .uv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

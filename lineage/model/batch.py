@@ -1,0 +1,219 @@
+"""A batch: what one ingest hands to a store. Everything in it is named by key, and every time is event time in UTC."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+
+from lineage.model.diagnostics import Diagnostic
+from lineage.model.names import column_key, dataset_key
+from lineage.model.statement import ChangeKind, Completeness, DatasetKind
+from lineage.model.transformations import EdgeKind, Subtype
+
+__all__ = [
+    "ColumnRecord",
+    "DatasetChange",
+    "DatasetRecord",
+    "DiagnosticRecord",
+    "EdgeRecord",
+    "JobKind",
+    "JobRecord",
+    "LineageBatch",
+    "RunRecord",
+    "UsageRecord",
+    "definition_job_key",
+    "file_job_key",
+    "query_job_key",
+]
+
+
+class JobKind(StrEnum):
+    """What states lineage. A job that defines its output replaces what it said before; the others only add."""
+
+    DEFINITION = "definition"
+    SQL_FILE = "sql_file"
+    QUERY = "query"
+
+    @property
+    def defines_output(self) -> bool:
+        """Whether a new statement of the job replaces its earlier one."""
+        return self is not JobKind.QUERY
+
+
+def definition_job_key(target: str) -> str:
+    """Return the key of the job that is a dataset's own definition (a view's text in a database).
+
+    >>> definition_job_key("postgres/shop.orders_v")
+    'definition:postgres/shop.orders_v'
+    """
+    return f"definition:{target}"
+
+
+def file_job_key(path: str, target: str | None) -> str:
+    """Return the key of what one SQL file says of one target; without one, of the file's bare queries.
+
+    >>> file_job_key("models/orders.sql", "postgres/shop.orders")
+    'file:models/orders.sql>postgres/shop.orders'
+    """
+    return f"file:{path}>{target}" if target else f"file:{path}"
+
+
+def query_job_key(fingerprint: str, *defaults: str | None) -> str:
+    """Return the key of a query template: its fingerprint, and the defaults that its names were read with.
+
+    >>> query_job_key("0a1b", "db", None)
+    'query:0a1b@db/'
+    """
+    return f"query:{fingerprint}@{'/'.join(part or '' for part in defaults)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRecord:
+    """A column or a nested field (a path with dots) of a dataset. `inferred`: concluded from use, in no schema."""
+
+    path: str
+    data_type: str | None = None
+    ordinal: int | None = None
+    inferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRecord:
+    """A dataset and what is known of its columns.
+
+    `schema_known` says that `columns` are all it has, in order: columns that it had before and that are
+    absent now are gone. Otherwise they are what was seen of it.
+    """
+
+    namespace: str
+    name: str
+    kind: DatasetKind = DatasetKind.TABLE
+    dialect: str | None = None
+    columns: tuple[ColumnRecord, ...] = ()
+    schema_known: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key of the dataset's node."""
+        return dataset_key(self.namespace, self.name)
+
+    def column_key(self, path: str) -> str:
+        """Return the key of one of its columns."""
+        return column_key(self.key, path)
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A job as one batch saw it: when first and last, how often, what it read and wrote (keys of datasets).
+
+    `source` is the file it stands in: a batch that states a file whole retires the jobs that the file no
+    longer holds (`LineageBatch.complete_sources`). `sql` has its literals masked.
+    """
+
+    key: str
+    kind: JobKind
+    first_seen: datetime
+    last_seen: datetime
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    sql: str | None = None
+    dialect: str | None = None
+    source: str | None = None
+    operation: str | None = None
+    completeness: Completeness = Completeness.FULL
+    observations: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRecord:
+    """What one job says of one pair: one relationship in the graph.
+
+    `target` is the key of a column, or of a dataset for an influence on its rows; `output` the dataset that
+    either belongs to. `spans` are places (start, end) in the job's `sql`. `masking` holds only if every way
+    from source to target within the job masks.
+    """
+
+    source: str
+    target: str
+    kind: EdgeKind
+    job: str
+    output: str
+    subtypes: tuple[Subtype, ...]
+    masking: bool = False
+    limited: bool = False
+    ambiguous: bool = False
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetChange:
+    """A dataset (by key) was dropped, took the key `other`, or changed places with `other`."""
+
+    kind: ChangeKind
+    dataset: str
+    at: datetime
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticRecord:
+    """A diagnostic and what it speaks of: a job's key, or the source (a file) where there is no job."""
+
+    diagnostic: Diagnostic
+    source: str
+    job: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The key of its node: the same finding at the same place is one node."""
+        span = self.diagnostic.span
+        place = f"{span.start}-{span.end}" if span else ""
+        text = "\x1f".join((self.source, self.job or "", self.diagnostic.code, place, self.diagnostic.message))
+        return "diagnostic:" + hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRecord:
+    """How often a dataset or a column (by key) was read and written on one day, as one batch counted it."""
+
+    of: str
+    day: date
+    reads: int = 0
+    writes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One ingest: where from, when, and its counts (statements, resolved, …).
+
+    `key` is that of the source batch: the same content ingested again has the same key, so counts that are
+    stored by run are overwritten, never added up.
+    """
+
+    key: str
+    kind: str
+    source: str
+    at: datetime
+    counts: Mapping[str, int] = field(default_factory=dict)
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LineageBatch:
+    """What one ingest hands to a store. Applying it twice leaves what applying it once left.
+
+    Changes to datasets happen at their own time, between the observations of jobs; `complete_sources` are
+    the files that this batch states whole.
+    """
+
+    run: RunRecord
+    datasets: tuple[DatasetRecord, ...] = ()
+    jobs: tuple[JobRecord, ...] = ()
+    edges: tuple[EdgeRecord, ...] = ()
+    changes: tuple[DatasetChange, ...] = ()
+    diagnostics: tuple[DiagnosticRecord, ...] = ()
+    usage: tuple[UsageRecord, ...] = ()
+    complete_sources: tuple[str, ...] = ()

@@ -1,0 +1,96 @@
+"""Diagnostics: coded, positioned findings about a statement. The codes are stable; people filter by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["Diagnostic", "DiagnosticCode", "Severity", "Span"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A piece of SQL text: `text[start:end]`, in code points, and the line and column where it begins (from 1)."""
+
+    start: int
+    end: int
+    line: int = 1
+    column: int = 1
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the span as JSON values."""
+        return {"start": self.start, "end": self.end, "line": self.line, "column": self.column}
+
+    @classmethod
+    def locate(cls, text: str, start: int, end: int) -> Span:
+        """Return the span of `text[start:end]`, its line and column counted.
+
+        >>> Span.locate("select\\n  a", 9, 10)
+        Span(start=9, end=10, line=2, column=3)
+        """
+        line_start = text.rfind("\n", 0, start) + 1
+        return cls(start, end, text.count("\n", 0, start) + 1, start - line_start + 1)
+
+
+class Severity(StrEnum):
+    """How much of a statement's lineage a diagnostic puts in doubt."""
+
+    ERROR = "error"
+    """Lineage is missing."""
+    WARNING = "warning"
+    """Lineage was found, some of it by a guess that is named."""
+    INFO = "info"
+    """Nothing is in doubt; worth knowing."""
+
+
+class DiagnosticCode(StrEnum):
+    """Every code there is. A code is never renamed or used again for something else."""
+
+    PARSE_ERROR = "PARSE_ERROR"
+    NOT_SQL = "NOT_SQL"
+    EMPTY_INPUT = "EMPTY_INPUT"
+    UNREADABLE_FILE = "UNREADABLE_FILE"
+    INVALID_ENCODING = "INVALID_ENCODING"
+    UNSUPPORTED_STATEMENT = "UNSUPPORTED_STATEMENT"
+    UNSUPPORTED_SYNTAX = "UNSUPPORTED_SYNTAX"
+    NESTING_TOO_DEEP = "NESTING_TOO_DEEP"
+    STATEMENT_TOO_LARGE = "STATEMENT_TOO_LARGE"
+    UNKNOWN_TABLE = "UNKNOWN_TABLE"
+    UNKNOWN_COLUMN = "UNKNOWN_COLUMN"
+    AMBIGUOUS_COLUMN = "AMBIGUOUS_COLUMN"
+    UNRESOLVED_STAR = "UNRESOLVED_STAR"
+    COLUMN_COUNT_MISMATCH = "COLUMN_COUNT_MISMATCH"
+    TARGET_COLUMNS_UNKNOWN = "TARGET_COLUMNS_UNKNOWN"
+    CYCLIC_DEFINITION = "CYCLIC_DEFINITION"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A finding: what was found, where, what to do about it.
+
+    >>> print(Diagnostic(DiagnosticCode.UNKNOWN_COLUMN, Severity.WARNING, "no column `amout`", Span(7, 12, 1, 8)))
+    warning UNKNOWN_COLUMN at 1:8: no column `amout`
+    """
+
+    code: DiagnosticCode
+    severity: Severity
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the diagnostic as JSON values."""
+        return {
+            "code": str(self.code),
+            "severity": str(self.severity),
+            "message": self.message,
+            "span": self.span.to_dict() if self.span else None,
+            "hint": self.hint,
+        }
+
+    def __str__(self) -> str:
+        place = f" at {self.span.line}:{self.span.column}" if self.span else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{self.severity} {self.code}{place}: {self.message}{hint}"

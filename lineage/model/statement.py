@@ -1,0 +1,174 @@
+"""What one statement says: edges between columns, and how sure the reading is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from lineage.model.diagnostics import Diagnostic, Span
+from lineage.model.transformations import EdgeKind, Subtype
+
+__all__ = [
+    "ChangeKind",
+    "ColumnRef",
+    "ColumnSchema",
+    "Completeness",
+    "DatasetKind",
+    "Edge",
+    "StatementLineage",
+    "TableChange",
+    "TableRef",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRef:
+    """A column of a table; a bare SELECT's output has the table None, a star that could not be expanded the column `*`."""
+
+    table: str | None
+    column: str
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}" if self.table else self.column
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reference as JSON values."""
+        return {"table": self.table, "column": self.column}
+
+
+@dataclass(frozen=True, slots=True)
+class TableRef:
+    """A table as the target of an influence on which rows it has; a bare SELECT's output has the table None."""
+
+    table: str | None
+
+    def __str__(self) -> str:
+        return self.table or "*"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reference as JSON values."""
+        return {"table": self.table}
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A value flow or an influence that a statement states, and the place in the SQL that proves it.
+
+    `limited` marks a SORT that decides, with a LIMIT, which rows there are. `ambiguous` marks one of several
+    tables that an unprefixed column may belong to; a diagnostic names them all.
+    """
+
+    source: ColumnRef
+    target: ColumnRef | TableRef
+    kind: EdgeKind
+    subtype: Subtype
+    masking: bool = False
+    span: Span | None = None
+    limited: bool = False
+    ambiguous: bool = False
+
+    def __str__(self) -> str:
+        marks = [str(self.subtype)]
+        marks += ["masking"] if self.masking else []
+        marks += ["limited"] if self.limited else []
+        marks += ["ambiguous"] if self.ambiguous else []
+        arrow = "->" if self.kind is EdgeKind.CONTRIBUTES else "~>"
+        return f"{self.source} {arrow} {self.target} [{' '.join(marks)}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the edge as JSON values."""
+        return {
+            "source": self.source.to_dict(),
+            "target": self.target.to_dict(),
+            "kind": str(self.kind),
+            "subtype": str(self.subtype),
+            "masking": self.masking,
+            "span": self.span.to_dict() if self.span else None,
+            "limited": self.limited,
+            "ambiguous": self.ambiguous,
+        }
+
+
+class Completeness(StrEnum):
+    """How much of a statement was resolved."""
+
+    FULL = "full"
+    PARTIAL = "partial"
+    TABLES = "tables"
+    NONE = "none"
+
+
+class DatasetKind(StrEnum):
+    """What a dataset is."""
+
+    TABLE = "table"
+    VIEW = "view"
+    FILE = "file"
+    TOPIC = "topic"
+    TEMPORARY = "temporary"
+    EXPOSURE = "exposure"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSchema:
+    """A column of a known schema; the type is as the source wrote it."""
+
+    name: str
+    data_type: str | None = None
+
+
+class ChangeKind(StrEnum):
+    """What DDL does to a dataset as a whole."""
+
+    DROP = "drop"
+    RENAME = "rename"
+    SWAP = "swap"
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """A dataset is dropped, takes the name `other`, or changes places with `other`."""
+
+    kind: ChangeKind
+    table: str
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatementLineage:
+    """What one statement reads, writes and states.
+
+    `span` is the statement's place in the text it came from, `source` names that text (a file's path);
+    `reason` says why it is less than full. `defines` marks a statement whose target is what it says and
+    nothing else (a view, CREATE TABLE AS), and `schema` holds the target's columns where the statement fixes
+    them. `inferred` are columns that no schema knew and that were concluded from their use.
+    """
+
+    operation: str
+    target: str | None = None
+    sources: list[str] = field(default_factory=list)
+    output_columns: list[str] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    completeness: Completeness = Completeness.FULL
+    reason: str | None = None
+    span: Span | None = None
+    source: str | None = None
+    target_kind: DatasetKind = DatasetKind.TABLE
+    defines: bool = False
+    schema: tuple[ColumnSchema, ...] = ()
+    inferred: tuple[ColumnRef, ...] = ()
+    changes: tuple[TableChange, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement's interface fields as JSON values, under the names of the attributes."""
+        return {
+            "operation": self.operation,
+            "target": self.target,
+            "sources": list(self.sources),
+            "output_columns": list(self.output_columns),
+            "edges": [edge.to_dict() for edge in self.edges],
+            "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],
+            "completeness": str(self.completeness),
+        }

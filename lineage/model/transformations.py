@@ -1,0 +1,106 @@
+"""What a step of lineage does to a value, and how steps compose along a path.
+
+Composition is OpenLineage's (column lineage facet 1-2-0, transformation types DIRECT and INDIRECT): one INDIRECT
+step makes the path INDIRECT; of DIRECT steps AGGREGATION beats TRANSFORMATION beats IDENTITY; masking sticks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["CONTRIBUTION_ORDER", "IDENTITY", "EdgeKind", "Step", "Subtype", "compose", "compose_path", "strongest"]
+
+
+class EdgeKind(StrEnum):
+    """Whether a value flows (CONTRIBUTES) or only influences (REFERENCES)."""
+
+    CONTRIBUTES = "CONTRIBUTES"
+    REFERENCES = "REFERENCES"
+
+
+class Subtype(StrEnum):
+    """How a value flows, or by what it influences."""
+
+    IDENTITY = "IDENTITY"
+    TRANSFORMATION = "TRANSFORMATION"
+    AGGREGATION = "AGGREGATION"
+    CONDITIONAL = "CONDITIONAL"
+    WINDOW = "WINDOW"
+    FILTER = "FILTER"
+    JOIN = "JOIN"
+    GROUP_BY = "GROUP_BY"
+    SORT = "SORT"
+    DISTINCT = "DISTINCT"
+    SET_OPERATION = "SET_OPERATION"
+    MERGE_MATCH = "MERGE_MATCH"
+
+    @property
+    def kind(self) -> EdgeKind:
+        """The kind of edge that has this subtype."""
+        return EdgeKind.CONTRIBUTES if self in _CONTRIBUTING else EdgeKind.REFERENCES
+
+
+CONTRIBUTION_ORDER = (Subtype.IDENTITY, Subtype.TRANSFORMATION, Subtype.AGGREGATION)
+"""Contributing subtypes, from the weakest to the one that beats the others."""
+
+_CONTRIBUTING = frozenset(CONTRIBUTION_ORDER)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a path: its subtype, and whether it hides the value."""
+
+    subtype: Subtype
+    masking: bool = False
+
+    @property
+    def kind(self) -> EdgeKind:
+        """CONTRIBUTES or REFERENCES, by the subtype."""
+        return self.subtype.kind
+
+
+IDENTITY = Step(Subtype.IDENTITY)
+
+
+def compose(first: Step, second: Step) -> Step:
+    """Return what `first` (nearer the source) followed by `second` (nearer the target) amounts to.
+
+    Of two references the one nearer the target names the influence: that is the clause a reader finds there.
+
+    >>> compose(Step(Subtype.AGGREGATION), Step(Subtype.TRANSFORMATION, masking=True))
+    Step(subtype=<Subtype.AGGREGATION: 'AGGREGATION'>, masking=True)
+    >>> compose(Step(Subtype.JOIN), Step(Subtype.IDENTITY)).subtype
+    <Subtype.JOIN: 'JOIN'>
+    """
+    masking = first.masking or second.masking
+    if second.kind is EdgeKind.REFERENCES:
+        return Step(second.subtype, masking)
+    if first.kind is EdgeKind.REFERENCES:
+        return Step(first.subtype, masking)
+    return Step(strongest((first.subtype, second.subtype)), masking)
+
+
+def compose_path(steps: Iterable[Step]) -> Step:
+    """Return what a path's steps, from source to target, amount to; no step is the identity.
+
+    >>> compose_path([Step(Subtype.IDENTITY), Step(Subtype.AGGREGATION)]).subtype
+    <Subtype.AGGREGATION: 'AGGREGATION'>
+    """
+    total = IDENTITY
+    for step in steps:
+        total = compose(total, step)
+    return total
+
+
+def strongest(subtypes: Iterable[Subtype]) -> Subtype:
+    """Return the contributing subtype that beats the others.
+
+    >>> strongest([Subtype.TRANSFORMATION, Subtype.IDENTITY])
+    <Subtype.TRANSFORMATION: 'TRANSFORMATION'>
+
+    Raises:
+        ValueError: there is none, or one of them does not contribute.
+    """
+    return max(subtypes, key=CONTRIBUTION_ORDER.index)

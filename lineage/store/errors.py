@@ -1,0 +1,48 @@
+"""What a store raises.
+
+StoreError
+├── StoreUnreachableError    no server answers, or the file cannot be opened
+│   ├── StoreAccessError     wrong password, or no permission on the path
+│   └── StoreLockedError     another process writes to the embedded store
+├── StoreSchemaError         the graph was written by a newer version of this program
+└── StoreWriteError          a batch could not be written; nothing of it was stored
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "StoreAccessError",
+    "StoreError",
+    "StoreLockedError",
+    "StoreSchemaError",
+    "StoreUnreachableError",
+    "StoreWriteError",
+]
+
+
+class StoreError(Exception):
+    """Something about a store; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class StoreUnreachableError(StoreError):
+    """No server answers at the address, or the file cannot be opened."""
+
+
+class StoreAccessError(StoreUnreachableError):
+    """The store is there and refuses: a wrong password, or a path without permission."""
+
+
+class StoreLockedError(StoreUnreachableError):
+    """Another process has the embedded store open for writing."""
+
+
+class StoreSchemaError(StoreError):
+    """The graph's schema is newer than this program knows."""
+
+
+class StoreWriteError(StoreError):
+    """A batch could not be written. Nothing of it was stored."""

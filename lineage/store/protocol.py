@@ -1,0 +1,273 @@
+"""What every store offers, and the values that it answers with. Times are UTC; keys are those of `lineage.model`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from lineage.model.batch import JobKind, LineageBatch
+from lineage.model.diagnostics import Diagnostic
+from lineage.model.statement import Completeness, DatasetKind
+from lineage.model.transformations import EdgeKind, Subtype
+
+__all__ = [
+    "AppliedChanges",
+    "Direction",
+    "GraphDump",
+    "GraphStore",
+    "Hop",
+    "SearchHit",
+    "StoredColumn",
+    "StoredDataset",
+    "StoredDiagnostic",
+    "StoredEdge",
+    "StoredFeed",
+    "StoredJob",
+    "StoredRun",
+    "StoredUsage",
+]
+
+
+class Direction(StrEnum):
+    """Towards the consumers (downstream) or towards the sources (upstream)."""
+
+    DOWNSTREAM = "downstream"
+    UPSTREAM = "upstream"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDataset:
+    """A dataset as the graph holds it. `dropped_at` is set from a DROP until it is created again."""
+
+    key: str
+    namespace: str
+    name: str
+    kind: DatasetKind
+    dialect: str | None
+    schema_known: bool
+    aliases: tuple[str, ...]
+    first_seen: datetime
+    last_seen: datetime
+    dropped_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    """A column or nested field; `parent` is the column's key that a field belongs to."""
+
+    key: str
+    dataset: str
+    path: str
+    data_type: str | None
+    ordinal: int | None
+    inferred: bool
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEdge:
+    """One relationship, live (`valid_to` is None) or ended: what one job said of one pair from `valid_from` on."""
+
+    source: str
+    target: str
+    kind: EdgeKind
+    job: str
+    subtypes: tuple[Subtype, ...]
+    masking: bool
+    limited: bool
+    ambiguous: bool
+    spans: tuple[tuple[int, int], ...]
+    valid_from: datetime
+    last_seen: datetime
+    valid_to: datetime | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether the edge holds now."""
+        return self.valid_to is None
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """An edge, and which of the asked keys it was found from: its end itself, or a parent or a field of that end."""
+
+    via: str
+    edge: StoredEdge
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFeed:
+    """Table-level lineage that one job implies."""
+
+    source: str
+    target: str
+    job: str
+    valid_from: datetime
+    last_seen: datetime
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """A job; `observations` is the sum of what each source batch counted."""
+
+    key: str
+    kind: JobKind
+    sql: str | None
+    dialect: str | None
+    operation: str | None
+    source: str | None
+    completeness: Completeness
+    first_seen: datetime
+    last_seen: datetime
+    observations: int
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """An ingest that was stored."""
+
+    key: str
+    kind: str
+    source: str
+    at: datetime
+    last_seen: datetime
+    counts: Mapping[str, int]
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDiagnostic:
+    """A diagnostic and what it speaks of."""
+
+    key: str
+    diagnostic: Diagnostic
+    source: str
+    job: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredUsage:
+    """Reads and writes of a dataset or a column on a day, summed over source batches."""
+
+    of: str
+    day: date
+    reads: int
+    writes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A dataset or column whose name matched; `score` orders hits, the best first and highest."""
+
+    key: str
+    type: str
+    name: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedChanges:
+    """How many relationships of lineage a batch created, refreshed and ended, and how many nodes it created."""
+
+    nodes_created: int = 0
+    edges_created: int = 0
+    edges_refreshed: int = 0
+    edges_ended: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDump:
+    """The whole graph as sorted plain values: (label, key, properties) and (type, from, to, properties)."""
+
+    nodes: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    relationships: list[tuple[str, str, str, dict[str, Any]]] = field(default_factory=list)
+
+
+class GraphStore(Protocol):
+    """A graph of lineage. Opening one creates or migrates its schema; it is closed, or used as a context."""
+
+    @property
+    def address(self) -> str:
+        """What `--store` would name it by."""
+
+    @property
+    def schema_version(self) -> int:
+        """The version of the graph's schema, after migration."""
+
+    def apply(self, batch: LineageBatch) -> AppliedChanges:
+        """Bring the graph up to date with a batch, in one transaction; twice is as once.
+
+        Raises:
+            StoreError: the store could not be reached or written; nothing of the batch is stored then.
+        """
+
+    def prune(self, older_than: datetime) -> int:
+        """End live edges of jobs that only add and that were last seen before; return how many."""
+
+    def find_datasets(self, name: str) -> list[StoredDataset]:
+        """Return the datasets that a typed name means: by key, else full name, else alias, else last name parts.
+
+        Case matters only where it tells two datasets apart. Live ones come before dropped ones.
+        """
+
+    def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
+        """Return the datasets of these keys (all, without keys), sorted by key."""
+
+    def columns(self, datasets: Collection[str]) -> list[StoredColumn]:
+        """Return the columns and fields of these datasets, by dataset, ordinal and path."""
+
+    def expand(
+        self,
+        keys: Collection[str],
+        direction: Direction,
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+    ) -> list[Hop]:
+        """Return one hop from columns (or datasets, as targets of influence on rows).
+
+        Downstream: the edges out of each column, its fields at any depth and its parents. Upstream: the edges
+        into them, and into the datasets among the keys. Without `as_of` the live edges, else those that held
+        then. Sorted, so that an answer is the same each time.
+        """
+
+    def feeds(
+        self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
+    ) -> list[StoredFeed]:
+        """Return one hop of table-level lineage out of (downstream) or into (upstream) these datasets."""
+
+    def search(
+        self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20
+    ) -> list[SearchHit]:
+        """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings."""
+
+    def jobs(self, keys: Collection[str] | None = None) -> list[StoredJob]:
+        """Return the jobs of these keys (all, without keys), sorted by key."""
+
+    def runs(self, limit: int = 20) -> list[StoredRun]:
+        """Return the latest ingests, the newest first."""
+
+    def diagnostics(self, source: str | None = None) -> list[StoredDiagnostic]:
+        """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
+
+    def usage(self, of: str) -> list[StoredUsage]:
+        """Return the use of a dataset or column (by key) by day."""
+
+    def dump(self) -> GraphDump:
+        """Return the whole graph; meant for tests and small graphs."""
+
+    def close(self) -> None:
+        """Let go of files and connections. A second call does nothing."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

@@ -1,0 +1,5 @@
+"""Table schemas: from DDL, JSON, a dictionary or a store; found by full or shortened name."""
+
+from lineage.catalog.schema import Catalog, CatalogError, SchemaSource, TableSchema
+
+__all__ = ["Catalog", "CatalogError", "SchemaSource", "TableSchema"]

@@ -1,0 +1,61 @@
+"""What a statement defines, seen from its syntax tree alone, before anything is resolved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from lineage.model.names import Naming
+from lineage.sql.identifiers import Identifiers
+
+__all__ = ["Definition", "defined_by"]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A table that a statement creates, or (`only_adds`) writes rows to; `temporary` ones live in one session."""
+
+    name: str
+    temporary: bool = False
+    only_adds: bool = False
+
+
+def defined_by(tree: exp.Expr | None, naming: Naming) -> Definition | None:
+    """Return the table that a statement defines or inserts into, if it does."""
+    identifiers = Identifiers(naming.dialect)
+    if isinstance(tree, exp.Create) and (tree.args.get("kind") or "").upper().endswith(("TABLE", "VIEW")):
+        table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+        return _definition(table, identifiers, naming, temporary=is_temporary(tree))
+    if isinstance(tree, exp.Cache):
+        return _definition(tree.this, identifiers, naming, temporary=True)
+    if isinstance(tree, exp.Insert):
+        table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+        return _definition(table, identifiers, naming, only_adds=True)
+    into = tree.args.get("into") if isinstance(tree, exp.Select) else None
+    if into is not None:
+        temporary = bool(into.args.get("temporary")) or into.this.name.startswith("#")
+        return _definition(into.this, identifiers, naming, temporary=temporary)
+    return None
+
+
+def is_temporary(create: exp.Create) -> bool:
+    """Return whether a CREATE makes a table or view for its session only (`TEMP`, T-SQL's `#name`)."""
+    properties = create.args.get("properties")
+    listed = properties.expressions if properties is not None else []
+    named = create.this.this if isinstance(create.this, exp.Schema) else create.this
+    identifier = named.this if isinstance(named, exp.Table) else None
+    return (
+        any(isinstance(item, exp.TemporaryProperty) for item in listed)
+        or (isinstance(identifier, exp.Identifier) and bool(identifier.args.get("temporary")))
+        or str(getattr(named, "name", "")).startswith("#")
+    )
+
+
+def _definition(
+    table: exp.Expr, identifiers: Identifiers, naming: Naming, *, temporary: bool = False, only_adds: bool = False
+) -> Definition | None:
+    if not isinstance(table, exp.Table):
+        return None
+    parts = identifiers.table_parts(table)
+    return Definition(naming.qualify(parts), temporary, only_adds) if parts else None

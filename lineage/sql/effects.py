@@ -1,0 +1,67 @@
+"""Steps of lineage as small integers, and their composition as a table: the resolver composes millions of them."""
+
+from __future__ import annotations
+
+from lineage.model.transformations import EdgeKind, Step, Subtype, compose
+
+__all__ = [
+    "AGGREGATION",
+    "COMPOSE",
+    "CONDITIONAL",
+    "DISTINCT",
+    "FILTER",
+    "FIRST_REFERENCE",
+    "GROUP_BY",
+    "IDENTITY",
+    "JOIN",
+    "LIMITED_SORT",
+    "MASKED_AGGREGATION",
+    "MASKED_TRANSFORMATION",
+    "MERGE_MATCH",
+    "SET_OPERATION",
+    "SORT",
+    "STEPS",
+    "TRANSFORMATION",
+    "WINDOW",
+]
+
+STEPS: tuple[Step, ...] = (
+    Step(Subtype.IDENTITY),
+    Step(Subtype.TRANSFORMATION),
+    Step(Subtype.AGGREGATION),
+    Step(Subtype.IDENTITY, masking=True),
+    Step(Subtype.TRANSFORMATION, masking=True),
+    Step(Subtype.AGGREGATION, masking=True),
+    Step(Subtype.CONDITIONAL),
+    Step(Subtype.WINDOW),
+    Step(Subtype.FILTER),
+    Step(Subtype.JOIN),
+    Step(Subtype.GROUP_BY),
+    Step(Subtype.SORT),
+    Step(Subtype.DISTINCT),
+    Step(Subtype.SET_OPERATION),
+    Step(Subtype.MERGE_MATCH),
+    Step(Subtype.SORT),
+)
+"""The step that each effect stands for. The last is a SORT that a LIMIT makes matter."""
+
+IDENTITY, TRANSFORMATION, AGGREGATION = 0, 1, 2
+MASKED_TRANSFORMATION, MASKED_AGGREGATION = 4, 5
+FIRST_REFERENCE = 6
+CONDITIONAL, WINDOW, FILTER, JOIN, GROUP_BY, SORT, DISTINCT, SET_OPERATION, MERGE_MATCH, LIMITED_SORT = range(6, 16)
+
+
+def _composed(outer: int, inner: int) -> int:
+    if outer >= FIRST_REFERENCE:
+        return outer
+    if inner >= FIRST_REFERENCE:
+        return inner
+    step = compose(STEPS[inner], STEPS[outer])
+    assert step.kind is EdgeKind.CONTRIBUTES
+    return STEPS.index(step)
+
+
+COMPOSE: tuple[tuple[int, ...], ...] = tuple(
+    tuple(_composed(outer, inner) for inner in range(len(STEPS))) for outer in range(len(STEPS))
+)
+"""`COMPOSE[outer][inner]`: the effect of an inner step (nearer the source) seen through an outer one."""

@@ -1,0 +1,57 @@
+"""What functions do to a value: compute with it, aggregate it, hide it. The names are data, in functions.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from sqlglot import exp
+
+from lineage.sql.effects import AGGREGATION, MASKED_AGGREGATION, MASKED_TRANSFORMATION, TRANSFORMATION
+
+__all__ = ["FunctionEffects"]
+
+
+class FunctionEffects:
+    """Tells the effect of a function by its type in the syntax tree or, where it has none, by its name."""
+
+    def __init__(self, masking: Iterable[str], aggregates: Iterable[str]) -> None:
+        self._masking = frozenset(name.lower() for name in masking)
+        self._aggregates = frozenset(name.lower() for name in aggregates)
+
+    @classmethod
+    def load(cls, *, masking: Iterable[str] = (), aggregates: Iterable[str] = ()) -> FunctionEffects:
+        """Return the product's own list, with the given names added to it."""
+        data = _data()
+        listed = (name for group in data["masking"].values() for name in group)
+        return cls((*listed, *masking), (*data["aggregates"]["names"], *aggregates))
+
+    def of_name(self, name: str) -> int:
+        """Return the effect of a function that the parser knows by name only.
+
+        >>> from lineage.sql.effects import STEPS
+        >>> STEPS[FunctionEffects.load().of_name("SHA256")]
+        Step(subtype=<Subtype.TRANSFORMATION: 'TRANSFORMATION'>, masking=True)
+        """
+        lowered = name.lower()
+        return self._effect(lowered in self._masking, lowered in self._aggregates)
+
+    def of_type(self, kind: type[exp.Func]) -> int:
+        """Return the effect of a function that the parser knows."""
+        names = {name.lower() for name in kind.sql_names()}
+        aggregates = issubclass(kind, exp.AggFunc) or not names.isdisjoint(self._aggregates)
+        return self._effect(not names.isdisjoint(self._masking), aggregates)
+
+    @staticmethod
+    def _effect(masking: bool, aggregates: bool) -> int:
+        if masking:
+            return MASKED_AGGREGATION if aggregates else MASKED_TRANSFORMATION
+        return AGGREGATION if aggregates else TRANSFORMATION
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(files("lineage.sql").joinpath("functions.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,136 @@
+"""SQL text into statements: tokens once for the whole text, then each statement parsed on its own.
+
+A statement that cannot be parsed does not take the others with it, and every position is one in the whole text.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect as Parser
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import Token, TokenType
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+from lineage.model.dialects import Dialect
+from lineage.sql.nesting import too_deep
+
+__all__ = ["MAX_STATEMENT_CHARACTERS", "ParsedStatement", "parse_statements", "parser_named"]
+
+MAX_STATEMENT_CHARACTERS = 4_000_000
+"""A longer statement is traced at table level: its syntax tree would take gigabytes."""
+
+_PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedStatement:
+    """A statement's syntax tree, or why there is none; its tokens and its place in the text."""
+
+    tree: exp.Expr | None
+    tokens: list[Token]
+    span: Span
+    problem: Diagnostic | None = None
+
+
+def parser_named(dialect: Dialect) -> Parser:
+    """Return sqlglot's dialect of that name."""
+    return Parser.get_or_raise(None if dialect.name == "ansi" else dialect.name)
+
+
+def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
+    """Yield the statements of a text in order; empty ones are left out."""
+    parser = parser_named(dialect)
+    if dialect.name in ("postgres", "redshift"):
+        text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
+    try:
+        tokens = parser.tokenize(text)
+    except TokenError as error:
+        whole = Span.locate(text, 0, len(text))
+        yield ParsedStatement(None, [], whole, _problem(DiagnosticCode.PARSE_ERROR, _first_line(error), whole))
+        return
+    for piece in _statements(tokens):
+        yield _parsed(parser, piece, text)
+
+
+def _statements(tokens: list[Token]) -> Iterator[list[Token]]:
+    piece: list[Token] = []
+    semicolon = TokenType.SEMICOLON
+    for token in tokens:
+        if token.token_type is semicolon:
+            if piece:
+                yield piece
+            piece = []
+        else:
+            piece.append(token)
+    if piece:
+        yield piece
+
+
+def _parsed(parser: Parser, tokens: list[Token], text: str) -> ParsedStatement:
+    first, last = tokens[0], tokens[-1]
+    start, end = first.start, last.end + 1
+    column = max(1, first.col - (first.end - first.start))
+    span = Span(start, end, first.line, column)
+    if end - start > MAX_STATEMENT_CHARACTERS:
+        message = f"the statement has {end - start:,} characters, more than {MAX_STATEMENT_CHARACTERS:,}"
+        return ParsedStatement(None, tokens, span, _problem(DiagnosticCode.STATEMENT_TOO_LARGE, message, span))
+    if deep := too_deep(tokens):
+        return ParsedStatement(None, tokens, span, _problem(DiagnosticCode.NESTING_TOO_DEEP, deep, span))
+    try:
+        with _quiet():
+            trees = parser.parser().parse(tokens, text)
+    except ParseError as error:
+        return ParsedStatement(None, tokens, span, _parse_problem(error, tokens, text, span))
+    except RecursionError:
+        message = "the statement nests deeper than the parser can follow"
+        return ParsedStatement(None, tokens, span, _problem(DiagnosticCode.NESTING_TOO_DEEP, message, span))
+    tree = next((tree for tree in trees if tree is not None), None)
+    return ParsedStatement(tree, tokens, span)
+
+
+def _problem(code: DiagnosticCode, message: str, span: Span) -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, message, span)
+
+
+def _first_line(error: Exception) -> str:
+    """Return the message without the excerpt of SQL that sqlglot appends: that may hold literals."""
+    return str(error).splitlines()[0].split(". Line")[0] if str(error) else type(error).__name__
+
+
+def _parse_problem(error: ParseError, tokens: list[Token], text: str, span: Span) -> Diagnostic:
+    details = error.errors[0] if error.errors else {}
+    message = str(details.get("description") or _first_line(error)).rstrip(".")
+    highlight = str(details.get("highlight") or "")
+    line, col = details.get("line"), details.get("col")
+    for token in tokens:
+        if token.line == line and token.col == col:
+            start = token.start
+            place = Span(start, token.end + 1, token.line, max(1, token.col - (token.end - token.start)))
+            literal = token.token_type in (TokenType.STRING, TokenType.NUMBER)
+            found = "a literal" if literal else f"`{highlight or text[start : token.end + 1]}`"
+            return _problem(DiagnosticCode.PARSE_ERROR, f"{message}, found {found}", place)
+    return _problem(DiagnosticCode.PARSE_ERROR, message, span)
+
+
+class _NoFallbackWarnings(logging.Filter):
+    """sqlglot logs the SQL that it keeps as a `Command`. SQL may hold personal data, and we report it ourselves."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return "Falling back to parsing as a 'Command'" not in record.getMessage()
+
+
+_FILTER = _NoFallbackWarnings()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    logger = logging.getLogger("sqlglot")
+    if _FILTER not in logger.filters:
+        logger.addFilter(_FILTER)
+    yield

@@ -1,0 +1,187 @@
+"""Relations: what a table, a sub-query, a CTE or a join's side offers to the query that reads it.
+
+Every column of a relation carries its sources already traced to base columns, so a column that is read a
+hundred times is traced once. A relation's influences on its rows form a graph (`Rows`) that is flattened once,
+at the statement's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, IDENTITY
+
+__all__ = ["STAR", "BaseTable", "Relation", "Rows", "Source", "Sources", "absorb", "absorb_rows"]
+
+STAR = "*"
+"""The name of what a star over an unknown table stands for."""
+
+
+class Source:
+    """A column of a base table. There is one object for one column, so identity is equality."""
+
+    __slots__ = ("ambiguous", "column", "table")
+
+    def __init__(self, table: str, column: str, ambiguous: bool = False) -> None:
+        self.table = table
+        self.column = column
+        self.ambiguous = ambiguous
+
+    def __repr__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+Sources: TypeAlias = "dict[tuple[Source, int], exp.Expr | None]"
+"""Base columns and the effect they have, each with the place of mention; None: where it is read is the place."""
+
+
+def absorb(sink: Sources, sources: Sources, effect: int, mention: exp.Expr | None) -> None:
+    """Add `sources`, seen through `effect`, to `sink`; the first mention of a source is kept."""
+    composed = COMPOSE[effect]
+    for (source, inner), place in sources.items():
+        key = (source, composed[inner])
+        if key not in sink:
+            sink[key] = place or mention
+
+
+class Rows:
+    """What decides which rows a relation has: its own influences, and the relations that it reads."""
+
+    __slots__ = ("inputs", "own")
+
+    def __init__(self) -> None:
+        self.own: Sources = {}
+        self.inputs: list[Rows] = []
+
+
+def absorb_rows(sink: Sources, rows: Rows | None, effect: int = IDENTITY) -> None:
+    """Add all influences on rows to `sink`: under their own subtype in a value's context, else under `effect`."""
+    if rows is None:
+        return
+    seen = {id(rows)}
+    stack = [rows]
+    composed = COMPOSE[effect]
+    while stack:
+        node = stack.pop()
+        for (source, inner), place in node.own.items():
+            key = (source, composed[inner])
+            if key not in sink:
+                sink[key] = place
+        for below in node.inputs:
+            if id(below) not in seen:
+                seen.add(id(below))
+                stack.append(below)
+
+
+class Relation:
+    """Named columns in order, each with its sources.
+
+    An entry named `*` stands for the columns of a table that nobody knows; `opens` are the relations behind
+    such entries, which are asked for names that are not among the columns.
+    """
+
+    __slots__ = ("_index", "names", "opens", "rows", "sources")
+
+    def __init__(
+        self,
+        names: list[str],
+        sources: list[Sources],
+        rows: Rows | None = None,
+        opens: Sequence[Relation] = (),
+    ) -> None:
+        self.names = names
+        self.sources = sources
+        self.rows = rows
+        self.opens = list(opens)
+        self._index: dict[str, int] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may have columns beside those named."""
+        return bool(self.opens)
+
+    def find(self, name: str) -> Sources | None:
+        """Return the sources of a column that is known to be there."""
+        index = self._index
+        if index is None or len(index) > len(self.names):
+            index = self._index = {}
+            for position, known in enumerate(self.names):
+                index.setdefault(known, position)
+        found = index.get(name)
+        return None if found is None else self.sources[found]
+
+    def infer(self, name: str) -> Sources | None:
+        """Return the sources of a column that must come through a star over an unknown table, if one can tell."""
+        return self.opens[0].find(name) or self.opens[0].infer(name) if len(self.opens) == 1 else None
+
+    def columns(self) -> Iterable[tuple[str, Sources]]:
+        """Return what `*` expands to, in order."""
+        return zip(self.names, self.sources, strict=True)
+
+    def renamed(self, names: Sequence[str]) -> Relation:
+        """Return the relation with its first columns renamed, as an alias's column list does."""
+        if not names:
+            return self
+        sources = list(self.sources)
+        if STAR in self.names:
+            # Behind a star the count is unknown: each listed name may be any of its columns.
+            star = self.sources[self.names.index(STAR)]
+            sources = [*sources[: self.names.index(STAR)], *(star for _ in names)][: len(names)]
+            return Relation(list(names), sources, self.rows)
+        kept = self.names[len(names) :]
+        return Relation([*names[: len(sources)], *kept], sources, self.rows)
+
+
+class BaseTable(Relation):
+    """A table of the database. Without a schema, its columns are inferred from their use."""
+
+    __slots__ = ("_columns", "_make", "known", "name")
+
+    def __init__(
+        self, name: str, schema: Iterable[str] | None, make: Callable[[str, str], Source]
+    ) -> None:
+        super().__init__([], [])
+        self.name = name
+        self.known = schema if schema is None or isinstance(schema, dict) else dict.fromkeys(schema)
+        self._columns: dict[str, Sources] = {}
+        self._make = make
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its schema is unknown."""
+        return self.known is None
+
+    def find(self, name: str) -> Sources | None:
+        """Return the sources of a column of the schema."""
+        if self.known is None or name not in self.known:
+            return None
+        return self._columns.get(name) or self.infer(name)
+
+    def infer(self, name: str) -> Sources:
+        """Return the sources of a column, whether a schema knows it or not."""
+        found = self._columns.get(name)
+        if found is None:
+            found = self._columns[name] = {(self._make(self.name, name), IDENTITY): None}
+        return found
+
+    def columns(self) -> Iterable[tuple[str, Sources]]:
+        """Return the schema's columns, or the entry `*` where there is no schema."""
+        if self.known is None:
+            return ((STAR, self.infer(STAR)),)
+        return ((name, self.infer(name)) for name in self.known)
+
+    def renamed(self, names: Sequence[str]) -> Relation:
+        """Return the table with its first columns renamed."""
+        if not names:
+            return self
+        pairs = list(self.columns())
+        opens = [self] if self.known is None else []
+        return Relation([n for n, _ in pairs], [s for _, s in pairs], None, opens).renamed(names)
+
+
+def contributes(effect: int) -> bool:
+    """Return whether an effect carries a value."""
+    return effect < FIRST_REFERENCE

@@ -1,0 +1,222 @@
+"""The resolver: one pass over a statement's syntax tree, all output columns at once.
+
+It dispatches by node type to rules, one file each in `lineage.sql.rules`: relation rules turn a query into a
+`Relation`, expression rules say how what stands below a node acts on the value that is computed. The walk over
+expressions uses a stack of its own, so that a long chain of ORs does not end in a RecursionError; only queries
+within queries recurse, and their nesting is limited before parsing.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.names import Naming
+from lineage.model.statement import ColumnRef
+from lineage.sql.effects import COMPOSE, TRANSFORMATION
+from lineage.sql.functions import FunctionEffects
+from lineage.sql.identifiers import Identifiers
+from lineage.sql.relations import STAR, BaseTable, Relation, Rows, Source, Sources, absorb_rows
+from lineage.sql.scope import Scope
+from lineage.sql.spans import span_of
+from lineage.sql.tables import TableSource
+
+__all__ = [
+    "EXPRESSION_RULES",
+    "RELATION_RULES",
+    "Resolver",
+    "SetOperationReferences",
+    "expression_rule",
+    "relation_rule",
+]
+
+SetOperationReferences: TypeAlias = Literal["exact", "paper"]
+"""Whether UNION ALL references its branches: no row depends on the other branch, but the LineageX paper says so."""
+
+Stack: TypeAlias = "list[tuple[exp.Expr, int]]"
+ExpressionRule: TypeAlias = "Callable[[Resolver, Scope, exp.Expr, int, Stack, Sources], None]"
+RelationRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Relation]"
+
+EXPRESSION_RULES: dict[type[exp.Expr], ExpressionRule] = {}
+RELATION_RULES: dict[type[exp.Expr], RelationRule] = {}
+
+
+def expression_rule(*types: type[exp.Expr]) -> Callable[[ExpressionRule], ExpressionRule]:
+    """Register a rule for expressions of these types: `rule(resolver, scope, node, effect, stack, sink)`.
+
+    The rule pushes what it wants walked, with the effect that it has, on the stack; or adds to the sink itself.
+    """
+
+    def register(rule: ExpressionRule) -> ExpressionRule:
+        EXPRESSION_RULES.update(dict.fromkeys(types, rule))
+        return rule
+
+    return register
+
+
+def relation_rule(*types: type[exp.Expr]) -> Callable[[RelationRule], RelationRule]:
+    """Register a rule that turns nodes of these types into relations: `rule(resolver, node, scope)`."""
+
+    def register(rule: RelationRule) -> RelationRule:
+        RELATION_RULES.update(dict.fromkeys(types, rule))
+        return rule
+
+    return register
+
+
+class Resolver:
+    """Resolves one statement. It collects what the statement reads and what was found about it."""
+
+    def __init__(
+        self,
+        naming: Naming,
+        tables: TableSource,
+        functions: FunctionEffects,
+        *,
+        set_operation_references: SetOperationReferences = "exact",
+    ) -> None:
+        self.naming = naming
+        self.paper_set_operations = set_operation_references == "paper"
+        self.identifiers = Identifiers(naming.dialect)
+        self.functions = functions
+        self.diagnostics: list[Diagnostic] = []
+        self.reads: dict[str, None] = {}
+        self._tables = tables
+        self._base: dict[str, BaseTable | Relation] = {}
+        self._sources: dict[tuple[str, str, bool], Source] = {}
+        self._masked: dict[type[exp.Expr], int] = {}
+
+    # What statements and rules ask for
+
+    def source(self, table: str, column: str, ambiguous: bool = False) -> Source:
+        """Return the one object that stands for a base column in this statement."""
+        key = (table, column, ambiguous)
+        found = self._sources.get(key)
+        if found is None:
+            found = self._sources[key] = Source(table, column, ambiguous)
+        return found
+
+    def seen(self, table: str, column: str) -> bool:
+        """Return whether a table without a schema is known, from use elsewhere, to have a column."""
+        return self._tables.seen(table, column)
+
+    def is_inferred(self, reference: ColumnRef) -> bool:
+        """Return whether no schema knows a base column that this statement uses."""
+        relation = self._base.get(reference.table or "")
+        if not isinstance(relation, BaseTable):
+            return False
+        return reference.column != STAR and (relation.known is None or reference.column not in relation.known)
+
+    def table(self, node: exp.Table) -> Relation:
+        """Return the table (or temporary table) that a node names, and note that it is read."""
+        name, relation = self.named(self.identifiers.table_parts(node))
+        self.reads.setdefault(name)
+        return relation
+
+    def named(self, parts: list[str]) -> tuple[str, Relation]:
+        """Return the full name of a table and what is known of it, without noting a read."""
+        entry = self._tables.find(parts)
+        relation = self._base.get(entry.name)
+        if relation is None:
+            if entry.relation is not None:
+                relation = self._adopt(entry.relation)
+            else:
+                relation = BaseTable(entry.name, entry.columns, self.source)
+            self._base[entry.name] = relation
+        return entry.name, relation
+
+    def _adopt(self, relation: Relation) -> Relation:
+        """Return a temporary table's relation with this statement's objects for its base columns.
+
+        The places of mention stay behind: they lie in the text that defined the table.
+        """
+        rows: Rows | None = None
+        if relation.rows is not None:
+            flat: Sources = {}
+            absorb_rows(flat, relation.rows)
+            rows = Rows()
+            rows.own = self._adopt_sources(flat)
+        opens = [BaseTable(r.name, None, self.source) for r in relation.opens if isinstance(r, BaseTable)]
+        return Relation(list(relation.names), [self._adopt_sources(s) for s in relation.sources], rows, opens)
+
+    def _adopt_sources(self, sources: Sources) -> Sources:
+        return {(self.source(s.table, s.column, s.ambiguous), effect): None for s, effect in sources}
+
+    def report(
+        self,
+        code: DiagnosticCode,
+        severity: Severity,
+        message: str,
+        node: exp.Expr | None = None,
+        hint: str | None = None,
+    ) -> None:
+        """Note a finding about the statement; the same finding at the same place is noted once."""
+        diagnostic = Diagnostic(code, severity, message, span_of(node), hint)
+        if diagnostic not in self.diagnostics:
+            self.diagnostics.append(diagnostic)
+
+    def nearest(self, name: str, known: Iterable[str]) -> str | None:
+        """Return "did you mean …?" for the nearest known name, if one is near."""
+        near = difflib.get_close_matches(name, list(known), n=1)
+        return f"did you mean `{near[0]}`?" if near else None
+
+    # The two walks
+
+    def relation(self, node: exp.Expr, scope: Scope) -> Relation:
+        """Return the relation that a query, a table or anything else in FROM stands for."""
+        rule = RELATION_RULES.get(type(node))
+        if rule is None:
+            self.report(
+                DiagnosticCode.UNSUPPORTED_SYNTAX,
+                Severity.ERROR,
+                f"{type(node).__name__} cannot be read as a table",
+                node,
+            )
+            return Relation([], [])
+        return rule(self, node, scope)
+
+    def evaluate(
+        self, scope: Scope, root: exp.Expr, effect: int, sink: Sources, *, aliases_first: bool = False
+    ) -> None:
+        """Add to `sink` every base column that an expression reads, each with what it does to the result."""
+        stack: Stack = [(root, effect)]
+        pop, rules = stack.pop, EXPRESSION_RULES
+        column_type, identifier_type = exp.Column, exp.Identifier
+        while stack:
+            node, effect = pop()
+            kind = type(node)
+            if kind is column_type:
+                sources = scope.resolve(node, aliases_first=aliases_first)
+                composed = COMPOSE[effect]
+                for (source, inner), place in sources.items():
+                    key = (source, composed[inner])
+                    if key not in sink:
+                        sink[key] = place or node
+                continue
+            rule = rules.get(kind)
+            if rule is not None:
+                rule(self, scope, node, effect, stack, sink)
+                continue
+            below = COMPOSE[effect][self._step(node, kind)]
+            for value in reversed(node.args.values()):
+                if isinstance(value, exp.Expr):
+                    if type(value) is not identifier_type:
+                        stack.append((value, below))
+                elif type(value) is list:
+                    for item in reversed(value):
+                        if isinstance(item, exp.Expr) and type(item) is not identifier_type:
+                            stack.append((item, below))
+
+    def _step(self, node: exp.Expr, kind: type[exp.Expr]) -> int:
+        """Return what a node does to the values below it: computes with them, aggregates them, hides them."""
+        step = self._masked.get(kind)
+        if step is None:
+            if kind is exp.Anonymous:
+                return self.functions.of_name(node.name)
+            step = self.functions.of_type(kind) if issubclass(kind, exp.Func) else TRANSFORMATION
+            self._masked[kind] = step
+        return step

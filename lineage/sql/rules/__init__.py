@@ -1,0 +1,31 @@
+"""The resolver's rules, one subject a file. Importing this package registers them."""
+
+from lineage.sql.rules import (
+    aggregates,
+    conditional,
+    ctes,
+    from_clause,
+    passing,
+    projection,
+    select,
+    set_operations,
+    sources,
+    stars,
+    subqueries,
+    windows,
+)
+
+__all__ = [
+    "aggregates",
+    "conditional",
+    "ctes",
+    "from_clause",
+    "passing",
+    "projection",
+    "select",
+    "set_operations",
+    "sources",
+    "stars",
+    "subqueries",
+    "windows",
+]

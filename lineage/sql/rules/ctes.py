@@ -1,0 +1,91 @@
+"""WITH: each CTE is resolved once, in order. A recursive one is resolved once too, over stand-ins for its own columns."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.sql.effects import COMPOSE, IDENTITY
+from lineage.sql.relations import Relation, Rows, Source, Sources, absorb_rows
+from lineage.sql.resolver import Resolver
+from lineage.sql.scope import Scope
+
+__all__ = ["scope_with_ctes"]
+
+
+def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
+    """Return a new scope for a query, in which the CTEs of its WITH hide tables of the same names."""
+    with_ = node.args.get("with_")
+    scope = Scope(resolver, outer, outer.ctes)
+    if with_ is None:
+        return scope
+    ctes = dict(outer.ctes)
+    scope.ctes = ctes
+    for cte in with_.expressions:
+        name = resolver.identifiers.alias(cte.args["alias"].this)
+        columns = [resolver.identifiers.alias(c) for c in cte.args["alias"].args.get("columns") or ()]
+        if isinstance(cte.this, exp.SetOperation) and _reads(cte.this.expression, name, resolver):
+            ctes[name] = _recursive(resolver, cte.this, name, columns, scope)
+        else:
+            ctes[name] = resolver.relation(cte.this, scope).renamed(columns)
+    return scope
+
+
+def _reads(node: exp.Expr, name: str, resolver: Resolver) -> bool:
+    fold = resolver.identifiers.alias
+    return any(
+        isinstance(table.this, exp.Identifier) and not table.args.get("db") and fold(table.this) == name
+        for table in node.find_all(exp.Table)
+    )
+
+
+def _recursive(
+    resolver: Resolver, body: exp.SetOperation, name: str, columns: list[str], scope: Scope
+) -> Relation:
+    """Return a recursive CTE's relation: the anchor's columns, and what reaches them over any number of rounds.
+
+    The recursive branch is resolved over stand-ins for the CTE's columns; then each stand-in is replaced by the
+    column's own sources until nothing new comes.
+    """
+    from lineage.sql.rules.set_operations import combine  # noqa: PLC0415  a set operation has CTEs of its own
+
+    anchor = resolver.relation(body.this, scope).renamed(columns)
+    stand_ins = [Source("", column) for column in anchor.names]
+    own = Relation(list(anchor.names), [{(stand_in, IDENTITY): None} for stand_in in stand_ins], None, anchor.opens)
+    ctes = dict(scope.ctes)
+    ctes[name] = own
+    inner = Scope(resolver, scope, ctes)
+    total = combine(resolver, body, anchor, resolver.relation(body.expression, inner))
+    position = {stand_in: index for index, stand_in in enumerate(stand_ins)}
+    closed = _close(total.sources, position)
+    rows = Rows()
+    flat: Sources = {}
+    absorb_rows(flat, total.rows)
+    rows.own = _replace(flat, closed, position)
+    return Relation(total.names, closed, rows, total.opens)
+
+
+def _replace(sources: Sources, columns: list[Sources], position: dict[Source, int]) -> Sources:
+    """Return the sources with each stand-in replaced by its column's sources."""
+    replaced: Sources = {}
+    for (source, effect), place in sources.items():
+        index = position.get(source)
+        if index is None:
+            replaced.setdefault((source, effect), place)
+            continue
+        for (base, inner), below in columns[index].items():
+            replaced.setdefault((base, COMPOSE[effect][inner]), below or place)
+    return replaced
+
+
+def _close(columns: list[Sources], position: dict[Source, int]) -> list[Sources]:
+    """Return the columns without stand-ins: the least fixed point of their mutual dependencies."""
+    closed = [{key: place for key, place in column.items() if key[0] not in position} for column in columns]
+    changed = True
+    while changed:
+        changed = False
+        for index, column in enumerate(columns):
+            grown = {**_replace(column, closed, position), **closed[index]}
+            if len(grown) > len(closed[index]):
+                closed[index] = grown
+                changed = True
+    return closed

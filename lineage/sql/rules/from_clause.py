@@ -1,0 +1,145 @@
+"""FROM: its relations, joined one after the other; what ON and USING compare decides which rows there are."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.sql.effects import IDENTITY, JOIN
+from lineage.sql.relations import Relation, Rows, Sources, absorb
+from lineage.sql.resolver import Resolver
+from lineage.sql.scope import Scope
+
+__all__ = ["add_joins", "add_source", "add_sources"]
+
+
+def add_sources(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> None:
+    """Make the relations of a query block's FROM, its joins and LATERAL VIEWs visible in its scope."""
+    args = node.args
+    if from_ := args.get("from_"):
+        add_source(resolver, from_.this, scope, rows)
+    for lateral in args.get("laterals") or ():
+        add_source(resolver, lateral, scope, rows)
+    add_joins(resolver, args.get("joins") or (), scope, rows)
+
+
+def add_joins(resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scope, rows: Rows) -> None:
+    """Add joined relations in order; each sees those to its left."""
+    for join in joins:
+        _join(resolver, join, scope, rows)
+
+
+def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> list[Relation]:
+    """Make one item of FROM visible, with what is joined to it inside parentheses; return its relations."""
+    if isinstance(node, exp.Subquery | exp.Paren) and isinstance(node.this, exp.Table | exp.Subquery) and not node.alias:
+        inner = node.this
+        if isinstance(inner, exp.Table) or inner.args.get("joins") or inner.alias:
+            added = add_source(resolver, inner, scope, rows)
+            return added + _nested_joins(resolver, node, scope, rows)
+    relation = resolver.relation(node, _seen_by(resolver, node, scope))
+    if relation.rows is not None:
+        rows.inputs.append(relation.rows)
+    alias, qualified = _alias(resolver, node, len(scope.items))
+    scope.add(alias, relation, qualified)
+    added = [relation]
+    for lateral in node.args.get("laterals") or ():
+        added += add_source(resolver, lateral, scope, rows)
+    return added + _nested_joins(resolver, node, scope, rows)
+
+
+def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
+    """Return the scope that an item of FROM sees: a derived table does not see the items beside it.
+
+    DuckDB treats every derived table as LATERAL where it has to:
+    https://duckdb.org/docs/stable/sql/query_syntax/from#lateral-joins
+    """
+    if isinstance(node, exp.Query) and resolver.naming.dialect.name != "duckdb":
+        return Scope(resolver, scope.parent, scope.ctes)
+    return scope
+
+
+def _nested_joins(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> list[Relation]:
+    before = set(scope.items)
+    add_joins(resolver, node.args.get("joins") or (), scope, rows)
+    return [relation for alias, relation in scope.items.items() if alias not in before]
+
+
+def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str | None]:
+    """Return the name that columns are prefixed with, and the one with the schema before it."""
+    identifiers = resolver.identifiers
+    alias = node.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.this is not None:
+        return identifiers.alias(alias.this), None
+    if isinstance(alias, exp.Identifier):
+        return identifiers.alias(alias), None
+    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+        schema = node.args.get("db")
+        name = identifiers.alias(node.this)
+        return name, f"{identifiers.alias(schema)}.{name}" if schema else None
+    return f"?{position}", None
+
+
+def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows) -> None:
+    args = join.args
+    before = list(scope.items)
+    kept = dict(scope.items)
+    added = add_source(resolver, join.this, scope, rows)
+    side, kind = (args.get("side") or "").upper(), (args.get("kind") or "").upper()
+    if using := args.get("using"):
+        names = [resolver.identifiers.column(name.this if isinstance(name, exp.Column) else name) for name in using]
+        _merge(scope, before, added, dict(zip(names, using, strict=True)), side, rows)
+    elif (args.get("method") or "").upper() == "NATURAL":
+        _merge(scope, before, added, _shared(scope, before, added), side, rows)
+    elif on := args.get("on"):
+        resolver.evaluate(scope, on, JOIN, rows.own)
+    if match := args.get("match_condition"):
+        resolver.evaluate(scope, match, JOIN, rows.own)
+    if kind in ("SEMI", "ANTI"):
+        # Only whether a row matches counts: the right side is gone after the join.
+        if side == "RIGHT":
+            for alias in before:
+                del scope.items[alias]
+        else:
+            scope.items = kept
+
+
+def _shared(scope: Scope, before: list[str], added: list[Relation]) -> dict[str, exp.Expr | None]:
+    left = [name for alias in before for name, _ in scope.items[alias].columns()]
+    right = {name for relation in added for name, _ in relation.columns()}
+    return {name: None for name in [*scope.merged, *left] if name in right and name != "*"}
+
+
+def _merge(
+    scope: Scope,
+    before: list[str],
+    added: list[Relation],
+    names: dict[str, exp.Expr] | dict[str, exp.Expr | None],
+    side: str,
+    rows: Rows,
+) -> None:
+    """USING and NATURAL: both sides' columns are compared, and one is seen from then on (SQL:2016 7.10)."""
+    for name, mention in names.items():
+        lefts = [scope.items[alias] for alias in before]
+        left = scope.merged.get(name)
+        if left is None:
+            left = _column(lefts, name)
+        right = _column(added, name)
+        for sources in (left, right):
+            absorb(rows.own, sources, JOIN, mention)
+        seen: Sources = {}
+        if side != "RIGHT":
+            absorb(seen, left, IDENTITY, None)
+        if side in ("RIGHT", "FULL"):
+            absorb(seen, right, IDENTITY, None)
+        scope.merged[name] = seen
+
+
+def _column(relations: list[Relation], name: str) -> Sources:
+    for relation in relations:
+        found = relation.find(name)
+        if found is not None:
+            return found
+    for relation in relations:
+        if relation.is_open and (inferred := relation.infer(name)) is not None:
+            return inferred
+    return {}
+

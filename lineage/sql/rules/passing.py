@@ -1,0 +1,45 @@
+"""Nodes that hand a value on unchanged, and leaves that hold no column."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.sql.relations import Sources
+from lineage.sql.resolver import Resolver, Scope, Stack, expression_rule
+
+
+@expression_rule(exp.Paren, exp.Alias)
+def same_value(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
+    """`(x)` and `x AS y` are x."""
+    stack.append((node.this, effect))
+
+
+@expression_rule(
+    exp.Literal,
+    exp.Null,
+    exp.Boolean,
+    exp.Star,
+    exp.Identifier,
+    exp.DataType,
+    exp.DataTypeParam,
+    exp.Var,
+    exp.Placeholder,
+    exp.Parameter,
+    exp.SessionParameter,
+    exp.CurrentDate,
+    exp.CurrentTimestamp,
+)
+def no_columns(*_: object) -> None:
+    """Nothing below reads a column."""
+
+
+@expression_rule(exp.Ordered)
+def ordered(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
+    """`x DESC NULLS LAST` as x."""
+    stack.append((node.this, effect))
+
+
+@expression_rule(exp.Kwarg, exp.PropertyEQ)
+def named_argument(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
+    """`name => value`: the name is no column."""
+    stack.append((node.expression, effect))

@@ -1,0 +1,104 @@
+"""The select list: what the output columns are called and where each comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from lineage.sql.effects import IDENTITY
+from lineage.sql.relations import Relation, Sources
+from lineage.sql.resolver import Resolver
+from lineage.sql.rules.stars import expand_star
+from lineage.sql.scope import Scope
+
+__all__ = ["Projection", "output_name", "project"]
+
+
+@dataclass(slots=True)
+class Projection:
+    """Output columns in order: names, sources, and the expression that each was written as (None behind a star)."""
+
+    names: list[str] = field(default_factory=list)
+    sources: list[Sources] = field(default_factory=list)
+    expressions: list[exp.Expr | None] = field(default_factory=list)
+    opens: list[Relation] = field(default_factory=list)
+
+    def add(self, name: str, sources: Sources, expression: exp.Expr | None) -> None:
+        """Append a column."""
+        self.names.append(name)
+        self.sources.append(sources)
+        self.expressions.append(expression)
+
+    def ordinal(self, key: exp.Expr) -> Sources | None:
+        """Return the column that an integer literal in GROUP BY or ORDER BY counts to."""
+        if isinstance(key, exp.Literal) and not key.is_string and str(key.this).isdigit():
+            position = int(key.this) - 1
+            if 0 <= position < len(self.sources):
+                return self.sources[position]
+        return None
+
+
+def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
+    """Return the output columns of a query block. Aliases become visible to what is evaluated after them."""
+    projection = Projection()
+    identifiers = resolver.identifiers
+    for position, item in enumerate(select.expressions):
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            expand_star(resolver, item, scope, projection)
+            continue
+        kind = type(item)
+        expression = item.this if kind is exp.Alias else item
+        if kind is exp.Aliases:
+            _several(resolver, item, scope, projection)
+            continue
+        sources: Sources = {}
+        resolver.evaluate(scope, expression, IDENTITY, sources)
+        if kind is exp.Alias:
+            name = identifiers.alias(item.args["alias"])
+            scope.aliases.setdefault(name, sources)
+        elif type(item) is exp.Column:
+            name = identifiers.column(item.this)
+        else:
+            name = output_name(resolver, item, position)
+        projection.add(name, sources, expression)
+    return projection
+
+
+def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
+    """`explode(m) AS (k, v)`: one expression that gives several columns."""
+    sources: Sources = {}
+    resolver.evaluate(scope, item.this, IDENTITY, sources)
+    for alias in item.args["expressions"]:
+        name = resolver.identifiers.alias(alias)
+        scope.aliases.setdefault(name, sources)
+        projection.add(name, sources, item.this)
+
+
+def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
+    """Return the name that an output column without an alias gets.
+
+    PostgreSQL names it after the function or the column that it casts (parse_target.c, FigureColname);
+    elsewhere the name is generated text that nobody refers to, and its place stands in for it.
+    """
+    node: exp.Expr = expression
+    while isinstance(node, exp.Paren | exp.Cast | exp.Window | exp.Filter | exp.WithinGroup):
+        node = node.this
+    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        return resolver.identifiers.column(node.this)
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+        return resolver.identifiers.column(node.expression)
+    if resolver.naming.dialect.name not in ("postgres", "redshift", "materialize", "risingwave"):
+        return f"_col{position}"
+    if isinstance(node, exp.Case):
+        return "case"
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select) and node.this.expressions:
+        inner = node.this.expressions[0]
+        return resolver.identifiers.alias(inner.args["alias"]) if isinstance(inner, exp.Alias) else output_name(resolver, inner, 0)
+    if isinstance(node, exp.Exists):
+        return "exists"
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower()
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary):
+        return str(node.meta.get("name") or node.sql_name()).lower()
+    return "?column?"

@@ -1,0 +1,97 @@
+"""SELECT: one query block, its clauses in the order in which names become visible."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.sql.effects import DISTINCT, FILTER, GROUP_BY, LIMITED_SORT, SORT
+from lineage.sql.relations import Relation, Rows, Sources, absorb
+from lineage.sql.resolver import Resolver, relation_rule
+from lineage.sql.rules.ctes import scope_with_ctes
+from lineage.sql.rules.from_clause import add_sources
+from lineage.sql.rules.projection import Projection, project
+from lineage.sql.scope import Scope
+
+
+@relation_rule(exp.Select)
+def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
+    """Return the relation of a query block."""
+    args = node.args
+    scope = scope_with_ctes(resolver, node, outer)
+    rows = Rows()
+    add_sources(resolver, node, scope, rows)
+    for definition in args.get("windows") or ():
+        scope.windows[resolver.identifiers.alias(definition.this)] = definition
+    projection = project(resolver, node, scope)
+    for clause in ("where", "prewhere", "having", "qualify"):
+        if condition := args.get(clause):
+            resolver.evaluate(scope, condition.this, FILTER, rows.own)
+    if group := args.get("group"):
+        _group_by(resolver, group, scope, projection, rows.own)
+    if distinct := args.get("distinct"):
+        _distinct(resolver, distinct, scope, projection, rows.own)
+    order_by(resolver, node, scope, projection, rows.own)
+    if rows.inputs or rows.own:
+        return Relation(projection.names, projection.sources, rows, projection.opens)
+    return Relation(projection.names, projection.sources, None, projection.opens)
+
+
+def _group_by(
+    resolver: Resolver, group: exp.Expr, scope: Scope, projection: Projection, sink: Sources
+) -> None:
+    """GROUP BY, by expression, ordinal or alias; ROLLUP, CUBE and GROUPING SETS; GROUP BY ALL."""
+    keys = list(group.expressions)
+    for name in ("rollup", "cube", "grouping_sets"):
+        keys.extend(item for item in group.args.get(name) or () if isinstance(item, exp.Expr))
+    for key in keys:
+        ordinal = projection.ordinal(key)
+        if ordinal is not None:
+            absorb(sink, ordinal, GROUP_BY, key)
+        else:
+            resolver.evaluate(scope, key, GROUP_BY, sink)
+    if group.args.get("all") or (len(keys) == 1 and keys[0].name.upper() == "ALL" and isinstance(keys[0], exp.Var)):
+        for position, expression in enumerate(projection.expressions):
+            if expression is None or expression.find(exp.AggFunc) is None:
+                absorb(sink, projection.sources[position], GROUP_BY, expression)
+
+
+def _distinct(
+    resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: Projection, sink: Sources
+) -> None:
+    """DISTINCT compares every output column, DISTINCT ON the named ones."""
+    if (on := distinct.args.get("on")) is None:
+        for sources, expression in zip(projection.sources, projection.expressions, strict=True):
+            absorb(sink, sources, DISTINCT, expression)
+        return
+    for key in on.expressions if isinstance(on, exp.Tuple) else [on]:
+        ordinal = projection.ordinal(key)
+        if ordinal is not None:
+            absorb(sink, ordinal, DISTINCT, key)
+        else:
+            resolver.evaluate(scope, key, DISTINCT, sink)
+
+
+def order_by(
+    resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources
+) -> None:
+    """ORDER BY (SORT BY, CLUSTER BY, DISTRIBUTE BY): by ordinal, output name or expression, in that order."""
+    args = node.args
+    limited = bool(args.get("limit") or args.get("offset") or args.get("fetch"))
+    distinct = args.get("distinct")
+    # DISTINCT ON keeps the first row of each group, and the order says which that is.
+    limited = limited or (distinct is not None and distinct.args.get("on") is not None)
+    for clause in ("order", "sort", "cluster", "distribute"):
+        if (ordering := args.get(clause)) is None:
+            continue
+        for item in ordering.expressions:
+            key = item.this if isinstance(item, exp.Ordered) else item
+            ordinal = projection.ordinal(key)
+            effect = LIMITED_SORT if limited else SORT
+            if ordinal is not None:
+                absorb(sink, ordinal, effect, key)
+            elif isinstance(key, exp.Var) and key.name.upper() == "ALL":
+                for sources in projection.sources:
+                    absorb(sink, sources, effect, key)
+            else:
+                resolver.evaluate(scope, key, effect, sink, aliases_first=True)
+

@@ -1,0 +1,222 @@
+"""Scopes: which relations and names a query block sees, and how a column's name finds its sources.
+
+Rules of lookup: SQL:2016 6.6 (identifier chain) for the order from inner to outer blocks; the dialects' pages on
+aliases for what a select list's own aliases may be used for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.effects import IDENTITY, TRANSFORMATION
+from lineage.sql.relations import BaseTable, Relation, Source, Sources, absorb
+
+if TYPE_CHECKING:
+    from lineage.sql.resolver import Resolver
+
+__all__ = ["Scope"]
+
+_NO_SOURCES: Sources = {}
+
+
+class Scope:
+    """One query block: the relations of its FROM by alias, columns merged by USING, its CTEs, windows and aliases."""
+
+    __slots__ = ("aliases", "ctes", "items", "merged", "parent", "resolver", "windows")
+
+    def __init__(
+        self, resolver: Resolver, parent: Scope | None = None, ctes: Mapping[str, Relation] | None = None
+    ) -> None:
+        self.resolver = resolver
+        self.parent = parent
+        self.items: dict[str, Relation] = {}
+        self.ctes: Mapping[str, Relation] = ctes if ctes is not None else (parent.ctes if parent else {})
+        self.merged: dict[str, Sources] = {}
+        self.aliases: dict[str, Sources] = {}
+        self.windows: dict[str, exp.Expr] = {}
+
+    def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
+        """Make a relation visible; two tables of one name in different schemas are told apart by their full name."""
+        key = alias
+        if key in self.items and qualified:
+            key = qualified
+        while key in self.items:  # an alias used twice is an error in SQL; both stay readable by `*`
+            key += "'"
+        self.items[key] = relation
+
+    def chain(self) -> Iterator[Scope]:
+        """Yield this scope and those around it, from the inside out."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def item(self, alias: str, qualifier: str | None = None) -> Relation | None:
+        """Return the nearest relation with that alias, in this scope or around it."""
+        for scope in self.chain():
+            if qualifier and (found := scope.items.get(f"{qualifier}.{alias}")):
+                return found
+            if found := scope.items.get(alias):
+                return found
+        return None
+
+    def resolve(self, column: exp.Column, *, aliases_first: bool = False) -> Sources:
+        """Return the sources of a column reference; an unknown name is reported and has none."""
+        identifiers = self.resolver.identifiers
+        node = column.this
+        table = column.args.get("table")
+        if isinstance(node, exp.Star):
+            return self._whole_row(identifiers.alias(table)) if table else self._all_rows()
+        name = identifiers.column(node)
+        if table is not None:
+            return self._qualified(column, table, name)
+        if aliases_first and name in self.aliases:
+            return self.aliases[name]
+        return self._unqualified(column, name)
+
+    def _qualified(self, column: exp.Column, table: exp.Expr, name: str) -> Sources:
+        identifiers = self.resolver.identifiers
+        alias = identifiers.alias(table)
+        schema = column.args.get("db")
+        relation = self.item(alias, identifiers.alias(schema) if schema else None)
+        if relation is not None:
+            return self._of(relation, name, column, alias)
+        path = [identifiers.column(part) for part in column.parts]
+        for depth in range(len(path) - 1):
+            if owner := self.item(path[depth]) if depth else None:
+                found = self._known(owner, path[depth + 1])
+                if found is not None:
+                    return self.field(found, path[depth + 2 :])
+        found = self._find(path[0])
+        if found is not None:
+            return self.field(found, path[1:])
+        self.resolver.report(
+            DiagnosticCode.UNKNOWN_TABLE,
+            Severity.ERROR,
+            f"no table or alias `{table.name}` for column `{column.name}`",
+            column,
+            hint=self.resolver.nearest(alias, (key for scope in self.chain() for key in scope.items)),
+        )
+        return _NO_SOURCES
+
+    def _known(self, relation: Relation, name: str) -> Sources | None:
+        found = relation.find(name)
+        return found if found is not None else (relation.infer(name) if relation.is_open else None)
+
+    def _of(self, relation: Relation, name: str, column: exp.Column, alias: str) -> Sources:
+        found = self._known(relation, name)
+        if found is not None:
+            return found
+        known = [known for known, _ in relation.columns()]
+        self.resolver.report(
+            DiagnosticCode.UNKNOWN_COLUMN,
+            Severity.WARNING if isinstance(relation, BaseTable) else Severity.ERROR,
+            f"no column `{name}` in {relation.name if isinstance(relation, BaseTable) else alias}",
+            column,
+            hint=self.resolver.nearest(name, known),
+        )
+        # The statement ran somewhere: the schema is more likely to be old than the SQL to be wrong.
+        return relation.infer(name) if isinstance(relation, BaseTable) else _NO_SOURCES
+
+    def _find(self, name: str) -> Sources | None:
+        """Return the sources of an unprefixed name where it is certain, without reporting anything."""
+        for scope in self.chain():
+            if name in scope.merged:
+                return scope.merged[name]
+            for relation in scope.items.values():
+                found = relation.find(name)
+                if found is not None:
+                    return found
+        return None
+
+    def _unqualified(self, column: exp.Column, name: str) -> Sources:
+        for scope in self.chain():
+            if name in scope.merged:
+                return scope.merged[name]
+            found = [
+                (alias, sources)
+                for alias, relation in scope.items.items()
+                if (sources := relation.find(name)) is not None
+            ]
+            if len(found) == 1:
+                return found[0][1]
+            if found:
+                return self._ambiguous(column, name, dict(found))
+        for scope in self.chain():
+            if name in scope.aliases:
+                return scope.aliases[name]
+        return self._inferred(column, name)
+
+    def _inferred(self, column: exp.Column, name: str) -> Sources:
+        for scope in self.chain():
+            open_items = {alias: relation for alias, relation in scope.items.items() if relation.is_open}
+            supported = {
+                alias: relation
+                for alias, relation in open_items.items()
+                if isinstance(relation, BaseTable) and self.resolver.seen(relation.name, name)
+            }
+            candidates = supported if len(supported) == 1 else open_items
+            if len(candidates) == 1:
+                found = next(iter(candidates.values())).infer(name)
+                if found is not None:
+                    return found
+            if candidates:
+                options = {alias: found for alias, r in candidates.items() if (found := r.infer(name)) is not None}
+                return self._ambiguous(column, name, options)
+        if self.item(name) is not None:
+            return self._whole_row(name)
+        if any(scope.items for scope in self.chain()):
+            known = (known for scope in self.chain() for item in scope.items.values() for known, _ in item.columns())
+            self.resolver.report(
+                DiagnosticCode.UNKNOWN_COLUMN,
+                Severity.ERROR,
+                f"no column `{name}` in " + ", ".join(sorted({key for s in self.chain() for key in s.items})),
+                column,
+                hint=self.resolver.nearest(name, known),
+            )
+        return _NO_SOURCES
+
+    def _ambiguous(self, column: exp.Column, name: str, options: Mapping[str, Sources]) -> Sources:
+        self.resolver.report(
+            DiagnosticCode.AMBIGUOUS_COLUMN,
+            Severity.WARNING,
+            f"column `{name}` may belong to " + " or ".join(f"`{alias}`" for alias in options),
+            column,
+            hint="write the table's alias before the column, or give the tables' schemas with --catalog",
+        )
+        marked: Sources = {}
+        for sources in options.values():
+            for (source, effect), place in sources.items():
+                doubt = self.resolver.source(source.table, source.column, ambiguous=True)
+                marked.setdefault((doubt, effect), place)
+        return marked
+
+    def _whole_row(self, alias: str) -> Sources:
+        relation = self.item(alias)
+        total: Sources = {}
+        if relation is not None:
+            for _, sources in relation.columns():
+                absorb(total, sources, TRANSFORMATION, None)
+        return total
+
+    def _all_rows(self) -> Sources:
+        total: Sources = {}
+        for alias in self.items:
+            absorb(total, self._whole_row(alias), IDENTITY, None)
+        return total
+
+    def field(self, sources: Sources, path: list[str]) -> Sources:
+        """Return the sources of a nested field, a path below a column: `address.city` of a base column as it is."""
+        if not path:
+            return sources
+        suffix = "." + ".".join(path)
+        nested: Sources = {}
+        for (source, effect), place in sources.items():
+            if effect == IDENTITY:
+                source = self.resolver.source(source.table, source.column + suffix, source.ambiguous)
+            nested[(source, effect)] = place
+        return nested

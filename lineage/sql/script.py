@@ -1,0 +1,366 @@
+"""Statements of a script or a folder, resolved against each other in whatever order they stand.
+
+A statement that needs a table which another statement defines is put aside, and taken up again when that one is
+resolved (the deferral stack of the LineageX paper). Of two definitions of one name the latest before the use
+counts, else the first after it. Temporary tables are composed through, as CTEs are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from lineage.catalog import Catalog
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.dialects import Dialect
+from lineage.model.statement import Completeness, StatementLineage
+from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
+from lineage.sql.definitions import Definition, defined_by
+from lineage.sql.parsing import ParsedStatement, parse_statements
+from lineage.sql.relations import Relation, Rows, Sources, absorb
+from lineage.sql.effects import IDENTITY
+from lineage.sql.resolver import SetOperationReferences
+from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
+
+__all__ = ["Script", "extract_script"]
+
+Position = tuple[int, int]
+"""Which text, and which of its statements."""
+
+# Names that a text may define: a cheap look that decides only which texts are parsed earlier than in their turn.
+_DEFINES = re.compile(
+    r"\b(?:table|view|into|cache|to)\s+(?:if\s+not\s+exists\s+)?((?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
+    r"(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*)",
+    re.IGNORECASE,
+)
+
+
+def extract_script(
+    sql: str | Path | Mapping[str, str],
+    dialect: str | Dialect = "ansi",
+    catalog: Catalog | None = None,
+    *,
+    namespace: str = "",
+    default_database: str | None = None,
+    default_schema: str | None = None,
+    set_operation_references: SetOperationReferences = "exact",
+) -> list[StatementLineage]:
+    """Return the lineage of the statements of a script, each resolved with what the others define.
+
+    `sql` is the script's text, the path of a file or of a folder of `.sql` files, or texts by name. The order of
+    the answer is that of the texts; `StatementLineage.source` names the text where there are several.
+
+    >>> view, table = extract_script('''
+    ...     CREATE VIEW report AS SELECT * FROM orders;
+    ...     CREATE TABLE orders AS SELECT id, amount FROM raw;
+    ... ''', "postgres")
+    >>> view.output_columns
+    ['id', 'amount']
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+        OSError: the path cannot be read.
+    """
+    texts: Mapping[str, str]
+    if isinstance(sql, Path):
+        files = sorted(sql.rglob("*.sql")) if sql.is_dir() else [sql]
+        texts = {str(f.relative_to(sql) if sql.is_dir() else f): f.read_text(encoding="utf-8") for f in files}
+    else:
+        texts = {"": sql} if isinstance(sql, str) else sql
+    options = options_for(
+        dialect,
+        namespace=namespace,
+        default_database=default_database,
+        default_schema=default_schema,
+        set_operation_references=set_operation_references,
+    )
+    return Script(texts, options, catalog).resolve()
+
+
+class _Text:
+    """One text of a script: parsed when it is first needed, its trees let go when all its statements are done."""
+
+    def __init__(self, name: str, text: str, options: ExtractionOptions) -> None:
+        self.name = name
+        self.text = text
+        self._options = options
+        self._parsed: list[ParsedStatement] | None = None
+        self.results: list[StatementLineage | None] = []
+        self.definitions: list[Definition | None] | None = None
+
+    def parsed(self) -> list[ParsedStatement]:
+        if self._parsed is None:
+            self._parsed = list(parse_statements(self.text, self._options.naming.dialect))
+            if self.definitions is None:
+                self.results = [None] * len(self._parsed)
+                self.definitions = [defined_by(p.tree, self._options.naming) for p in self._parsed]
+        return self._parsed
+
+    def release(self) -> None:
+        """Let the syntax trees go; they are parsed again if they are needed again."""
+        self._parsed = None
+
+
+class Script:
+    """The statements of several texts, resolved against each other and a catalog."""
+
+    def __init__(
+        self, texts: Mapping[str, str], options: ExtractionOptions, catalog: Catalog | None = None
+    ) -> None:
+        self._texts = [_Text(name, text, options) for name, text in texts.items()]
+        self._options = options
+        self._catalog_tables = CatalogTables(catalog if catalog is not None else Catalog(), options.naming)
+        self._candidates = _candidates(self._texts)
+        self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
+        self._indexed: set[int] = set()
+        self._schemas: dict[Position, dict[str, None] | None] = {}
+        self._relations: dict[Position, Relation | None] = {}
+        self._reads: dict[Position, tuple[str, ...]] = {}
+        self._seen: dict[str, set[str]] = defaultdict(set)
+        self._open: dict[Position, None] = {}
+        self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
+
+    def resolve(self, progress: Callable[[int, int], None] | None = None) -> list[StatementLineage]:
+        """Return the lineage of every statement, in the order of the texts.
+
+        `progress` is told after each text how many texts are done, and of how many.
+        """
+        for index, text in enumerate(self._texts):
+            for number in range(len(text.parsed())):
+                self._settle((index, number))
+            text.release()
+            if progress is not None:
+                progress(index + 1, len(self._texts))
+        self._decide_ambiguous()
+        return [self._named(text, result) for text in self._texts for result in text.results if result is not None]
+
+    def _named(self, text: _Text, result: StatementLineage) -> StatementLineage:
+        return replace(result, source=text.name) if text.name else result
+
+    def _settle(self, position: Position) -> None:
+        """Resolve a statement, and before it those that it needs: a stack, so that a chain of any length works."""
+        stack = [position]
+        while stack:
+            current = stack[-1]
+            text = self._texts[current[0]]
+            if current[1] < len(text.results) and text.results[current[1]] is not None:
+                stack.pop()
+                continue
+            self._open[current] = None
+            try:
+                self._resolve(current)
+            except NeedsDefinitionError as needed:
+                stack.append(needed.position)
+                continue
+            del self._open[current]
+            stack.pop()
+
+    def _resolve(self, position: Position) -> None:
+        index, number = position
+        text = self._texts[index]
+        parsed = text.parsed()[number]
+        tables = _ScriptTables(self, position)
+        statement, outcome = resolve_statement(parsed, self._options, tables)
+        for name in self._cyclic.pop(position, {}):
+            problem = Diagnostic(
+                DiagnosticCode.CYCLIC_DEFINITION,
+                Severity.ERROR,
+                f"{name} is defined by statements that need each other",
+                statement.span,
+                "its columns are taken from their use",
+            )
+            reason = statement.reason or f"{problem.code}: {problem.message}"
+            statement = replace(
+                statement,
+                diagnostics=[*statement.diagnostics, problem],
+                completeness=Completeness.PARTIAL,
+                reason=reason,
+            )
+        statement = replace(statement, sources=list(tables.sources(statement.sources)))
+        if outcome is not None:
+            known = outcome.schema or None
+            self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
+            self._relations[position] = outcome.relation
+        self._reads[position] = tuple(statement.sources)
+        for reference in statement.inferred:
+            if reference.table is not None:
+                self._seen[reference.table].add(reference.column)
+        text.results[number] = statement
+
+    def _decide_ambiguous(self) -> None:
+        """Take up again the statements with ambiguous columns: others may have shown which table has the column."""
+        for index, text in enumerate(self._texts):
+            again = [
+                number
+                for number, result in enumerate(text.results)
+                if result is not None
+                and any(d.code is DiagnosticCode.AMBIGUOUS_COLUMN for d in result.diagnostics)
+            ]
+            if not again:
+                continue
+            for number in again:
+                self._resolve((index, number))
+            text.release()
+
+    # What the statements' table names mean
+
+    def definition(self, name: str, use: Position) -> tuple[Position, Definition] | None:
+        """Return the definition of a table that counts for a use: the latest before, else the first after."""
+        for index in self._candidates.get(_last_part(name), ()):
+            self._index(index)
+        before: tuple[Position, Definition] | None = None
+        for position, definition in self._definers.get(name, ()):
+            if position == use or definition.only_adds:
+                continue
+            if definition.temporary and position[0] != use[0]:
+                continue  # another session's
+            if position < use:
+                if before is None or position > before[0]:
+                    before = (position, definition)
+            elif before is None or (before[0] > use and position < before[0]):
+                before = (position, definition)
+        return before
+
+    def additions(self, name: str, since: Position, use: Position) -> list[Position]:
+        """Return the INSERTs into a temporary table between its definition and a use."""
+        return sorted(
+            position
+            for position, definition in self._definers.get(name, ())
+            if definition.only_adds and since < position < use and position[0] == use[0]
+        )
+
+    def _index(self, index: int) -> None:
+        if index in self._indexed:
+            return
+        self._indexed.add(index)
+        text = self._texts[index]
+        text.parsed()
+        for number, definition in enumerate(text.definitions or ()):
+            if definition is not None:
+                self._definers[definition.name].append(((index, number), definition))
+
+    def require(self, position: Position, name: str, use: Position) -> bool:
+        """Return whether a statement is resolved; put the use aside until it is; False where that is a cycle.
+
+        Raises:
+            NeedsDefinitionError: the statement has to be resolved first.
+        """
+        results = self._texts[position[0]].results
+        if results[position[1]] is not None:
+            return True
+        if position in self._open:
+            self._cyclic[use][name] = None
+            return False
+        raise NeedsDefinitionError(position)
+
+    def schema(self, position: Position) -> dict[str, None] | None:
+        """Return the columns that a resolved statement gives its target, if it says."""
+        return self._schemas.get(position)
+
+    def relation(self, position: Position) -> Relation | None:
+        """Return what a resolved statement's temporary target offers."""
+        return self._relations.get(position)
+
+    def reads(self, position: Position) -> tuple[str, ...]:
+        """Return the tables that a resolved statement reads."""
+        return self._reads.get(position, ())
+
+    def seen(self, table: str, column: str) -> bool:
+        """Return whether a statement resolved so far shows that the table has the column."""
+        return column in self._seen.get(table, ()) or self._catalog_tables.seen(table, column)
+
+    def catalog_entry(self, parts: Sequence[str]) -> TableEntry:
+        """Return what the catalog knows of a table."""
+        return self._catalog_tables.find(parts)
+
+
+class _ScriptTables:
+    """The tables that one statement of a script sees."""
+
+    def __init__(self, script: Script, use: Position) -> None:
+        self._script = script
+        self._use = use
+        self._behind: dict[str, tuple[str, ...]] = {}
+
+    def find(self, parts: Sequence[str]) -> TableEntry:
+        """Return what the script, else the catalog knows of a table.
+
+        Raises:
+            NeedsDefinitionError: the statement that defines it has to be resolved first.
+        """
+        script, use = self._script, self._use
+        entry = script.catalog_entry(parts)
+        found = script.definition(entry.name, use)
+        if found is None:
+            return entry
+        position, definition = found
+        if not script.require(position, entry.name, use):
+            return TableEntry(entry.name, entry.columns)
+        if definition.temporary:
+            return self._temporary(entry.name, position)
+        columns = script.schema(position)
+        return TableEntry(entry.name, columns if columns is not None else entry.columns)
+
+    def _temporary(self, name: str, position: Position) -> TableEntry:
+        script = self._script
+        behind = list(script.reads(position))
+        relation = script.relation(position)
+        schema = script.schema(position)
+        if relation is None:
+            names = list(schema or ())
+            relation = Relation(names, [{} for _ in names])
+        for addition in script.additions(name, position, self._use):
+            if not script.require(addition, name, self._use):
+                continue
+            behind += script.reads(addition)
+            more = script.relation(addition)
+            if more is not None:
+                relation = _added(relation, more)
+        self._behind[name] = tuple(behind)
+        return TableEntry(name, None, relation)
+
+    def seen(self, table: str, column: str) -> bool:
+        """Return whether another statement shows that the table has the column."""
+        return self._script.seen(table, column)
+
+    def sources(self, names: Iterable[str]) -> dict[str, None]:
+        """Return the tables read, with those behind a temporary table in its place."""
+        total: dict[str, None] = {}
+        for name in names:
+            total.update(dict.fromkeys(self._behind.get(name, (name,))))
+        return total
+
+
+def _added(relation: Relation, more: Relation) -> Relation:
+    """Return a temporary table's relation after an INSERT: rows of both, columns by name."""
+    rows = Rows()
+    rows.inputs.extend(r for r in (relation.rows, more.rows) if r is not None)
+    sources: list[Sources] = []
+    for name, ours in relation.columns():
+        merged = dict(ours)
+        absorb(merged, more.find(name) or {}, IDENTITY, None)
+        sources.append(merged)
+    names = list(relation.names)
+    for name, theirs in more.columns():
+        if name not in names and not relation.names:
+            names.append(name)
+            sources.append(theirs)
+    return Relation(names, sources, rows, [*relation.opens, *more.opens])
+
+
+def _candidates(texts: Sequence[_Text]) -> dict[str, list[int]]:
+    """Return, by the last part of a name without case, which texts may define it."""
+    found: dict[str, dict[int, None]] = defaultdict(dict)
+    for index, text in enumerate(texts):
+        for match in _DEFINES.finditer(text.text):
+            found[_last_part(match.group(1))][index] = None
+    return {name: list(indexes) for name, indexes in found.items()}
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition(".")[2].strip(' \t\r\n"`[]').lower()
+
+

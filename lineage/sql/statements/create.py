@@ -1,0 +1,78 @@
+"""CREATE VIEW, CREATE TABLE AS and CREATE TABLE with columns; Spark's CACHE TABLE."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.catalog.ddl import schema_columns
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.statement import ColumnSchema, DatasetKind
+from lineage.sql.definitions import is_temporary
+from lineage.sql.relations import Relation
+from lineage.sql.resolver import Resolver
+from lineage.sql.rules.ctes import scope_with_ctes
+from lineage.sql.scope import Scope
+from lineage.sql.statements.outcome import Outcome, statement_rule
+from lineage.sql.statements.query import rows_of
+
+@statement_rule(exp.Create)
+def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what a CREATE defines. What is not a table or view (a schema, an index, …) has no lineage."""
+    kind = (tree.args.get("kind") or "").upper()
+    named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    if kind not in ("TABLE", "VIEW", "DYNAMIC TABLE", "STREAMING TABLE") or not isinstance(named, exp.Table):
+        return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
+    properties = tree.args.get("properties")
+    listed = properties.expressions if properties is not None else []
+    target, _ = resolver.named(resolver.identifiers.table_parts(named))
+    outcome = Outcome("", target, defines=True)
+    if is_temporary(tree):
+        outcome.target_kind = DatasetKind.TEMPORARY
+    elif kind == "VIEW":
+        outcome.target_kind = DatasetKind.VIEW
+    schema = schema_columns(tree.this, resolver.naming.dialect) if isinstance(tree.this, exp.Schema) else ()
+    body = tree.args.get("expression")
+    if not isinstance(body, exp.Query | exp.Table | exp.Values):
+        outcome.operation = f"CREATE_{kind.replace(' ', '_')}"
+        outcome.schema = schema
+        return outcome
+    is_materialized = any(isinstance(item, exp.MaterializedProperty) for item in listed)
+    if kind == "TABLE":
+        outcome.operation = "CREATE_TABLE_AS"
+    else:
+        outcome.operation = "CREATE_MATERIALIZED_VIEW" if is_materialized else f"CREATE_{kind.replace(' ', '_')}"
+    relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
+    _name_columns(resolver, outcome, relation, [column.name for column in schema], tree)
+    return outcome
+
+
+@statement_rule(exp.Cache)
+def cache(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Spark's CACHE TABLE t AS query defines a temporary view."""
+    body = tree.args.get("expression")
+    if body is None or not isinstance(tree.this, exp.Table):
+        return Outcome("CACHE")
+    target, _ = resolver.named(resolver.identifiers.table_parts(tree.this))
+    outcome = Outcome("CREATE_VIEW", target, defines=True, target_kind=DatasetKind.TEMPORARY)
+    _name_columns(resolver, outcome, resolver.relation(body, Scope(resolver)), [], tree)
+    return outcome
+
+
+def _name_columns(
+    resolver: Resolver, outcome: Outcome, relation: Relation, listed: list[str], tree: exp.Expr
+) -> None:
+    """Take over the query's columns under the names of the list, which may be shorter (PostgreSQL)."""
+    pairs = list(relation.columns())
+    if len(listed) > len(pairs) and not relation.is_open:
+        resolver.report(
+            DiagnosticCode.COLUMN_COUNT_MISMATCH,
+            Severity.ERROR,
+            f"{len(listed)} columns are named, the query has {len(pairs)}",
+            tree.this,
+        )
+    renamed = Relation([n for n, _ in pairs], [s for _, s in pairs], relation.rows, relation.opens).renamed(listed)
+    outcome.names, outcome.columns = renamed.names, renamed.sources
+    outcome.rows = rows_of(relation)
+    outcome.relation = renamed
+    if not renamed.is_open:
+        outcome.schema = tuple(ColumnSchema(name) for name in renamed.names)

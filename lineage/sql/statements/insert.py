@@ -1,0 +1,117 @@
+"""INSERT: columns meet by list, by name, or by the target's order; ON CONFLICT updates what was there."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.statement import DatasetKind
+from lineage.sql.effects import FILTER, IDENTITY
+from lineage.sql.relations import BaseTable, Relation, Sources, absorb
+from lineage.sql.resolver import Resolver
+from lineage.sql.rules.ctes import scope_with_ctes
+from lineage.sql.scope import Scope
+from lineage.sql.statements.outcome import Outcome, statement_rule
+from lineage.sql.statements.query import rows_of
+
+
+@statement_rule(exp.Insert)
+def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what an INSERT writes."""
+    identifiers = resolver.identifiers
+    named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    operation = "INSERT_OVERWRITE" if tree.args.get("overwrite") else "INSERT"
+    if not isinstance(named, exp.Table):
+        return Outcome(operation)
+    target, known = resolver.named(identifiers.table_parts(named))
+    outcome = Outcome(operation, target)
+    body = tree.args.get("expression")
+    if body is None:
+        return outcome
+    relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
+    listed: list[str] = []
+    if isinstance(tree.this, exp.Schema):
+        listed = [identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in tree.this.expressions]
+    pairs = _columns(resolver, tree, relation, listed, known, target)
+    outcome.names = [name for name, _ in pairs]
+    outcome.columns = [sources for _, sources in pairs]
+    outcome.rows = rows_of(relation)
+    if conflict := tree.args.get("conflict"):
+        _on_conflict(resolver, conflict, named, known, outcome)
+    if not isinstance(known, BaseTable):
+        outcome.target_kind = DatasetKind.TEMPORARY
+        outcome.relation = Relation(list(outcome.names), list(outcome.columns), relation.rows, relation.opens)
+    return outcome
+
+
+def _columns(
+    resolver: Resolver, tree: exp.Expr, relation: Relation, listed: list[str], known: Relation, target: str
+) -> list[tuple[str, Sources]]:
+    """Return the target's columns and what each gets."""
+    pairs = list(relation.columns())
+    if tree.args.get("by_name"):
+        return pairs
+    names = listed
+    if not names and not known.is_open:
+        partitioned = _fixed_partitions(resolver, tree)
+        names = [name for name, _ in known.columns() if name not in partitioned]
+    if names:
+        if len(pairs) != len(names) and not relation.is_open and (listed or len(pairs) > len(names)):
+            resolver.report(
+                DiagnosticCode.COLUMN_COUNT_MISMATCH,
+                Severity.WARNING,
+                f"{len(pairs)} columns are inserted into {len(names)} of {target}",
+                tree.this,
+                hint="the schema in the catalog may be older than the statement",
+            )
+        if relation.is_open:
+            return list(Relation([n for n, _ in pairs], [s for _, s in pairs]).renamed(names).columns())
+        return [(name, sources) for name, (_, sources) in zip(names, pairs, strict=False)]
+    resolver.report(
+        DiagnosticCode.TARGET_COLUMNS_UNKNOWN,
+        Severity.INFO if not isinstance(tree.args["expression"], exp.Values) else Severity.WARNING,
+        f"the columns of {target} are unknown: they are named as the query names them",
+        tree.this,
+        hint="give the table's DDL or a JSON schema with --catalog",
+    )
+    return pairs
+
+
+def _fixed_partitions(resolver: Resolver, tree: exp.Expr) -> set[str]:
+    """Return the columns that PARTITION (dt = 'x') gives a value to: the query does not."""
+    table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    partition = table.args.get("partition") or tree.args.get("partition")
+    if not isinstance(partition, exp.Partition):
+        return set()
+    return {
+        resolver.identifiers.column(item.this.this)
+        for item in partition.expressions
+        if isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)
+    }
+
+
+def _on_conflict(
+    resolver: Resolver, conflict: exp.Expr, named: exp.Table, known: Relation, outcome: Outcome
+) -> None:
+    """ON CONFLICT DO UPDATE SET a = excluded.a WHERE …, MySQL's ON DUPLICATE KEY UPDATE a = VALUES(a)."""
+    proposed = Relation(list(outcome.names), [dict(sources) for sources in outcome.columns])
+    scope = Scope(resolver)
+    alias = named.args.get("alias")
+    scope.add(resolver.identifiers.alias(alias.this if alias is not None else named.this), known)
+    scope.add(resolver.identifiers.column(exp.to_identifier("excluded")), proposed)
+    conditions: Sources = {}
+    for condition in (conflict.args.get("where"), conflict.args.get("index_where")):
+        if condition is not None:
+            resolver.evaluate(scope, condition.this, FILTER, conditions)
+    for assignment in conflict.expressions:
+        if not isinstance(assignment, exp.EQ):
+            continue
+        name = resolver.identifiers.column(assignment.this.this)
+        sources: Sources = {}
+        resolver.evaluate(scope, assignment.expression, IDENTITY, sources)
+        absorb(sources, conditions, IDENTITY, None)
+        if name in outcome.names:
+            absorb(outcome.columns[outcome.names.index(name)], sources, IDENTITY, None)
+        else:
+            outcome.names.append(name)
+            outcome.columns.append(sources)

@@ -1,0 +1,97 @@
+"""MERGE: each branch by itself. Where it inserts or deletes, what is matched decides rows; where it updates, columns."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.sql.effects import IDENTITY, MERGE_MATCH
+from lineage.sql.relations import Relation, Rows, Sources, absorb, absorb_rows
+from lineage.sql.resolver import Resolver
+from lineage.sql.rules.ctes import scope_with_ctes
+from lineage.sql.rules.from_clause import add_source
+from lineage.sql.scope import Scope
+from lineage.sql.statements.outcome import Outcome, statement_rule
+from lineage.sql.statements.update import assignments
+
+
+@statement_rule(exp.Merge)
+def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what a MERGE writes."""
+    identifiers = resolver.identifiers
+    table = tree.this
+    if not isinstance(table, exp.Table):
+        return Outcome("MERGE")
+    scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    target, relation = resolver.named(identifiers.table_parts(table))
+    alias = table.args.get("alias")
+    scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
+    rows = Rows()
+    source = add_source(resolver, tree.args["using"], scope, rows)[0]
+    matched: Sources = {}
+    absorb_rows(matched, rows)
+    if on := tree.args.get("on"):
+        resolver.evaluate(scope, on, MERGE_MATCH, matched)
+    outcome = Outcome("MERGE", target)
+    columns: dict[str, Sources] = {}
+    whens = tree.args.get("whens")
+    for when in whens.expressions if whens is not None else ():
+        conditions = dict(matched)
+        if condition := when.args.get("condition"):
+            resolver.evaluate(scope, condition, MERGE_MATCH, conditions)
+        then = when.args.get("then")
+        if isinstance(then, exp.Update):
+            for name, sources in _updated(resolver, then, scope, relation, source):
+                into = columns.setdefault(name, {})
+                absorb(into, sources, IDENTITY, None)
+                absorb(into, conditions, IDENTITY, None)
+            continue
+        if isinstance(then, exp.Insert):
+            for name, sources in _inserted(resolver, then, scope, relation, source):
+                absorb(columns.setdefault(name, {}), sources, IDENTITY, None)
+        if then is not None and not _does_nothing(then):
+            absorb(outcome.rows, conditions, IDENTITY, None)
+    outcome.names, outcome.columns = list(columns), list(columns.values())
+    return outcome
+
+
+def _does_nothing(then: exp.Expr) -> bool:
+    return isinstance(then, exp.Var) and then.name.upper() == "DO NOTHING"
+
+
+def _updated(
+    resolver: Resolver, then: exp.Update, scope: Scope, target: Relation, source: Relation
+) -> list[tuple[str, Sources]]:
+    """UPDATE SET …, or `UPDATE *` (SET *): every column of the source by name."""
+    if not then.expressions or isinstance(then.expressions[0], exp.Star):
+        return _by_name(target, source)
+    return list(assignments(resolver, then.expressions, scope))
+
+
+def _inserted(
+    resolver: Resolver, then: exp.Insert, scope: Scope, target: Relation, source: Relation
+) -> list[tuple[str, Sources]]:
+    """INSERT (list) VALUES (…), without a list by the target's order, `INSERT *` and `INSERT ROW` by name."""
+    values, listed = then.args.get("expression"), then.this
+    if not isinstance(values, exp.Tuple):
+        return _by_name(target, source)
+    if isinstance(listed, exp.Tuple):
+        names = [
+            resolver.identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in listed.expressions
+        ]
+    elif not target.is_open:
+        names = [name for name, _ in target.columns()]
+    else:
+        names = [value.alias_or_name or f"_col{i}" for i, value in enumerate(values.expressions)]
+    pairs: list[tuple[str, Sources]] = []
+    for name, value in zip(names, values.expressions, strict=False):
+        sources: Sources = {}
+        resolver.evaluate(scope, value, IDENTITY, sources)
+        pairs.append((name, sources))
+    return pairs
+
+
+def _by_name(target: Relation, source: Relation) -> list[tuple[str, Sources]]:
+    pairs = list(source.columns())
+    if target.is_open:
+        return pairs
+    return [(name, sources) for name, sources in pairs if target.find(name) is not None or name == "*"]

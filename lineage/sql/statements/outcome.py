@@ -1,0 +1,49 @@
+"""What a statement rule finds: what is written, column by column, and what decides the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from lineage.model.statement import ColumnSchema, DatasetKind, TableChange
+from lineage.sql.relations import Relation, Sources
+from lineage.sql.resolver import Resolver
+
+__all__ = ["STATEMENT_RULES", "Outcome", "statement_rule"]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A statement's target and, for each column that it writes, the sources; `rows` influences the whole target.
+
+    `relation` is what later statements of a script read where the target is a temporary table.
+    """
+
+    operation: str
+    target: str | None = None
+    names: list[str] = field(default_factory=list)
+    columns: list[Sources] = field(default_factory=list)
+    rows: Sources = field(default_factory=dict)
+    target_kind: DatasetKind = DatasetKind.TABLE
+    defines: bool = False
+    schema: tuple[ColumnSchema, ...] = ()
+    changes: tuple[TableChange, ...] = ()
+    relation: Relation | None = None
+
+
+StatementRule: TypeAlias = "Callable[[Resolver, exp.Expr], Outcome]"
+
+STATEMENT_RULES: dict[type[exp.Expr], StatementRule] = {}
+
+
+def statement_rule(*types: type[exp.Expr]) -> Callable[[StatementRule], StatementRule]:
+    """Register a rule for statements of these types: `rule(resolver, tree)`."""
+
+    def register(rule: StatementRule) -> StatementRule:
+        STATEMENT_RULES.update(dict.fromkeys(types, rule))
+        return rule
+
+    return register

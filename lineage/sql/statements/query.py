@@ -1,0 +1,37 @@
+"""A bare query, and SELECT … INTO."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model.statement import DatasetKind
+from lineage.sql.relations import Relation, Sources, absorb_rows
+from lineage.sql.resolver import Resolver
+from lineage.sql.scope import Scope
+from lineage.sql.statements.outcome import Outcome, statement_rule
+
+
+def rows_of(relation: Relation) -> Sources:
+    """Return what decides the rows of a relation, flattened."""
+    rows: Sources = {}
+    absorb_rows(rows, relation.rows)
+    return rows
+
+
+@statement_rule(exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Subquery, exp.Values, exp.Table)
+def query(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return a query's columns; `SELECT … INTO t` writes them to t."""
+    relation = resolver.relation(tree, Scope(resolver))
+    outcome = Outcome("SELECT", None, list(relation.names), list(relation.sources), rows_of(relation))
+    if not relation.names:
+        columns = list(relation.columns())
+        outcome.names, outcome.columns = [name for name, _ in columns], [sources for _, sources in columns]
+    into = tree.args.get("into")
+    if into is not None and isinstance(into.this, exp.Table):
+        outcome.operation = "CREATE_TABLE_AS"
+        outcome.defines = True
+        outcome.target, _ = resolver.named(resolver.identifiers.table_parts(into.this))
+        if into.args.get("temporary") or into.this.name.startswith("#"):
+            outcome.target_kind = DatasetKind.TEMPORARY
+        outcome.relation = relation
+    return outcome

@@ -1,0 +1,99 @@
+"""UPDATE: every condition influences the columns that are written, and nothing else of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from lineage.sql.effects import FILTER, IDENTITY
+from lineage.sql.relations import Rows, Sources, absorb, absorb_rows
+from lineage.sql.resolver import Resolver
+from lineage.sql.rules.ctes import scope_with_ctes
+from lineage.sql.rules.from_clause import add_joins, add_source
+from lineage.sql.scope import Scope
+from lineage.sql.statements.outcome import Outcome, statement_rule
+
+__all__ = ["assignments", "target_scope"]
+
+
+@statement_rule(exp.Update)
+def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what an UPDATE writes."""
+    rows = Rows()
+    if not isinstance(tree.this, exp.Table):
+        return Outcome("UPDATE")
+    target, scope = target_scope(resolver, tree, rows)
+    outcome = Outcome("UPDATE", target)
+    if where := tree.args.get("where"):
+        resolver.evaluate(scope, where.this, FILTER, rows.own)
+    conditions: Sources = {}
+    absorb_rows(conditions, rows)
+    for name, sources in assignments(resolver, tree.expressions, scope):
+        absorb(sources, conditions, IDENTITY, None)
+        outcome.names.append(name)
+        outcome.columns.append(sources)
+    return outcome
+
+
+def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, Scope]:
+    """Return the table that an UPDATE or DELETE changes, and the scope of its conditions.
+
+    T-SQL and MySQL name an alias of FROM as the target: `UPDATE o SET … FROM orders o JOIN …`.
+    """
+    scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    table, args = tree.this, tree.args
+    identifiers = resolver.identifiers
+    origin = args.get("from_")
+    using = args.get("using") or ()
+    items = [origin.this] if origin is not None else []
+    for item in items:
+        found = _aliased(resolver, item, identifiers.alias(table.this)) if not table.args.get("db") else None
+        if found is not None:
+            add_source(resolver, item, scope, rows)
+            return resolver.named(identifiers.table_parts(found))[0], scope
+    target, relation = resolver.named(identifiers.table_parts(table))
+    alias = table.args.get("alias")
+    scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
+    add_joins(resolver, table.args.get("joins") or (), scope, rows)
+    for item in [*items, *(using if isinstance(using, list) else [using])]:
+        add_source(resolver, item, scope, rows)
+    return target, scope
+
+
+def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Table | None:
+    """Return the table that an item of FROM, or what is joined to it, gives this alias (or that has this name)."""
+    tables = [item, *(join.this for join in item.args.get("joins") or ())]
+    for table in tables:
+        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+            continue
+        alias = table.args.get("alias")
+        if resolver.identifiers.alias(alias.this if alias is not None else table.this) == name:
+            return table
+    return None
+
+
+def assignments(
+    resolver: Resolver, expressions: list[exp.Expr], scope: Scope
+) -> Iterator[tuple[str, Sources]]:
+    """Yield the columns that SET writes and their sources; `(a, b) = (x, y)` and `(a, b) = (SELECT …)` too."""
+    for assignment in expressions:
+        if not isinstance(assignment, exp.EQ | exp.PropertyEQ):
+            continue
+        left, right = assignment.this, assignment.expression
+        names = left.expressions if isinstance(left, exp.Tuple) else [left.this if isinstance(left, exp.Paren) else left]
+        values = right.expressions if isinstance(right, exp.Tuple) else None
+        query = right.this if isinstance(right, exp.Subquery) else None
+        relation = resolver.relation(query, scope) if query is not None and len(names) > 1 else None
+        for position, name in enumerate(names):
+            sources: Sources = {}
+            if relation is not None:
+                if position < len(relation.sources):
+                    absorb(sources, relation.sources[position], IDENTITY, None)
+                absorb_rows(sources, relation.rows)
+            elif values is not None and position < len(values):
+                resolver.evaluate(scope, values[position], IDENTITY, sources)
+            else:
+                resolver.evaluate(scope, right, IDENTITY, sources)
+            column = name.this if isinstance(name, exp.Column) else name
+            yield resolver.identifiers.column(column), sources

@@ -1,0 +1,59 @@
+"""Where a statement's table names are looked up: a catalog here; a script adds what its statements define."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from lineage.catalog import Catalog
+from lineage.model.names import Naming
+from lineage.sql.relations import Relation
+
+__all__ = ["CatalogTables", "NeedsDefinitionError", "TableEntry", "TableSource"]
+
+
+class NeedsDefinitionError(Exception):
+    """A table is defined by a statement of the script that has not been resolved yet: resolve `position` first."""
+
+    def __init__(self, position: tuple[int, int]) -> None:
+        super().__init__(position)
+        self.position = position
+
+
+class TableEntry(NamedTuple):
+    """A table's full name; its columns in order, if a schema is known; or the relation of a temporary table."""
+
+    name: str
+    columns: dict[str, None] | None = None
+    relation: Relation | None = None
+
+
+class TableSource(Protocol):
+    """Looks tables up by the parts of their name, outermost first, folded as the dialect folds them."""
+
+    def find(self, parts: Sequence[str]) -> TableEntry:
+        """Return what is known of a table; at the least its full name."""
+
+    def seen(self, table: str, column: str) -> bool:
+        """Return whether some statement uses this column of a table whose schema is unknown."""
+
+
+class CatalogTables:
+    """Tables as a catalog knows them."""
+
+    def __init__(self, catalog: Catalog, naming: Naming) -> None:
+        self._catalog = catalog
+        self._naming = naming
+
+    def find(self, parts: Sequence[str]) -> TableEntry:
+        """Return the table's full name and its columns, if the catalog has it."""
+        name = self._naming.qualify(parts)
+        schema = self._catalog.find(name)
+        if schema is None:
+            return TableEntry(name)
+        return TableEntry(schema.name, None if schema.inferred else schema.names)
+
+    def seen(self, table: str, column: str) -> bool:
+        """Return whether the catalog holds the column as one that was inferred from use."""
+        schema = self._catalog.find(table)
+        return schema is not None and schema.inferred and column in schema.names

@@ -41,26 +41,40 @@ class KnownDataset(Protocol):
     """A dataset as a store answers it."""
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str:
+        """The key of its node."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The full name."""
+
     @property
-    def namespace(self) -> str: ...
+    def namespace(self) -> str:
+        """The namespace of its name."""
+
     @property
-    def schema_known(self) -> bool: ...
+    def schema_known(self) -> bool:
+        """Whether its columns are all it has."""
 
 
 class KnownColumn(Protocol):
     """A column as a store answers it."""
 
     @property
-    def dataset(self) -> str: ...
+    def dataset(self) -> str:
+        """The key of the dataset's node."""
+
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The name, or the path of a nested field."""
+
     @property
-    def data_type(self) -> str | None: ...
+    def data_type(self) -> str | None:
+        """The type as the source wrote it."""
+
     @property
-    def parent(self) -> str | None: ...
+    def parent(self) -> str | None:
+        """The key of the column that a field belongs to."""
 
 
 class SchemaSource(Protocol):
@@ -139,9 +153,7 @@ class Catalog:
         return catalog
 
     @classmethod
-    def from_store(
-        cls, store: SchemaSource, dialect: str | Dialect = "ansi", namespace: str | None = None
-    ) -> Catalog:
+    def from_store(cls, store: SchemaSource, dialect: str | Dialect = "ansi", namespace: str | None = None) -> Catalog:
         """Return what earlier ingests learnt, of one namespace or (without it) of all."""
         known = [d for d in store.datasets() if namespace is None or d.namespace == namespace]
         columns: dict[str, list[ColumnSchema]] = {dataset.key: [] for dataset in known}

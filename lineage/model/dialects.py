@@ -46,7 +46,8 @@ class Dialect:
     def fold_table(self, name: str, *, quoted: bool = False) -> str:
         """Return a catalog, schema or table name as this dialect compares it.
 
-        >>> dialect_named("snowflake").fold_table("Orders"), dialect_named("snowflake").fold_table("Orders", quoted=True)
+        >>> snowflake = dialect_named("snowflake")
+        >>> snowflake.fold_table("Orders"), snowflake.fold_table("Orders", quoted=True)
         ('ORDERS', 'Orders')
         """
         return (self.quoted_table if quoted else self.table).apply(name)

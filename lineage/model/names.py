@@ -33,9 +33,7 @@ def format_name(parts: Sequence[str]) -> str:
     """
     if all(_PLAIN.fullmatch(part) for part in parts):
         return ".".join(parts)
-    return ".".join(
-        part if _PLAIN.fullmatch(part) else '"' + part.replace('"', '""') + '"' for part in parts
-    )
+    return ".".join(part if _PLAIN.fullmatch(part) else '"' + part.replace('"', '""') + '"' for part in parts)
 
 
 def split_name(name: str) -> list[tuple[str, bool]]:

@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ColumnRef:
-    """A column of a table; a bare SELECT's output has the table None, a star that could not be expanded the column `*`."""
+    """A column. A bare SELECT's output has the table None; a star that could not be expanded is the column `*`."""
 
     table: str | None
     column: str

@@ -28,9 +28,10 @@ _NO_LINEAGE = (
     exp.Kill, exp.Show, exp.Analyze, exp.Refresh, exp.Uncache,
 )  # fmt: skip
 _NO_LINEAGE_COMMANDS = frozenset(
-    "SET SHOW GRANT REVOKE EXPLAIN VACUUM RESET LISTEN NOTIFY LOCK CLUSTER REINDEX CHECKPOINT DISCARD DECLARE "
-    "PRINT GO BEGIN END OPTIMIZE ANALYZE DESCRIBE DESC USE COMMENT".split()
-)
+    ("SET", "SHOW", "GRANT", "REVOKE", "EXPLAIN", "VACUUM", "RESET", "LISTEN", "NOTIFY", "LOCK", "CLUSTER", "REINDEX",
+     "CHECKPOINT", "DISCARD", "DECLARE", "PRINT", "GO", "BEGIN", "END", "OPTIMIZE", "ANALYZE", "DESCRIBE", "DESC",
+     "USE", "COMMENT")
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,7 @@ def extract(
         set_operation_references=set_operation_references,
     )
     tables = CatalogTables(catalog if catalog is not None else Catalog(), options.naming)
-    return [
-        resolve_statement(parsed, options, tables)[0]
-        for parsed in parse_statements(sql, options.naming.dialect)
-    ]
+    return [resolve_statement(parsed, options, tables)[0] for parsed in parse_statements(sql, options.naming.dialect)]
 
 
 def resolve_statement(
@@ -128,9 +126,7 @@ def resolve_statement(
         problem = Diagnostic(DiagnosticCode.INTERNAL_ERROR, Severity.ERROR, message, parsed.span, hint)
         return _from_tokens(parsed, options, [*resolver.diagnostics, problem]), None
     completeness, reason = completeness_of(resolver.diagnostics)
-    inferred = {
-        edge.source: None for edge in edges if not edge.ambiguous and resolver.is_inferred(edge.source)
-    }
+    inferred = {edge.source: None for edge in edges if not edge.ambiguous and resolver.is_inferred(edge.source)}
     statement = StatementLineage(
         operation=outcome.operation,
         target=outcome.target,
@@ -205,6 +201,3 @@ def _from_tokens(
         reason=f"{diagnostics[-1].code}: {diagnostics[-1].message}",
         span=parsed.span,
     )
-
-
-

@@ -40,7 +40,8 @@ class Identifiers:
         """Return the parts of a table's name, outermost first; empty for a table function."""
         nodes = [table.args.get("catalog"), table.args.get("db"), table.this]
         parts: list[str] = []
-        for node in nodes:
+        for outer in nodes:
+            node = outer
             while isinstance(node, exp.Dot):  # more than three parts: the tail hangs below the last
                 parts.append(self.table(node.this))
                 node = node.expression

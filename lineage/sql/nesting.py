@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 __all__ = ["MAX_NESTING", "nesting_depth", "too_deep"]
 

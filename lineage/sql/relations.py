@@ -140,9 +140,7 @@ class BaseTable(Relation):
 
     __slots__ = ("_columns", "_make", "known", "name")
 
-    def __init__(
-        self, name: str, schema: Iterable[str] | None, make: Callable[[str, str], Source]
-    ) -> None:
+    def __init__(self, name: str, schema: Iterable[str] | None, make: Callable[[str, str], Source]) -> None:
         super().__init__([], [])
         self.name = name
         self.known = schema if schema is None or isinstance(schema, dict) else dict.fromkeys(schema)

@@ -190,7 +190,10 @@ class Resolver:
             node, effect = pop()
             kind = type(node)
             if kind is column_type:
-                sources = scope.resolve(node, aliases_first=aliases_first)
+                sources = scope.resolve(
+                    node,  # type: ignore[arg-type]  # `kind` says so; isinstance is slower
+                    aliases_first=aliases_first,
+                )
                 composed = COMPOSE[effect]
                 for (source, inner), place in sources.items():
                     key = (source, composed[inner])

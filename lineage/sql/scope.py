@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.effects import IDENTITY, TRANSFORMATION
-from lineage.sql.relations import BaseTable, Relation, Source, Sources, absorb
+from lineage.sql.relations import BaseTable, Relation, Sources, absorb
 
 if TYPE_CHECKING:
     from lineage.sql.resolver import Resolver
@@ -216,7 +216,7 @@ class Scope:
         suffix = "." + ".".join(path)
         nested: Sources = {}
         for (source, effect), place in sources.items():
-            if effect == IDENTITY:
-                source = self.resolver.source(source.table, source.column + suffix, source.ambiguous)
-            nested[(source, effect)] = place
+            whole = effect != IDENTITY
+            inner = source if whole else self.resolver.source(source.table, source.column + suffix, source.ambiguous)
+            nested[(inner, effect)] = place
         return nested

@@ -17,11 +17,11 @@ from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
 from lineage.model.statement import Completeness, StatementLineage
-from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.definitions import Definition, defined_by
+from lineage.sql.effects import IDENTITY
+from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.parsing import ParsedStatement, parse_statements
 from lineage.sql.relations import Relation, Rows, Sources, absorb
-from lineage.sql.effects import IDENTITY
 from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
 
@@ -107,9 +107,7 @@ class _Text:
 class Script:
     """The statements of several texts, resolved against each other and a catalog."""
 
-    def __init__(
-        self, texts: Mapping[str, str], options: ExtractionOptions, catalog: Catalog | None = None
-    ) -> None:
+    def __init__(self, texts: Mapping[str, str], options: ExtractionOptions, catalog: Catalog | None = None) -> None:
         self._texts = [_Text(name, text, options) for name, text in texts.items()]
         self._options = options
         self._catalog_tables = CatalogTables(catalog if catalog is not None else Catalog(), options.naming)
@@ -196,8 +194,7 @@ class Script:
             again = [
                 number
                 for number, result in enumerate(text.results)
-                if result is not None
-                and any(d.code is DiagnosticCode.AMBIGUOUS_COLUMN for d in result.diagnostics)
+                if result is not None and any(d.code is DiagnosticCode.AMBIGUOUS_COLUMN for d in result.diagnostics)
             ]
             if not again:
                 continue
@@ -362,5 +359,3 @@ def _candidates(texts: Sequence[_Text]) -> dict[str, list[int]]:
 
 def _last_part(name: str) -> str:
     return name.rpartition(".")[2].strip(' \t\r\n"`[]').lower()
-
-

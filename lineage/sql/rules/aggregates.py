@@ -6,7 +6,8 @@ from sqlglot import exp
 
 from lineage.sql.effects import AGGREGATION, COMPOSE, FILTER, SORT
 from lineage.sql.relations import Sources
-from lineage.sql.resolver import Resolver, Scope, Stack, expression_rule
+from lineage.sql.resolver import Resolver, Stack, expression_rule
+from lineage.sql.scope import Scope
 
 _ORDERED_SETS = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile, exp.Mode)
 

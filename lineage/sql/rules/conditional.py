@@ -6,7 +6,8 @@ from sqlglot import exp
 
 from lineage.sql.effects import COMPOSE, CONDITIONAL, TRANSFORMATION
 from lineage.sql.relations import Sources
-from lineage.sql.resolver import Resolver, Scope, Stack, expression_rule
+from lineage.sql.resolver import Resolver, Stack, expression_rule
+from lineage.sql.scope import Scope
 
 
 @expression_rule(exp.Case)

@@ -1,4 +1,4 @@
-"""WITH: each CTE is resolved once, in order. A recursive one is resolved once too, over stand-ins for its own columns."""
+"""WITH: each CTE is resolved once, in order; a recursive one too, over stand-ins for its own columns."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ def _reads(node: exp.Expr, name: str, resolver: Resolver) -> bool:
     )
 
 
-def _recursive(
-    resolver: Resolver, body: exp.SetOperation, name: str, columns: list[str], scope: Scope
-) -> Relation:
+def _recursive(resolver: Resolver, body: exp.SetOperation, name: str, columns: list[str], scope: Scope) -> Relation:
     """Return a recursive CTE's relation: the anchor's columns, and what reaches them over any number of rounds.
 
     The recursive branch is resolved over stand-ins for the CTE's columns; then each stand-in is replaced by the

@@ -30,7 +30,11 @@ def add_joins(resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scop
 
 def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> list[Relation]:
     """Make one item of FROM visible, with what is joined to it inside parentheses; return its relations."""
-    if isinstance(node, exp.Subquery | exp.Paren) and isinstance(node.this, exp.Table | exp.Subquery) and not node.alias:
+    if (
+        isinstance(node, exp.Subquery | exp.Paren)
+        and isinstance(node.this, exp.Table | exp.Subquery)
+        and not node.alias
+    ):
         inner = node.this
         if isinstance(inner, exp.Table) or inner.args.get("joins") or inner.alias:
             added = add_source(resolver, inner, scope, rows)
@@ -142,4 +146,3 @@ def _column(relations: list[Relation], name: str) -> Sources:
         if relation.is_open and (inferred := relation.infer(name)) is not None:
             return inferred
     return {}
-

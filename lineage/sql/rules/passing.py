@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.sql.relations import Sources
-from lineage.sql.resolver import Resolver, Scope, Stack, expression_rule
+from lineage.sql.resolver import Resolver, Stack, expression_rule
+from lineage.sql.scope import Scope
 
 
 @expression_rule(exp.Paren, exp.Alias)

@@ -94,7 +94,11 @@ def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
         return "case"
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select) and node.this.expressions:
         inner = node.this.expressions[0]
-        return resolver.identifiers.alias(inner.args["alias"]) if isinstance(inner, exp.Alias) else output_name(resolver, inner, 0)
+        return (
+            resolver.identifiers.alias(inner.args["alias"])
+            if isinstance(inner, exp.Alias)
+            else output_name(resolver, inner, 0)
+        )
     if isinstance(node, exp.Exists):
         return "exists"
     if isinstance(node, exp.Anonymous):

@@ -36,9 +36,7 @@ def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
     return Relation(projection.names, projection.sources, None, projection.opens)
 
 
-def _group_by(
-    resolver: Resolver, group: exp.Expr, scope: Scope, projection: Projection, sink: Sources
-) -> None:
+def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
     """GROUP BY, by expression, ordinal or alias; ROLLUP, CUBE and GROUPING SETS; GROUP BY ALL."""
     keys = list(group.expressions)
     for name in ("rollup", "cube", "grouping_sets"):
@@ -55,9 +53,7 @@ def _group_by(
                 absorb(sink, projection.sources[position], GROUP_BY, expression)
 
 
-def _distinct(
-    resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: Projection, sink: Sources
-) -> None:
+def _distinct(resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
     """DISTINCT compares every output column, DISTINCT ON the named ones."""
     if (on := distinct.args.get("on")) is None:
         for sources, expression in zip(projection.sources, projection.expressions, strict=True):
@@ -71,9 +67,7 @@ def _distinct(
             resolver.evaluate(scope, key, DISTINCT, sink)
 
 
-def order_by(
-    resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources
-) -> None:
+def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
     """ORDER BY (SORT BY, CLUSTER BY, DISTRIBUTE BY): by ordinal, output name or expression, in that order."""
     args = node.args
     limited = bool(args.get("limit") or args.get("offset") or args.get("fetch"))
@@ -94,4 +88,3 @@ def order_by(
                     absorb(sink, sources, effect, key)
             else:
                 resolver.evaluate(scope, key, effect, sink, aliases_first=True)
-

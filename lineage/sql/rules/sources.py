@@ -101,4 +101,3 @@ def _function(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) 
     if not names:
         names = [str(call.meta.get("name") or getattr(call, "name", "") or call.key).lower()]
     return Relation(names, [sources for _ in names])
-

@@ -6,7 +6,8 @@ from sqlglot import exp
 
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE
 from lineage.sql.relations import Sources, absorb, absorb_rows
-from lineage.sql.resolver import Resolver, Scope, Stack, expression_rule
+from lineage.sql.resolver import Resolver, Stack, expression_rule
+from lineage.sql.scope import Scope
 
 
 @expression_rule(exp.Subquery, exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Values)

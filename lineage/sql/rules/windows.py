@@ -6,7 +6,8 @@ from sqlglot import exp
 
 from lineage.sql.effects import COMPOSE, WINDOW
 from lineage.sql.relations import Sources
-from lineage.sql.resolver import Resolver, Scope, Stack, expression_rule
+from lineage.sql.resolver import Resolver, Stack, expression_rule
+from lineage.sql.scope import Scope
 
 
 @expression_rule(exp.Window)
@@ -22,7 +23,9 @@ def window(_: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack,
         if order := args.get("order"):
             keys.extend(key.this for key in order.expressions)
         if spec := args.get("spec"):
-            keys.extend(bound for bound in (spec.args.get("start"), spec.args.get("end")) if isinstance(bound, exp.Expr))
+            keys.extend(
+                bound for bound in (spec.args.get("start"), spec.args.get("end")) if isinstance(bound, exp.Expr)
+            )
         named = args.get("alias")
         name = scope.resolver.identifiers.alias(named) if isinstance(named, exp.Identifier) else None
         if name is None or name in met:

@@ -15,6 +15,7 @@ from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.query import rows_of
 
+
 @statement_rule(exp.Create)
 def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return what a CREATE defines. What is not a table or view (a schema, an index, …) has no lineage."""
@@ -26,7 +27,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     listed = properties.expressions if properties is not None else []
     target, _ = resolver.named(resolver.identifiers.table_parts(named))
     outcome = Outcome("", target, defines=True)
-    if is_temporary(tree):
+    if isinstance(tree, exp.Create) and is_temporary(tree):
         outcome.target_kind = DatasetKind.TEMPORARY
     elif kind == "VIEW":
         outcome.target_kind = DatasetKind.VIEW
@@ -58,9 +59,7 @@ def cache(resolver: Resolver, tree: exp.Expr) -> Outcome:
     return outcome
 
 
-def _name_columns(
-    resolver: Resolver, outcome: Outcome, relation: Relation, listed: list[str], tree: exp.Expr
-) -> None:
+def _name_columns(resolver: Resolver, outcome: Outcome, relation: Relation, listed: list[str], tree: exp.Expr) -> None:
     """Take over the query's columns under the names of the list, which may be shorter (PostgreSQL)."""
     pairs = list(relation.columns())
     if len(listed) > len(pairs) and not relation.is_open:

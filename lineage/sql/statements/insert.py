@@ -90,9 +90,7 @@ def _fixed_partitions(resolver: Resolver, tree: exp.Expr) -> set[str]:
     }
 
 
-def _on_conflict(
-    resolver: Resolver, conflict: exp.Expr, named: exp.Table, known: Relation, outcome: Outcome
-) -> None:
+def _on_conflict(resolver: Resolver, conflict: exp.Expr, named: exp.Table, known: Relation, outcome: Outcome) -> None:
     """ON CONFLICT DO UPDATE SET a = excluded.a WHERE …, MySQL's ON DUPLICATE KEY UPDATE a = VALUES(a)."""
     proposed = Relation(list(outcome.names), [dict(sources) for sources in outcome.columns])
     scope = Scope(resolver)

@@ -1,4 +1,4 @@
-"""MERGE: each branch by itself. Where it inserts or deletes, what is matched decides rows; where it updates, columns."""
+"""MERGE, branch by branch: where it inserts or deletes, the match decides rows; where it updates, columns."""
 
 from __future__ import annotations
 
@@ -75,9 +75,7 @@ def _inserted(
     if not isinstance(values, exp.Tuple):
         return _by_name(target, source)
     if isinstance(listed, exp.Tuple):
-        names = [
-            resolver.identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in listed.expressions
-        ]
+        names = [resolver.identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in listed.expressions]
     elif not target.is_open:
         names = [name for name, _ in target.columns()]
     else:

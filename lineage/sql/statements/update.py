@@ -73,15 +73,15 @@ def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Table | None:
     return None
 
 
-def assignments(
-    resolver: Resolver, expressions: list[exp.Expr], scope: Scope
-) -> Iterator[tuple[str, Sources]]:
+def assignments(resolver: Resolver, expressions: list[exp.Expr], scope: Scope) -> Iterator[tuple[str, Sources]]:
     """Yield the columns that SET writes and their sources; `(a, b) = (x, y)` and `(a, b) = (SELECT …)` too."""
     for assignment in expressions:
         if not isinstance(assignment, exp.EQ | exp.PropertyEQ):
             continue
         left, right = assignment.this, assignment.expression
-        names = left.expressions if isinstance(left, exp.Tuple) else [left.this if isinstance(left, exp.Paren) else left]
+        names = (
+            left.expressions if isinstance(left, exp.Tuple) else [left.this if isinstance(left, exp.Paren) else left]
+        )
         values = right.expressions if isinstance(right, exp.Tuple) else None
         query = right.this if isinstance(right, exp.Subquery) else None
         relation = resolver.relation(query, scope) if query is not None and len(names) > 1 else None

@@ -1,0 +1,8 @@
+"""SQL text into statement lineage: parsing, the resolver and its rules, scripts, masking."""
+
+from lineage.sql.extractor import extract
+from lineage.sql.masking import mask_literals
+from lineage.sql.script import extract_script
+from lineage.sql.table_trace import trace_tables
+
+__all__ = ["extract", "extract_script", "mask_literals", "trace_tables"]

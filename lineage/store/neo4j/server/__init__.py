@@ -1,0 +1,32 @@
+"""A real Neo4j on this machine without Docker: its jars from Maven Central, run by the Java that is there.
+
+Nothing here imports the driver, so a server can be started and stopped without the extra `neo4j`.
+"""
+
+from lineage.store.neo4j.server.errors import ServerSetupError, ServerStartError
+from lineage.store.neo4j.server.home import ServerHome, default_home
+from lineage.store.neo4j.server.jars import ensure_jars
+from lineage.store.neo4j.server.managed import (
+    ManagedServer,
+    ServerStatus,
+    managed_server,
+    server_status,
+    stop_server,
+)
+from lineage.store.neo4j.server.settings import ServerSettings
+from lineage.store.neo4j.server.startup import start_server
+
+__all__ = [
+    "ManagedServer",
+    "ServerHome",
+    "ServerSettings",
+    "ServerSetupError",
+    "ServerStartError",
+    "ServerStatus",
+    "default_home",
+    "ensure_jars",
+    "managed_server",
+    "server_status",
+    "start_server",
+    "stop_server",
+]

@@ -1,0 +1,100 @@
+"""Neo4j's jars, fetched once and kept in the user's cache folder."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+import platformdirs
+
+from lineage.store.neo4j.server.errors import ServerSetupError
+from lineage.store.neo4j.server.home import exclusive
+from lineage.store.neo4j.server.java import Java
+from lineage.store.neo4j.server.release import ARTIFACTS, VERSION
+from lineage.store.neo4j.server.resolvers import Resolver, find_resolver
+
+__all__ = ["Report", "default_cache", "ensure_jars"]
+
+Report = Callable[[str], None]
+"""Is told, in one line, what is being done; each line replaces the one before."""
+
+_MEGABYTES = 130
+_REPORT_EVERY = 25
+
+
+def default_cache() -> Path:
+    """Return the folder of this program in the user's cache."""
+    return platformdirs.user_cache_path("lineage-graph", appauthor=False)
+
+
+def ensure_jars(java: Java, report: Report, cache: Path | None = None) -> Path:
+    """Return the folder with Neo4j's jars, fetching them if they are not there yet.
+
+    The folder appears whole or not at all, and of two processes that want it one fetches and the other waits.
+
+    Raises:
+        ServerSetupError: no program that could fetch them, no room to keep them, or the fetch failed.
+    """
+    # Named after all that is in it: another pinned version is another folder.
+    name = "-".join(("neo4j", *dict.fromkeys(artifact.version for artifact in ARTIFACTS)))
+    folder = (cache or default_cache()) / name
+    if folder.is_dir():
+        return folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = folder.parent / f"{name}.lock"
+        with exclusive(lock, lambda: report("waiting for another process that is fetching Neo4j")):
+            if not folder.is_dir():
+                _fetch_into(folder, java, report)
+    except OSError as error:
+        raise ServerSetupError(
+            f"cannot keep Neo4j's jars in {folder.parent}: {error.strerror or error}",
+            f"make the folder writable, with {_MEGABYTES} MB of room",
+        ) from error
+    return folder
+
+
+def _fetch_into(folder: Path, java: Java, report: Report) -> None:
+    work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", dir=folder.parent))
+    try:
+        target = work / "jars"
+        resolver = find_resolver(java, work, target)
+        report(f"fetching Neo4j {VERSION} (about {_MEGABYTES} MB, once) with {resolver.name}")
+        _run(resolver, report)
+        missing = [artifact.jar for artifact in ARTIFACTS if not (target / artifact.jar).is_file()]
+        if missing:
+            raise ServerSetupError(f"{resolver.name} did not fetch {', '.join(missing)}", "try again")
+        target.rename(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _run(resolver: Resolver, report: Report) -> None:
+    resolver.project.write_text(resolver.text, encoding="utf-8")
+    errors: deque[str] = deque(maxlen=30)
+    jars = 0
+    with subprocess.Popen(
+        resolver.command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        for line in process.stdout or ():
+            if all(mark in line for mark in resolver.fetched):
+                jars += 1
+                if jars % _REPORT_EVERY == 0:
+                    report(f"fetching Neo4j {VERSION} with {resolver.name}: {jars} jars")
+            elif resolver.error in line:
+                errors.append(line.replace(resolver.error, "").strip())
+    if process.returncode != 0:
+        reason = next(filter(None, errors), f"it ended with {process.returncode} and did not say why")
+        raise ServerSetupError(
+            f"{resolver.name} could not fetch Neo4j {VERSION}: {reason}",
+            f"check that {resolver.name} reaches Maven Central from this machine, then try again",
+        )

@@ -1,0 +1,120 @@
+"""The local server of one home folder: whether it runs, how it does, and stopping it."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from lineage.store.neo4j.server import process
+from lineage.store.neo4j.server.home import USER, ServerHome, ServerState, exclusive
+from lineage.store.neo4j.server.probe import Answer, answers_bolt, ask_over_http
+from lineage.store.neo4j.server.release import SERVER_CLASS
+from lineage.store.neo4j.server.settings import HOST
+
+__all__ = ["ManagedServer", "ServerStatus", "managed_server", "process_marks", "server_status", "stop_server"]
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedServer:
+    """A running local server: where it answers, and who may log in."""
+
+    bolt_uri: str
+    http_uri: str
+    user: str
+    password: str
+    pid: int
+    home: Path
+
+    @classmethod
+    def described(cls, place: ServerHome, state: ServerState, pid: int, password: str) -> ManagedServer:
+        """Return the server that a state and a password describe."""
+        return cls(
+            bolt_uri=f"bolt://{HOST}:{state.bolt_port}",
+            http_uri=f"http://{HOST}:{state.http_port}",
+            user=USER,
+            password=password,
+            pid=pid,
+            home=place.folder,
+        )
+
+    @property
+    def browser_uri(self) -> str:
+        """The address of Neo4j Browser."""
+        return f"{self.http_uri}/browser/"
+
+    @property
+    def running(self) -> bool:
+        """Whether its process is there."""
+        return process.is_running(self.pid, process_marks(ServerHome(self.home)))
+
+    def ask(self) -> Answer:
+        """Return how it answers now, over Bolt and HTTP."""
+        bolt, http = (int(uri.rpartition(":")[2]) for uri in (self.bolt_uri, self.http_uri))
+        return ask_over_http(http, self.user, self.password) if answers_bolt(bolt) else Answer.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """A running server, whether it answers, and what it takes of the machine."""
+
+    server: ManagedServer
+    responding: bool
+    memory_bytes: int | None
+    store_bytes: int
+
+
+def process_marks(place: ServerHome) -> tuple[str, str]:
+    """Return the arguments by which the process of this home's server is known, in their order."""
+    return SERVER_CLASS, f"--home-dir={place.folder}"
+
+
+def managed_server(home: Path | None = None) -> ManagedServer | None:
+    """Return the local server whose process runs, or None; it is not asked whether it answers.
+
+    Raises:
+        ServerSetupError: its password file cannot be read.
+    """
+    place = ServerHome.at(home)
+    state = place.state()
+    if state is None or state.pid is None or not process.is_running(state.pid, process_marks(place)):
+        return None
+    password = place.password()
+    return ManagedServer.described(place, state, state.pid, password) if password else None
+
+
+def server_status(home: Path | None = None) -> ServerStatus | None:
+    """Return how the local server is doing, or None when it does not run."""
+    server = managed_server(home)
+    if server is None:
+        return None
+    data = ServerHome.at(home).data
+    return ServerStatus(server, server.ask() is Answer.READY, process.resident_bytes(server.pid), _size(data))
+
+
+def stop_server(home: Path | None = None, *, timeout: float = 60.0) -> bool:
+    """Stop the local server, killing it after `timeout` seconds; return whether one was running.
+
+    Raises:
+        ServerStartError: its process does not end.
+    """
+    place = ServerHome.at(home)
+    if not place.folder.is_dir():
+        return False
+    with exclusive(place.start_lock):
+        state = place.state()
+        if state is None or state.pid is None:
+            return False
+        was_running = process.is_running(state.pid, process_marks(place))
+        process.terminate(state.pid, process_marks(place), timeout)
+        place.remember(ServerState(state.bolt_port, state.http_port))
+        return was_running
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        # Neo4j removes files as it goes.
+        with contextlib.suppress(FileNotFoundError):
+            total += path.stat().st_size
+    return total

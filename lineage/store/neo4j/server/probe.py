@@ -1,0 +1,57 @@
+"""Asking a server whether it is up, without its driver: a Bolt handshake, and a query over HTTP."""
+
+from __future__ import annotations
+
+import base64
+import http
+import http.client
+import json
+import socket
+from enum import Enum
+
+from lineage.store.neo4j.server.settings import HOST
+
+__all__ = ["Answer", "answers_bolt", "ask_over_http"]
+
+# Bolt's greeting: four bytes that name the protocol, then four proposals of a version, here 5.0 and 4.4.
+_HANDSHAKE = bytes.fromhex("6060B017 00000005 00000404 00000000 00000000")
+
+
+class Answer(Enum):
+    """What came back: a result, a refusal of the password, or nothing of use (yet)."""
+
+    READY = "ready"
+    REFUSED = "refused"
+    NONE = "none"
+
+
+def answers_bolt(port: int, timeout: float = 2.0) -> bool:
+    """Return whether a server on the loopback port agrees to speak Bolt."""
+    try:
+        with socket.create_connection((HOST, port), timeout) as connection:
+            connection.sendall(_HANDSHAKE)
+            answer = connection.recv(4)
+    except OSError:
+        return False
+    return len(answer) == 4 and answer != bytes(4)
+
+
+def ask_over_http(port: int, user: str, password: str, timeout: float = 5.0) -> Answer:
+    """Return how the server answers a query over HTTP: that it does means that its database is open."""
+    login = base64.b64encode(f"{user}:{password}".encode()).decode()
+    headers = {
+        "Authorization": f"Basic {login}",
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+    }
+    connection = http.client.HTTPConnection(HOST, port, timeout=timeout)
+    try:
+        connection.request("POST", "/db/neo4j/query/v2", json.dumps({"statement": "RETURN 1"}), headers)
+        status = connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return Answer.NONE
+    finally:
+        connection.close()
+    if status == http.HTTPStatus.UNAUTHORIZED:
+        return Answer.REFUSED
+    return Answer.READY if status == http.HTTPStatus.ACCEPTED else Answer.NONE

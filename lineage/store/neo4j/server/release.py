@@ -1,0 +1,48 @@
+"""Which Neo4j is run, and what its Java needs: the one place where versions stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ADMIN_CLASS", "ARTIFACTS", "JVM_OPTIONS", "MINIMUM_JAVA", "SERVER_CLASS", "VERSION", "Artifact"]
+
+VERSION = "5.26.18"
+MINIMUM_JAVA = 17
+
+SERVER_CLASS = "org.neo4j.server.CommunityEntryPoint"
+ADMIN_CLASS = "org.neo4j.cli.AdminTool"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A published jar, which brings those that it depends on."""
+
+    group: str
+    name: str
+    version: str
+
+    @property
+    def jar(self) -> str:
+        """The name of its file.
+
+        >>> Artifact("org.neo4j", "neo4j", "5.26.18").jar
+        'neo4j-5.26.18.jar'
+        """
+        return f"{self.name}-{self.version}.jar"
+
+
+ARTIFACTS = (
+    Artifact("org.neo4j", "neo4j", VERSION),
+    Artifact("org.neo4j.app", "neo4j-server", VERSION),
+    Artifact("org.neo4j.client", "neo4j-browser", "5.24.0"),
+)
+
+# Neo4j reaches into these packages, which Java closes by default.
+_OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent", "java.lang")
+
+JVM_OPTIONS = (
+    *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Dfile.encoding=UTF-8",
+    "-Djava.awt.headless=true",
+)

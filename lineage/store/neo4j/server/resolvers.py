@@ -1,0 +1,104 @@
+"""The programs that can fetch Neo4j's jars and all that they need: Maven, or the Ivy that is in pyspark."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lineage.store.neo4j.server.errors import ServerSetupError
+from lineage.store.neo4j.server.java import Java
+from lineage.store.neo4j.server.release import ARTIFACTS
+
+__all__ = ["Resolver", "find_ivy", "find_resolver", "ivy_resolver", "maven_resolver"]
+
+# Pinned: the version that Maven itself would take differs between Maven's versions.
+_COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolver:
+    """A command that puts the jars into a folder, the file that it reads, and how its output is understood.
+
+    A line of output with all of `fetched` tells of one jar; one with `error` says what went wrong.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    project: Path
+    text: str
+    fetched: tuple[str, ...]
+    error: str
+
+
+def find_resolver(java: Java, work: Path, target: Path, environment: Mapping[str, str] | None = None) -> Resolver:
+    """Return Maven if it is on PATH, else the Ivy of an installed pyspark; `work` is for its files.
+
+    Raises:
+        ServerSetupError: neither is there.
+    """
+    environment = os.environ if environment is None else environment
+    if maven := shutil.which("mvn", path=environment.get("PATH", os.defpath)):
+        return maven_resolver(Path(maven), work, target)
+    if ivy := find_ivy():
+        return ivy_resolver(java, ivy, work, target)
+    raise ServerSetupError(
+        "Neo4j's jars are fetched by Maven or by the Ivy of pyspark, and neither is here",
+        "install Maven (Debian: apt-get install maven; macOS: brew install maven) or pyspark",
+    )
+
+
+def find_ivy() -> Path | None:
+    """Return the newest Ivy among the jars of an installed pyspark, without importing it."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        return None
+    return max((Path(spec.origin).parent / "jars").glob("ivy-*.jar"), default=None)
+
+
+def maven_resolver(maven: Path, work: Path, target: Path) -> Resolver:
+    """Return the Maven command that copies the jars into `target`."""
+    project = work / "pom.xml"
+    dependencies = "".join(
+        f"    <dependency><groupId>{artifact.group}</groupId><artifactId>{artifact.name}</artifactId>"
+        f"<version>{artifact.version}</version></dependency>\n"
+        for artifact in ARTIFACTS
+    )
+    text = (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0">\n'
+        "  <modelVersion>4.0.0</modelVersion>\n"
+        "  <groupId>lineage</groupId><artifactId>neo4j-jars</artifactId><version>1</version>\n"
+        f"  <dependencies>\n{dependencies}  </dependencies>\n"
+        "</project>\n"
+    )
+    command = (
+        *(str(maven), "--batch-mode", "-Dstyle.color=never", "--file", str(project), _COPY_DEPENDENCIES),
+        *("-DincludeScope=runtime", f"-DoutputDirectory={target}"),
+    )
+    return Resolver("Maven", command, project, text, ("Downloaded from", ".jar"), "[ERROR]")
+
+
+def ivy_resolver(java: Java, ivy: Path, work: Path, target: Path) -> Resolver:
+    """Return the Ivy command that copies the jars into `target`."""
+    project = work / "ivy.xml"
+    dependencies = "".join(
+        f'    <dependency org="{artifact.group}" name="{artifact.name}" rev="{artifact.version}"'
+        ' conf="default->master,runtime"/>\n'
+        for artifact in ARTIFACTS
+    )
+    text = (
+        '<ivy-module version="2.0">\n'
+        '  <info organisation="lineage" module="neo4j-jars"/>\n'
+        '  <configurations><conf name="default"/></configurations>\n'
+        f"  <dependencies>\n{dependencies}  </dependencies>\n"
+        "</ivy-module>\n"
+    )
+    pattern = f"{target}/[artifact]-[revision](-[classifier]).[ext]"
+    command = (
+        *(str(java.path), "-cp", str(ivy), "org.apache.ivy.Main"),
+        *("-ivy", str(project), "-confs", "default", "-retrieve", pattern),
+    )
+    return Resolver("Ivy", command, project, text, ("[SUCCESSFUL ]", ".jar"), "::")

@@ -1,0 +1,64 @@
+"""How a local server is set up, and the configuration file that says so."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lineage.store.neo4j.server.errors import ServerSetupError
+
+__all__ = ["HOST", "ServerSettings", "render_configuration"]
+
+HOST = "127.0.0.1"
+
+_SIZE = re.compile(r"[1-9]\d*[kmgKMG]")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Memory (sizes such as `512m`) and ports; without a port, the one used before or a free one is taken.
+
+    Raises:
+        ServerSetupError: a size or a port that cannot be.
+    """
+
+    heap: str = "512m"
+    page_cache: str = "256m"
+    bolt_port: int | None = None
+    http_port: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, size in (("heap", self.heap), ("page cache", self.page_cache)):
+            if not _SIZE.fullmatch(size):
+                raise ServerSetupError(f"{name} of {size!r} is not a size", "write it as 512m or 2g")
+        for name, port in (("Bolt", self.bolt_port), ("HTTP", self.http_port)):
+            if port is not None and not 0 < port < 65536:
+                raise ServerSetupError(f"{port} is not a port for {name}", "give one from 1 to 65535")
+        if self.bolt_port is not None and self.bolt_port == self.http_port:
+            raise ServerSetupError(f"Bolt and HTTP cannot share port {self.bolt_port}", "give two ports")
+
+
+def render_configuration(settings: ServerSettings, bolt_port: int, http_port: int) -> str:
+    """Return the text of neo4j.conf: loopback only, nothing reported to the vendor.
+
+    >>> print(render_configuration(ServerSettings(), 7687, 7474).splitlines()[1])
+    server.default_listen_address=127.0.0.1
+    """
+    lines = {
+        "server.default_listen_address": HOST,
+        "server.bolt.listen_address": f"{HOST}:{bolt_port}",
+        # Neo4j Browser connects to the advertised address, not to the one it was served from.
+        "server.bolt.advertised_address": f"{HOST}:{bolt_port}",
+        "server.http.listen_address": f"{HOST}:{http_port}",
+        "server.http.advertised_address": f"{HOST}:{http_port}",
+        "server.https.enabled": "false",
+        "server.memory.heap.initial_size": settings.heap,
+        "server.memory.heap.max_size": settings.heap,
+        "server.memory.pagecache.size": settings.page_cache,
+        # Otherwise an empty database takes half a gigabyte of disk.
+        "db.tx_log.preallocate": "false",
+        "dbms.usage_report.enabled": "false",
+        "client.allow_telemetry": "false",
+    }
+    text = "".join(f"{name}={value}\n" for name, value in lines.items())
+    return f"# Written by `lineage neo4j start` at each start: changes made here are lost.\n{text}"

@@ -1,0 +1,115 @@
+"""A real Neo4j for the tests: the first that is there of a named one, a Docker engine's, a local one."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from testcontainers.community.neo4j import Neo4jContainer
+
+from lineage.store.errors import StoreError
+from lineage.store.neo4j.server import ServerSettings, start_server
+from lineage.store.neo4j.server.ports import free_port
+from lineage.store.neo4j.server.release import VERSION
+
+URI_VARIABLE = "LINEAGE_TEST_NEO4J_URI"
+GROUP = "neo4j"
+IMAGE = f"neo4j:{VERSION}-community"
+
+
+class Neo4jAddress(NamedTuple):
+    """Where a Neo4j answers, and who may log in. The tests empty its database."""
+
+    uri: str
+    user: str
+    password: str
+
+
+@pytest.fixture(scope="session")
+def neo4j_uri() -> Iterator[Neo4jAddress]:
+    """A running Neo4j for the whole session; without one the tests that need it fail."""
+    with ExitStack() as stack:
+        missing = None
+        try:
+            address = first_there_is(stack)
+        except StoreError as error:
+            missing = f"no Neo4j for the tests: {error}; {error.hint}"
+        if missing:
+            pytest.fail(missing, pytrace=False)
+        yield address
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give all tests that use Neo4j to one process of pytest-xdist: they share one database."""
+    for item in items:
+        if isinstance(item, pytest.Function) and _uses_neo4j(item):
+            item.add_marker(pytest.mark.xdist_group(GROUP))
+
+
+def _uses_neo4j(item: pytest.Function) -> bool:
+    # A fixture that is parametrised by store asks for `neo4j_uri` only when it runs.
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return "neo4j_uri" in item.fixturenames or "neo4j" in parameters
+
+
+def first_there_is(stack: ExitStack) -> Neo4jAddress:
+    """Return a Neo4j that answers, ended with `stack` if it was started here.
+
+    Raises:
+        StoreError: none is named, none is in a container, and this machine cannot run one.
+    """
+    if uri := os.environ.get(URI_VARIABLE):
+        user = os.environ.get(f"{URI_VARIABLE[:-4]}_USER", "neo4j")
+        return Neo4jAddress(uri, user, os.environ.get(f"{URI_VARIABLE[:-4]}_PASSWORD", ""))
+    if container_ready():
+        container = stack.enter_context(Neo4jContainer(IMAGE, password="lineage-tests"))
+        return Neo4jAddress(container.get_connection_url(), container.username, container.password)
+    return stack.enter_context(local_neo4j())
+
+
+def container_ready() -> bool:
+    """Return whether a Docker engine answers, at once, and has the image or may fetch it."""
+    return _docker("version", timeout=5) and (
+        _docker("image", "inspect", IMAGE, timeout=5) or _docker("pull", "--quiet", IMAGE, timeout=600)
+    )
+
+
+def _docker(*arguments: str, timeout: float) -> bool:
+    try:
+        answer = subprocess.run(["docker", *arguments], capture_output=True, timeout=timeout, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return answer.returncode == 0
+
+
+@contextmanager
+def local_neo4j() -> Iterator[Neo4jAddress]:
+    """Start a Neo4j in a folder of its own; it is gone after the block, and after a crash of this process."""
+    home = Path(tempfile.mkdtemp(prefix="lineage-neo4j-"))
+    with _removed_with_us(home):
+        server = start_server(ServerSettings(bolt_port=free_port(), http_port=free_port()), home)
+        yield Neo4jAddress(server.bolt_uri, server.user, server.password)
+
+
+@contextmanager
+def _removed_with_us(home: Path) -> Iterator[None]:
+    # The watcher reads a pipe that only we hold: it ends when we let go of it or die.
+    place = shlex.quote(str(home))
+    pid = f'"$(sed -n \'s/.*"pid": \\([0-9]*\\).*/\\1/p\' {place}/server.json)"'
+    script = f"cat >/dev/null; kill -KILL {pid}; sleep 0.5; rm -rf {place}"
+    with subprocess.Popen(
+        ["/bin/sh", "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ):
+        yield

@@ -85,7 +85,8 @@ class DatasetRecord:
     """A dataset and what is known of its columns.
 
     `schema_known` says that `columns` are all it has, in order: columns that it had before and that are
-    absent now are gone. Otherwise they are what was seen of it.
+    absent now are gone. Otherwise they are what was seen of it. `at` is when this held; without it, when the
+    batch's jobs last wrote or read the dataset, else the time of the run.
     """
 
     namespace: str
@@ -94,6 +95,7 @@ class DatasetRecord:
     dialect: str | None = None
     columns: tuple[ColumnRecord, ...] = ()
     schema_known: bool = False
+    at: datetime | None = None
 
     @property
     def key(self) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from sqlglot import exp
 
 from lineage.model.names import Naming
 from lineage.sql.identifiers import Identifiers
 
-__all__ = ["Definition", "defined_by"]
+__all__ = ["Definition", "defined_by", "is_temporary", "named_after_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,20 @@ def defined_by(tree: exp.Expr | None, naming: Naming) -> Definition | None:
         temporary = bool(into.args.get("temporary")) or into.this.name.startswith("#")
         return _definition(into.this, identifiers, naming, temporary=temporary)
     return None
+
+
+def named_after_text(name: str, tree: exp.Expr | None, naming: Naming) -> str | None:
+    """Return the dataset that a text defines which holds one query and nothing else: it is named after the text.
+
+    >>> import sqlglot
+    >>> from lineage.model.dialects import dialect_named
+    >>> naming = Naming(dialect_named("postgres"), default_schema="mart")
+    >>> named_after_text("models/Orders.sql", sqlglot.parse_one("SELECT 1 AS id"), naming)
+    'mart.orders'
+    """
+    if not name or not isinstance(tree, exp.Query) or tree.args.get("into") is not None:
+        return None
+    return naming.qualify([naming.dialect.fold_table(PurePath(name).stem)])
 
 
 def is_temporary(create: exp.Create) -> bool:

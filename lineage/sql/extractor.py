@@ -16,7 +16,7 @@ from lineage.sql.functions import FunctionEffects
 from lineage.sql.output import completeness_of, edges_of
 from lineage.sql.parsing import ParsedStatement, parse_statements
 from lineage.sql.resolver import Resolver, SetOperationReferences
-from lineage.sql.statements import STATEMENT_RULES, Outcome
+from lineage.sql.statements import STATEMENT_RULES, Outcome, define_by_query
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableSource
 from lineage.sql.token_trace import trace_tokens
 
@@ -95,9 +95,11 @@ def extract(
 
 
 def resolve_statement(
-    parsed: ParsedStatement, options: ExtractionOptions, tables: TableSource
+    parsed: ParsedStatement, options: ExtractionOptions, tables: TableSource, query_target: str | None = None
 ) -> tuple[StatementLineage, Outcome | None]:
     """Return a statement's lineage, and what its rule found where one applied.
+
+    `query_target` is the dataset that a bare query defines (the only statement of a file).
 
     Raises:
         NeedsDefinitionError: another statement of a script has to be resolved first.
@@ -113,7 +115,9 @@ def resolve_statement(
     )
     try:
         outcome = rule(resolver, tree)
-        edges = edges_of(outcome)
+        if query_target is not None:
+            define_by_query(outcome, query_target)
+        edges = edges_of(outcome, parsed.span)
     except NeedsDefinitionError:
         raise
     except RecursionError:

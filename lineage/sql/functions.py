@@ -42,7 +42,8 @@ class FunctionEffects:
     def of_type(self, kind: type[exp.Func]) -> int:
         """Return the effect of a function that the parser knows."""
         names = {name.lower() for name in kind.sql_names()}
-        aggregates = issubclass(kind, exp.AggFunc) or not names.isdisjoint(self._aggregates)
+        picks = not names.isdisjoint(_data()["aggregates"]["picks"])
+        aggregates = (issubclass(kind, exp.AggFunc) and not picks) or not names.isdisjoint(self._aggregates)
         return self._effect(not names.isdisjoint(self._masking), aggregates)
 
     @staticmethod

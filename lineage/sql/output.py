@@ -14,10 +14,13 @@ from lineage.sql.statements import Outcome
 __all__ = ["completeness_of", "edges_of"]
 
 
-def edges_of(outcome: Outcome) -> list[Edge]:
-    """Return the edges of a statement: column by column in the target's order, then the influences on its rows."""
+def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
+    """Return the edges of a statement: column by column in the target's order, then the influences on its rows.
+
+    `whole` is the statement's place, for an edge that no smaller place shows (MERGE … INSERT *).
+    """
     edges: list[Edge] = []
-    builder = _Builder(edges)
+    builder = _Builder(edges, whole)
     for name, sources in zip(outcome.names, outcome.columns, strict=True):
         builder.add(sources, ColumnRef(outcome.target, name))
     builder.add(outcome.rows, TableRef(outcome.target))
@@ -27,8 +30,9 @@ def edges_of(outcome: Outcome) -> list[Edge]:
 class _Builder:
     """Makes edges; a source's reference and a mention's span are made once."""
 
-    def __init__(self, edges: list[Edge]) -> None:
+    def __init__(self, edges: list[Edge], whole: Span | None) -> None:
         self._edges = edges
+        self._whole = whole
         self._references: dict[Source, ColumnRef] = {}
         self._spans: dict[int, Span | None] = {}
         self._stated: set[tuple[Source, int, ColumnRef | TableRef]] = set()
@@ -60,7 +64,7 @@ class _Builder:
 
     def _span(self, mention: exp.Expr | None) -> Span | None:
         if id(mention) not in self._spans:
-            self._spans[id(mention)] = span_of(mention)
+            self._spans[id(mention)] = span_of(mention) or self._whole
         return self._spans[id(mention)]
 
 

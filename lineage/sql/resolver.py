@@ -117,6 +117,10 @@ class Resolver:
         self.reads.setdefault(name)
         return relation
 
+    def name(self, table: exp.Table) -> str:
+        """Return the full name of a table that a statement defines or ends, whatever is known of it."""
+        return self._tables.name(self.identifiers.table_parts(table))
+
     def named(self, parts: list[str]) -> tuple[str, Relation]:
         """Return the full name of a table and what is known of it, without noting a read."""
         entry = self._tables.find(parts)

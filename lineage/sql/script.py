@@ -11,13 +11,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
 from lineage.model.statement import Completeness, StatementLineage
-from lineage.sql.definitions import Definition, defined_by
+from lineage.sql.definitions import Definition, defined_by, named_after_text
 from lineage.sql.effects import IDENTITY
 from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.parsing import ParsedStatement, parse_statements
@@ -51,7 +51,8 @@ def extract_script(
     """Return the lineage of the statements of a script, each resolved with what the others define.
 
     `sql` is the script's text, the path of a file or of a folder of `.sql` files, or texts by name. The order of
-    the answer is that of the texts; `StatementLineage.source` names the text where there are several.
+    the answer is that of the texts; `StatementLineage.source` names the text where there are several. A named
+    text that holds one query and nothing else defines a dataset of its name.
 
     >>> view, table = extract_script('''
     ...     CREATE VIEW report AS SELECT * FROM orders;
@@ -90,13 +91,20 @@ class _Text:
         self._parsed: list[ParsedStatement] | None = None
         self.results: list[StatementLineage | None] = []
         self.definitions: list[Definition | None] | None = None
+        self.query_target: str | None = None
+        """The dataset that the text's only statement defines, if that is a bare query."""
 
     def parsed(self) -> list[ParsedStatement]:
         if self._parsed is None:
             self._parsed = list(parse_statements(self.text, self._options.naming.dialect))
             if self.definitions is None:
                 self.results = [None] * len(self._parsed)
-                self.definitions = [defined_by(p.tree, self._options.naming) for p in self._parsed]
+                naming = self._options.naming
+                self.definitions = [defined_by(p.tree, naming) for p in self._parsed]
+                if len(self._parsed) == 1:
+                    self.query_target = named_after_text(self.name, self._parsed[0].tree, naming)
+                    if self.query_target is not None:
+                        self.definitions = [Definition(self.query_target)]
         return self._parsed
 
     def release(self) -> None:
@@ -161,7 +169,7 @@ class Script:
         text = self._texts[index]
         parsed = text.parsed()[number]
         tables = _ScriptTables(self, position)
-        statement, outcome = resolve_statement(parsed, self._options, tables)
+        statement, outcome = resolve_statement(parsed, self._options, tables, text.query_target)
         for name in self._cyclic.pop(position, {}):
             problem = Diagnostic(
                 DiagnosticCode.CYCLIC_DEFINITION,
@@ -282,6 +290,10 @@ class _ScriptTables:
         self._use = use
         self._behind: dict[str, tuple[str, ...]] = {}
 
+    def name(self, parts: Sequence[str]) -> str:
+        """Return a table's full name."""
+        return self._script.catalog_entry(parts).name
+
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return what the script, else the catalog knows of a table.
 
@@ -352,6 +364,8 @@ def _candidates(texts: Sequence[_Text]) -> dict[str, list[int]]:
     """Return, by the last part of a name without case, which texts may define it."""
     found: dict[str, dict[int, None]] = defaultdict(dict)
     for index, text in enumerate(texts):
+        if text.name:
+            found[PurePath(text.name).stem.lower()][index] = None
         for match in _DEFINES.finditer(text.text):
             found[_last_part(match.group(1))][index] = None
     return {name: list(indexes) for name, indexes in found.items()}

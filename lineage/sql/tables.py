@@ -31,6 +31,9 @@ class TableEntry(NamedTuple):
 class TableSource(Protocol):
     """Looks tables up by the parts of their name, outermost first, folded as the dialect folds them."""
 
+    def name(self, parts: Sequence[str]) -> str:
+        """Return a table's full name."""
+
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return what is known of a table; at the least its full name."""
 
@@ -44,6 +47,12 @@ class CatalogTables:
     def __init__(self, catalog: Catalog, naming: Naming) -> None:
         self._catalog = catalog
         self._naming = naming
+
+    def name(self, parts: Sequence[str]) -> str:
+        """Return a table's full name: the catalog's, if it knows the table, else the defaults fill it in."""
+        name = self._naming.qualify(parts)
+        schema = self._catalog.find(name)
+        return name if schema is None else schema.name
 
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return the table's full name and its columns, if the catalog has it."""

@@ -143,8 +143,9 @@ class _Tracer:
         while position < len(tokens) and _is_name(tokens[position]) and words[position] not in _NOT_A_NAME:
             token = tokens[position]
             quoted = token.token_type is TokenType.IDENTIFIER
-            for part in token.text.split(".") if quoted and self._naming.dialect.name == "bigquery" else [token.text]:
-                parts.append(self._naming.dialect.fold_table(part, quoted=quoted))
+            # BigQuery quotes whole paths: `project.dataset.table`.
+            texts = token.text.split(".") if quoted and self._naming.dialect.name == "bigquery" else [token.text]
+            parts.extend(self._naming.dialect.fold_table(text, quoted=quoted) for text in texts)
             position += 1
             if position + 1 < len(tokens) and words[position] == ".":
                 position += 1

@@ -243,9 +243,7 @@ class GraphStore(Protocol):
     ) -> list[StoredFeed]:
         """Return one hop of table-level lineage out of (downstream) or into (upstream) these datasets."""
 
-    def search(
-        self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20
-    ) -> list[SearchHit]:
+    def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
         """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings."""
 
     def jobs(self, keys: Collection[str] | None = None) -> list[StoredJob]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.sql.effects import IDENTITY, JOIN
-from lineage.sql.relations import Relation, Rows, Sources, absorb
+from lineage.sql.relations import STAR, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver
 from lineage.sql.scope import Scope
 
@@ -92,7 +92,8 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows) -> None:
         names = [resolver.identifiers.column(name.this if isinstance(name, exp.Column) else name) for name in using]
         _merge(scope, before, added, dict(zip(names, using, strict=True)), side, rows)
     elif (args.get("method") or "").upper() == "NATURAL":
-        _merge(scope, before, added, _shared(scope, before, added), side, rows)
+        shared = dict.fromkeys(_shared(scope, before, added), join.this)
+        _merge(scope, before, added, shared, side, rows)
     elif on := args.get("on"):
         resolver.evaluate(scope, on, JOIN, rows.own)
     if match := args.get("match_condition"):
@@ -106,17 +107,17 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows) -> None:
             scope.items = kept
 
 
-def _shared(scope: Scope, before: list[str], added: list[Relation]) -> dict[str, exp.Expr | None]:
+def _shared(scope: Scope, before: list[str], added: list[Relation]) -> list[str]:
     left = [name for alias in before for name, _ in scope.items[alias].columns()]
     right = {name for relation in added for name, _ in relation.columns()}
-    return {name: None for name in [*scope.merged, *left] if name in right and name != "*"}
+    return [name for name in [*scope.merged, *left] if name in right and name != STAR]
 
 
 def _merge(
     scope: Scope,
     before: list[str],
     added: list[Relation],
-    names: dict[str, exp.Expr] | dict[str, exp.Expr | None],
+    names: dict[str, exp.Expr],
     side: str,
     rows: Rows,
 ) -> None:

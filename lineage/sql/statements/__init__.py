@@ -2,12 +2,14 @@
 
 from lineage.sql.statements import create, ddl, delete, insert, merge, query, update
 from lineage.sql.statements.outcome import STATEMENT_RULES, Outcome, statement_rule
+from lineage.sql.statements.query import define_by_query
 
 __all__ = [
     "STATEMENT_RULES",
     "Outcome",
     "create",
     "ddl",
+    "define_by_query",
     "delete",
     "insert",
     "merge",

@@ -25,8 +25,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
     properties = tree.args.get("properties")
     listed = properties.expressions if properties is not None else []
-    target, _ = resolver.named(resolver.identifiers.table_parts(named))
-    outcome = Outcome("", target, defines=True)
+    outcome = Outcome("", resolver.name(named), defines=True)
     if isinstance(tree, exp.Create) and is_temporary(tree):
         outcome.target_kind = DatasetKind.TEMPORARY
     elif kind == "VIEW":
@@ -53,8 +52,7 @@ def cache(resolver: Resolver, tree: exp.Expr) -> Outcome:
     body = tree.args.get("expression")
     if body is None or not isinstance(tree.this, exp.Table):
         return Outcome("CACHE")
-    target, _ = resolver.named(resolver.identifiers.table_parts(tree.this))
-    outcome = Outcome("CREATE_VIEW", target, defines=True, target_kind=DatasetKind.TEMPORARY)
+    outcome = Outcome("CREATE_VIEW", resolver.name(tree.this), defines=True, target_kind=DatasetKind.TEMPORARY)
     _name_columns(resolver, outcome, resolver.relation(body, Scope(resolver)), [], tree)
     return outcome
 

@@ -35,7 +35,7 @@ def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
             new = resolver.identifiers.table_parts(action.this)
             # RENAME TO b stays in the schema of the old name.
             full = [*parts[: len(parts) - len(new)], *new]
-            changes.append(TableChange(ChangeKind.RENAME, target, resolver.named(full)[0]))
+            changes.append(TableChange(ChangeKind.RENAME, target, resolver.naming.qualify(full)))
         elif isinstance(action, exp.SwapTable) and isinstance(action.this, exp.Table):
             changes.append(TableChange(ChangeKind.SWAP, target, _name(resolver, action.this)))
     return Outcome("ALTER_TABLE", target, changes=tuple(changes))
@@ -43,4 +43,4 @@ def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 def _name(resolver: Resolver, table: exp.Expr) -> str:
     assert isinstance(table, exp.Table)
-    return resolver.named(resolver.identifiers.table_parts(table))[0]
+    return resolver.name(table)

@@ -31,5 +31,5 @@ def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
 def truncate(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """TRUNCATE empties a table, whatever was in it."""
     tables = [t for t in tree.expressions if isinstance(t, exp.Table)]
-    target = resolver.named(resolver.identifiers.table_parts(tables[0]))[0] if len(tables) == 1 else None
+    target = resolver.name(tables[0]) if len(tables) == 1 else None
     return Outcome("TRUNCATE", target)

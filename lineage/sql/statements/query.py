@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.model.statement import DatasetKind
-from lineage.sql.relations import Relation, Sources, absorb_rows
+from lineage.model.statement import ColumnSchema, DatasetKind
+from lineage.sql.relations import STAR, Relation, Sources, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
@@ -16,6 +16,13 @@ def rows_of(relation: Relation) -> Sources:
     rows: Sources = {}
     absorb_rows(rows, relation.rows)
     return rows
+
+
+def define_by_query(outcome: Outcome, target: str) -> None:
+    """Make a bare query the definition of a dataset, as a view would be."""
+    outcome.target, outcome.target_kind, outcome.defines = target, DatasetKind.VIEW, True
+    if STAR not in outcome.names:
+        outcome.schema = tuple(ColumnSchema(name) for name in outcome.names)
 
 
 @statement_rule(exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Subquery, exp.Values, exp.Table)
@@ -30,7 +37,7 @@ def query(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if into is not None and isinstance(into.this, exp.Table):
         outcome.operation = "CREATE_TABLE_AS"
         outcome.defines = True
-        outcome.target, _ = resolver.named(resolver.identifiers.table_parts(into.this))
+        outcome.target = resolver.name(into.this)
         if into.args.get("temporary") or into.this.name.startswith("#"):
             outcome.target_kind = DatasetKind.TEMPORARY
         outcome.relation = relation

@@ -45,18 +45,18 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
     table, args = tree.this, tree.args
     identifiers = resolver.identifiers
     origin = args.get("from_")
-    using = args.get("using") or ()
-    items = [origin.this] if origin is not None else []
+    items = [*([origin.this] if origin is not None else []), *(args.get("using") or ())]
     for item in items:
         found = _aliased(resolver, item, identifiers.alias(table.this)) if not table.args.get("db") else None
         if found is not None:
-            add_source(resolver, item, scope, rows)
+            for each in items:
+                add_source(resolver, each, scope, rows)
             return resolver.named(identifiers.table_parts(found))[0], scope
     target, relation = resolver.named(identifiers.table_parts(table))
     alias = table.args.get("alias")
     scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
     add_joins(resolver, table.args.get("joins") or (), scope, rows)
-    for item in [*items, *(using if isinstance(using, list) else [using])]:
+    for item in items:
         add_source(resolver, item, scope, rows)
     return target, scope
 

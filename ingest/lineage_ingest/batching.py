@@ -1,0 +1,261 @@
+"""From statements to a batch: datasets, jobs, edges with keys. Every way in ends here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lineage.catalog import Catalog
+from lineage.model.batch import (
+    ColumnRecord,
+    DatasetChange,
+    DatasetRecord,
+    DiagnosticRecord,
+    EdgeRecord,
+    JobKind,
+    JobRecord,
+    LineageBatch,
+    RunRecord,
+    UsageRecord,
+    file_job_key,
+)
+from lineage.model.diagnostics import Diagnostic
+from lineage.model.names import Naming, column_key, dataset_key
+from lineage.model.statement import (
+    ColumnRef,
+    Completeness,
+    DatasetKind,
+    Edge,
+    StatementLineage,
+    TableChange,
+)
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage.sql import mask_literals
+from lineage_ingest.renaming import composed_names
+
+__all__ = ["BatchBuilder"]
+
+_WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+
+
+@dataclass(slots=True)
+class _Dataset:
+    kind: DatasetKind = DatasetKind.TABLE
+    columns: dict[str, ColumnRecord] = field(default_factory=dict)
+    schema_known: bool = False
+    is_target: bool = False
+
+
+@dataclass(slots=True)
+class _Job:
+    source: str
+    target: str | None
+    statements: list[StatementLineage] = field(default_factory=list)
+    sql: list[str] = field(default_factory=list)
+    length: int = 0
+    edges: dict[tuple[str, str, EdgeKind], list[tuple[Edge, int]]] = field(default_factory=lambda: defaultdict(list))
+    reads: dict[str, None] = field(default_factory=dict)
+
+
+class BatchBuilder:
+    """Collects the statements of SQL files. One job is what one file says of one target."""
+
+    def __init__(self, naming: Naming, catalog: Catalog, observed_at: datetime) -> None:
+        self._naming = naming
+        self._catalog = catalog
+        self._at = observed_at
+        self._datasets: dict[str, _Dataset] = {}
+        self._jobs: dict[tuple[str, str | None], _Job] = {}
+        self._changes: list[TableChange] = []
+        self._diagnostics: list[DiagnosticRecord] = []
+        self._sources: list[str] = []
+
+    def add_file(self, name: str, text: str, statements: Iterable[StatementLineage]) -> None:
+        """Add the statements of one file, whose text their spans lie in."""
+        self._sources.append(name)
+        listed = list(statements)
+        names, changes = composed_names(listed)
+        self._changes.extend(changes)
+        for statement, renamed in zip(listed, names, strict=True):
+            self._add(name, text, statement, renamed)
+
+    def add_diagnostic(self, source: str, diagnostic: Diagnostic) -> None:
+        """Add a finding about a whole file."""
+        self._diagnostics.append(DiagnosticRecord(diagnostic, source))
+
+    def batch(self, kind: str, source: str, content: Iterable[str], seconds: float | None = None) -> LineageBatch:
+        """Return the batch. `content` is what makes it this batch and no other: its hash is the run's key."""
+        for table in self._catalog:
+            self._know(table.name, [ColumnRecord(c.name, c.data_type, i) for i, c in enumerate(table.columns)])
+        datasets = tuple(self._record(name, dataset) for name, dataset in sorted(self._datasets.items()))
+        jobs = tuple(self._job(job) for job in self._jobs.values())
+        edges = tuple(edge for job in self._jobs.values() for edge in self._edges(job))
+        statements = [s for job in self._jobs.values() for s in job.statements]
+        counts = {
+            "files": len(self._sources),
+            "statements": len(statements),
+            **{str(level): sum(s.completeness is level for s in statements) for level in _WORST},
+            "diagnostics": len(self._diagnostics),
+            "tables": len(datasets),
+            "columns": sum(len(dataset.columns) for dataset in datasets),
+            "edges": len(edges),
+        }
+        digest = hashlib.sha256("\x1f".join((kind, *content)).encode()).hexdigest()[:24]
+        return LineageBatch(
+            run=RunRecord(f"{kind}:{digest}", kind, source, self._at, counts, seconds),
+            datasets=datasets,
+            jobs=jobs,
+            edges=edges,
+            changes=tuple(self._change(change) for change in self._changes),
+            diagnostics=tuple(self._diagnostics),
+            usage=tuple(self._usage()),
+            complete_sources=tuple(self._sources),
+        )
+
+    # One statement
+
+    def _add(self, source: str, text: str, statement: StatementLineage, renamed: Mapping[str, str]) -> None:
+        target = renamed.get(statement.target or "", statement.target)
+        is_stored = target is not None and statement.target_kind is not DatasetKind.TEMPORARY
+        job = self._jobs.setdefault(
+            (source, target if is_stored else None), _Job(source, target if is_stored else None)
+        )
+        job.statements.append(statement)
+        self._diagnostics.extend(
+            DiagnosticRecord(diagnostic, source, self._job_key(job)) for diagnostic in statement.diagnostics
+        )
+        offset = self._add_text(job, text, statement)
+        for name in statement.sources:
+            full = renamed.get(name, name)
+            job.reads.setdefault(full)
+            self._datasets.setdefault(full, _Dataset())
+        for reference in statement.inferred:
+            if reference.table is not None:
+                self._infer(renamed.get(reference.table, reference.table), reference.column)
+        if not is_stored or target is None or statement.changes:
+            return
+        dataset = self._datasets.setdefault(target, _Dataset())
+        dataset.is_target = True
+        if statement.defines:
+            dataset.kind = statement.target_kind
+        if statement.schema:
+            self._know(target, [ColumnRecord(c.name, c.data_type, i) for i, c in enumerate(statement.schema)])
+        for position, name in enumerate(statement.output_columns):
+            if not dataset.schema_known:
+                dataset.columns.setdefault(
+                    name, ColumnRecord(name, None, position if statement.defines else None, True)
+                )
+        for edge in statement.edges:
+            self._add_edge(job, edge, target, renamed, offset)
+
+    def _add_text(self, job: _Job, text: str, statement: StatementLineage) -> int:
+        """Add the statement's masked text to the job's; return what turns a place in the file into one in it."""
+        span = statement.span
+        if span is None:
+            return 0
+        masked = mask_literals(text[span.start : span.end], self._naming.dialect)
+        if job.sql:
+            job.sql.append(";\n")
+            job.length += 2
+        offset = job.length - span.start
+        job.sql.append(masked)
+        job.length += len(masked)
+        return offset
+
+    def _add_edge(self, job: _Job, edge: Edge, target: str, renamed: Mapping[str, str], offset: int) -> None:
+        source = edge.source
+        if source.table is None:
+            return
+        table = renamed.get(source.table, source.table)
+        self._datasets.setdefault(table, _Dataset())
+        written = edge.target
+        end = self._table_key(target)
+        if isinstance(written, ColumnRef):
+            end = column_key(end, written.column)
+        key = (column_key(self._table_key(table), source.column), end, edge.kind)
+        job.edges[key].append((edge, offset))
+
+    # Datasets
+
+    def _table_key(self, name: str) -> str:
+        return dataset_key(self._naming.dataset_namespace, name)
+
+    def _know(self, name: str, columns: list[ColumnRecord]) -> None:
+        dataset = self._datasets.setdefault(name, _Dataset())
+        if dataset.schema_known and dataset.is_target:
+            return
+        dataset.columns = {column.path: column for column in columns}
+        dataset.schema_known = True
+
+    def _infer(self, name: str, column: str) -> None:
+        dataset = self._datasets.setdefault(name, _Dataset())
+        dataset.columns.setdefault(column, ColumnRecord(column, inferred=True))
+
+    def _record(self, name: str, dataset: _Dataset) -> DatasetRecord:
+        return DatasetRecord(
+            namespace=self._naming.dataset_namespace,
+            name=name,
+            kind=dataset.kind,
+            dialect=self._naming.dialect.name,
+            columns=tuple(dataset.columns.values()),
+            schema_known=dataset.schema_known and not any(c.inferred for c in dataset.columns.values()),
+        )
+
+    # Jobs and edges
+
+    def _job_key(self, job: _Job) -> str:
+        return file_job_key(job.source, self._table_key(job.target) if job.target is not None else None)
+
+    def _job(self, job: _Job) -> JobRecord:
+        operations = dict.fromkeys(statement.operation for statement in job.statements if not statement.changes)
+        completeness = max((s.completeness for s in job.statements), key=_WORST.index)
+        return JobRecord(
+            key=self._job_key(job),
+            kind=JobKind.SQL_FILE,
+            first_seen=self._at,
+            last_seen=self._at,
+            reads=tuple(self._table_key(name) for name in job.reads),
+            writes=(self._table_key(job.target),) if job.target is not None and operations else (),
+            sql="".join(job.sql),
+            dialect=self._naming.dialect.name,
+            source=job.source,
+            operation=" ".join(operations) or None,
+            completeness=completeness,
+        )
+
+    def _edges(self, job: _Job) -> Iterable[EdgeRecord]:
+        key = self._job_key(job)
+        output = self._table_key(job.target) if job.target is not None else ""
+        for (source, target, kind), stated in job.edges.items():
+            places = {
+                (edge.span.start + offset, edge.span.end + offset) for edge, offset in stated if edge.span is not None
+            }
+            yield EdgeRecord(
+                source=source,
+                target=target,
+                kind=kind,
+                job=key,
+                output=output,
+                subtypes=tuple(sorted({edge.subtype for edge, _ in stated}, key=list(Subtype).index)),
+                masking=all(edge.masking for edge, _ in stated),
+                limited=any(edge.limited for edge, _ in stated),
+                ambiguous=all(edge.ambiguous for edge, _ in stated),
+                spans=tuple(sorted(places)),
+            )
+
+    def _change(self, change: TableChange) -> DatasetChange:
+        other = self._table_key(change.other) if change.other is not None else None
+        return DatasetChange(change.kind, self._table_key(change.table), self._at, other)
+
+    def _usage(self) -> Iterable[UsageRecord]:
+        reads: dict[str, int] = defaultdict(int)
+        for job in self._jobs.values():
+            for statement in job.statements:
+                if statement.target is None:
+                    for name in statement.sources:
+                        reads[self._table_key(name)] += 1
+        day = self._at.date()
+        return (UsageRecord(of, day, count) for of, count in sorted(reads.items()))

@@ -1,0 +1,138 @@
+"""`lineage extract` and `lineage tables`: what SQL says, without a store."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lineage.cli.listing import OutputFormat, note, print_listing, print_object
+from lineage.cli.options import (
+    CatalogOption,
+    DatabaseOption,
+    DialectOption,
+    FormatOption,
+    NamespaceOption,
+    SchemaOption,
+    extraction_options,
+    read_catalogs,
+)
+from lineage.model.diagnostics import Severity
+from lineage.model.statement import StatementLineage
+from lineage.sql.script import Script
+
+__all__ = ["extract", "tables"]
+
+FilesArgument = Annotated[list[str] | None, typer.Argument(help="SQL files; `-` or nothing reads standard input.")]
+SqlOption = Annotated[str | None, typer.Option("--sql", "-q", help="The SQL itself, in place of files.")]
+
+
+def extract(
+    files: FilesArgument = None,
+    sql: SqlOption = None,
+    dialect: DialectOption = "ansi",
+    catalog: CatalogOption = None,
+    namespace: NamespaceOption = "",
+    default_database: DatabaseOption = None,
+    default_schema: SchemaOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Show the column lineage that SQL states. Nothing is stored, nothing is executed.
+
+    Each line is one edge: a value that flows (CONTRIBUTES) or an influence without value (REFERENCES).
+
+    Example: lineage extract -d postgres -q "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
+    """
+    statements = _resolved(files, sql, dialect, catalog, namespace, default_database, default_schema)
+    if output is OutputFormat.JSON:
+        print_object([statement.to_dict() for statement in statements])
+    else:
+        rows = [
+            (
+                number,
+                statement.operation,
+                str(edge.source),
+                edge.kind,
+                edge.subtype,
+                _target(edge.target.table, getattr(edge.target, "column", None)),
+                edge.masking,
+                f"{edge.span.line}:{edge.span.column}" if edge.span else None,
+            )
+            for number, statement in enumerate(statements, 1)
+            for edge in statement.edges
+        ]
+        print_listing(
+            ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place"), rows, output
+        )
+    _finish(statements)
+
+
+def tables(
+    files: FilesArgument = None,
+    sql: SqlOption = None,
+    dialect: DialectOption = "ansi",
+    default_database: DatabaseOption = None,
+    default_schema: SchemaOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Show the tables that SQL reads and writes, statement by statement."""
+    statements = _resolved(files, sql, dialect, None, "", default_database, default_schema)
+    rows = [
+        (number, statement.operation, statement.target, statement.sources, statement.completeness)
+        for number, statement in enumerate(statements, 1)
+    ]
+    print_listing(("statement", "operation", "destination", "upstream", "completeness"), rows, output)
+    _finish(statements)
+
+
+def _target(table: str | None, column: str | None) -> str:
+    if column is None:
+        return f"{table or '(result)'} (rows)"
+    return f"{table}.{column}" if table else column
+
+
+def _resolved(
+    files: list[str] | None,
+    sql: str | None,
+    dialect: str,
+    catalog: list[Path] | None,
+    namespace: str,
+    default_database: str | None,
+    default_schema: str | None,
+) -> list[StatementLineage]:
+    options = extraction_options(dialect, namespace, default_database, default_schema)
+    return Script(_texts(files, sql), options, read_catalogs(catalog, dialect)).resolve()
+
+
+def _texts(files: list[str] | None, sql: str | None) -> dict[str, str]:
+    if sql is not None:
+        if files:
+            raise typer.BadParameter("give files or --sql, not both")
+        return {"": sql}
+    if not files or files == ["-"]:
+        if sys.stdin.isatty():
+            note("reading SQL from standard input; end with Ctrl-D")
+        return {"": sys.stdin.read()}
+    texts = {}
+    for name in files:
+        try:
+            texts[name] = Path(name).read_text(encoding="utf-8-sig", errors="replace")
+        except OSError as error:
+            raise typer.BadParameter(f"{name}: {error.strerror}") from error
+    return texts
+
+
+def _finish(statements: list[StatementLineage]) -> None:
+    """Print what was found on the way; end with 1 where some of the input could not be used."""
+    failed = not statements
+    if failed:
+        note("no statement in the input", "yellow")
+    for statement in statements:
+        for diagnostic in statement.diagnostics:
+            place = f"{statement.source}: " if statement.source else ""
+            note(f"{place}{diagnostic}", {"error": "red", "warning": "yellow"}.get(diagnostic.severity))
+            failed = failed or diagnostic.severity is Severity.ERROR
+    if failed:
+        raise typer.Exit(1)

@@ -1,0 +1,85 @@
+"""Printing listings: as a table for people, as JSON or CSV for programs. Colour and width only on a terminal."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+__all__ = ["OutputFormat", "console", "note", "print_listing", "print_object"]
+
+_WIDE = 1000
+
+
+class OutputFormat(StrEnum):
+    """How a listing is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console; into a file or a pipe, lines are as long as they need to be."""
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(file=stream, highlight=False, soft_wrap=True, width=None if stream.isatty() else _WIDE)
+
+
+def note(text: str, style: str | None = None) -> None:
+    """Print a line for people beside the answer: to the standard error stream."""
+    console(stderr=True).print(text, style=style, markup=False)
+
+
+def print_listing(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    output: OutputFormat,
+    *,
+    title: str | None = None,
+    styles: dict[str, str] | None = None,
+) -> None:
+    """Print rows under named columns. JSON gives a list of objects, CSV a header and a line a row."""
+    if output is OutputFormat.JSON:
+        print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2, default=str))
+        return
+    if output is OutputFormat.CSV:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([_cell(value) for value in row] for row in rows)
+        return
+    listed = [[_cell(value) for value in row] for row in rows]
+    out = console()
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, title_style="bold")
+    for position, name in enumerate(columns):
+        numeric = bool(listed) and all(row[position].isdigit() for row in listed)
+        style = (styles or {}).get(name)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold", style=style)
+    for row in listed:
+        table.add_row(*(_escape(cell) for cell in row))
+    out.print(table)
+
+
+def print_object(value: Any) -> None:
+    """Print a value as JSON."""
+    print(json.dumps(value, indent=2, default=str))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, list | tuple | set | frozenset):
+        return ", ".join(str(item) for item in value)
+    return str(value)
+
+
+def _escape(text: str) -> str:
+    return text.replace("[", r"\[")

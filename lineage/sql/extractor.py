@@ -193,7 +193,12 @@ def _from_tokens(
     """Return table-level lineage read off the keywords of a statement."""
     trace = trace_tokens(parsed.tokens, options.naming)
     found = bool(trace.upstream or trace.destination)
-    if not found and diagnostics[-1].code is DiagnosticCode.PARSE_ERROR and trace.operation == "UNKNOWN":
+    if (
+        parsed.tokens
+        and not found
+        and diagnostics[-1].code is DiagnosticCode.PARSE_ERROR
+        and trace.operation == "UNKNOWN"
+    ):
         first = diagnostics[-1]
         diagnostics = [*diagnostics[:-1], Diagnostic(DiagnosticCode.NOT_SQL, Severity.ERROR, first.message, first.span)]
     return StatementLineage(

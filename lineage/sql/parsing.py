@@ -18,6 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
+from lineage.sql.lexing import PieceKind, pieces
 from lineage.sql.nesting import too_deep
 
 __all__ = ["MAX_STATEMENT_CHARACTERS", "ParsedStatement", "parse_statements", "parser_named"]
@@ -48,14 +49,29 @@ def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
     parser = parser_named(dialect)
     if dialect.name in ("postgres", "redshift"):
         text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
+    tail: ParsedStatement | None = None
     try:
         tokens = parser.tokenize(text)
     except TokenError as error:
-        whole = Span.locate(text, 0, len(text))
-        yield ParsedStatement(None, [], whole, _problem(DiagnosticCode.PARSE_ERROR, _first_line(error), whole))
-        return
+        # Something that is never closed swallows the rest of the text; what stands before it can be read.
+        start = _last_statement(text, dialect)
+        span = Span.locate(text, start, len(text))
+        tail = ParsedStatement(None, [], span, _problem(DiagnosticCode.PARSE_ERROR, _first_line(error), span))
+        try:
+            tokens = parser.tokenize(text[:start])
+        except TokenError:
+            tokens = []
     for piece in _statements(tokens):
         yield _parsed(parser, piece, text)
+    if tail is not None:
+        yield tail
+
+
+def _last_statement(text: str, dialect: Dialect) -> int:
+    """Return where the statement begins in which the text ends."""
+    ends = [piece.end for piece in pieces(text, dialect.name) if piece.kind is PieceKind.SEMICOLON]
+    start = ends[-1] if ends else 0
+    return start + len(text[start:]) - len(text[start:].lstrip())
 
 
 def _statements(tokens: list[Token]) -> Iterator[list[Token]]:

@@ -114,7 +114,10 @@ class _Tracer:
         while position < len(words):
             while position < len(words) and words[position] in ("ONLY", "LATERAL", "TABLE"):
                 position += 1
-            name, after = self._name(position)
+            opened = position
+            while opened < len(words) and words[opened] == "(":
+                opened += 1
+            name, after = self._name(opened)
             if name is None:
                 return position
             is_call = after < len(words) and words[after] == "("

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lineage import Catalog
+from lineage.catalog import CatalogError
+
+DDL = """
+CREATE SCHEMA shop;
+CREATE TABLE shop.orders (id int PRIMARY KEY, "Amount" numeric(10, 2) NOT NULL, CONSTRAINT c UNIQUE (id));
+CREATE TABLE shop.old (id int); DROP TABLE shop.old;
+ALTER TABLE shop.orders ADD COLUMN city text;
+"""
+
+
+def names(catalog: Catalog, table: str) -> list[str]:
+    found = catalog.find(table)
+    assert found is not None
+    return list(found.names)
+
+
+def test_ddl_text() -> None:
+    catalog = Catalog.from_ddl(DDL, "postgres")
+    assert names(catalog, "shop.orders") == ["id", "Amount", "city"]
+    assert "shop.old" not in catalog
+    table = catalog.find("shop.orders")
+    assert table is not None
+    assert [c.data_type for c in table.columns] == ["int", "decimal(10, 2)", "text"]
+
+
+def test_ddl_file(tmp_path: Path) -> None:
+    path = tmp_path / "schema.sql"
+    path.write_text(DDL, encoding="utf-8")
+    assert names(Catalog.from_ddl(path, "postgres"), "orders") == ["id", "Amount", "city"]
+    assert names(Catalog.from_ddl(str(path), "postgres"), "orders") == ["id", "Amount", "city"]
+
+
+def test_bad_ddl_says_where() -> None:
+    with pytest.raises(CatalogError, match="DDL: "):
+        Catalog.from_ddl("CREATE TABLE t (a int", "postgres")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"shop.orders": {"Id": "int", "City": "text"}},
+        {"shop.orders": ["Id", "City"]},
+        {"shop": {"orders": {"Id": "int", "City": "text"}}},
+        {"shop": {"orders": ["Id", "City"]}},
+    ],
+)
+def test_shapes_of_a_dictionary(value: dict[str, object]) -> None:
+    assert names(Catalog.from_dict(value, "postgres"), "shop.orders") == ["id", "city"]
+
+
+def test_a_wrong_shape_is_named() -> None:
+    with pytest.raises(CatalogError, match="'t': expected its columns, found 3"):
+        Catalog.from_dict({"t": 3})
+
+
+def test_json(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps({"t": {"a": "int"}}), encoding="utf-8")
+    assert names(Catalog.from_json(path), "t") == ["a"]
+    path.write_text('{"t": ', encoding="utf-8")
+    with pytest.raises(CatalogError, match=r"schema.json:1:\d+: not JSON"):
+        Catalog.from_json(path)
+
+
+def test_shorter_and_longer_names_find_the_only_table_that_fits() -> None:
+    catalog = Catalog.from_dict({"a.t": ["x"], "b.t": ["y"], "a.u": ["z"]})
+    assert names(catalog, "u") == ["z"]
+    assert names(catalog, "db.a.t") == ["x"]
+    assert catalog.find("t") is None
+    assert catalog.find("c.u") is None
+
+
+def test_updated_takes_the_place_of_tables_of_the_same_name() -> None:
+    old = Catalog.from_dict({"t": ["a"], "u": ["b"]})
+    new = old.updated(Catalog.from_dict({"t": ["c"]}))
+    assert (names(new, "t"), names(new, "u"), names(old, "t")) == (["c"], ["b"], ["a"])
+    assert len(new) == 2

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage.model.dialects import DIALECTS
+from lineage.sql import mask_literals
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql", "masked"),
+    [
+        ("postgres", "a = 'x''y'", "a = '****'"),
+        ("postgres", "SELECT \"Ann\", 'Ann'", "SELECT \"Ann\", '***'"),
+        ("postgres", r"a = E'it\'s' AND b = 1", r"a = E'*****' AND b = 0"),
+        ("postgres", "a = $$Ann$$ OR b = $q$x$$y$q$", "a = $$***$$ OR b = $q$****$q$"),
+        ("postgres", "a = $1 AND t1.c2 > 10.5e3", "a = $1 AND t1.c2 > 00.0e0"),
+        ("postgres", "a /* Ann /* in */ here */ b -- Bob\nc", "a                         b       \nc"),
+        ("mysql", "a = \"Ann\" # Bob\nAND `Ann` = 'B'", "a = \"***\"      \nAND `Ann` = '*'"),
+        ("mysql", r"a = 'it\'s'", r"a = '*****'"),
+        ("bigquery", 'a = """Ann "x" \'y\'""" AND b = "c"', 'a = """***********""" AND b = "*"'),
+        ("bigquery", "r'\\d+' = x", "r'***' = x"),
+        ("oracle", "a = q'[it's]' AND b = 'c'", "a = q'[****]' AND b = '*'"),
+        ("oracle", "a = Nq'!Ann!'", "a = Nq'!***!'"),
+        ("tsql", "[Ann 5] = 'Ann' AND @p2 = 5", "[Ann 5] = '***' AND @p2 = 0"),
+        ("tsql", "a = N'Ann' AND b = 0x1F", "a = N'***' AND b = 0x00"),
+        ("snowflake", "a = $1 AND b = $$x$$", "a = $1 AND b = $$*$$"),
+        ("spark", "a = 'x' AND b = \"y\"", "a = '*' AND b = \"*\""),
+        ("ansi", "a = 'never closed", "a = '************"),
+    ],
+)
+def test_literals_are_masked_in_place(dialect: str, sql: str, masked: str) -> None:
+    assert mask_literals(sql, dialect) == masked
+
+
+@given(st.text(alphabet="ab1'\"`-/*#$q[](\\\n ;.E", max_size=60), st.sampled_from(sorted(DIALECTS)))
+def test_the_length_never_changes(sql: str, dialect: str) -> None:
+    masked = mask_literals(sql, dialect)
+    assert len(masked) == len(sql)
+    assert [i for i, c in enumerate(masked) if c == "\n"] <= [i for i, c in enumerate(sql) if c == "\n"]
+
+
+@given(st.text(alphabet="ab1'\"`-/*#$q[](\\\n ;.E", max_size=60), st.sampled_from(sorted(DIALECTS)))
+def test_masking_twice_is_masking_once(sql: str, dialect: str) -> None:
+    masked = mask_literals(sql, dialect)
+    assert mask_literals(masked, dialect) == masked
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1), st.sampled_from(sorted(DIALECTS)))
+def test_no_letter_of_a_string_is_left(word: str, dialect: str) -> None:
+    assert mask_literals(f"SELECT '{word}'", dialect) == f"SELECT '{'*' * len(word)}'"

@@ -38,6 +38,12 @@ from lineage_ingest.renaming import composed_names
 
 __all__ = ["BatchBuilder"]
 
+_COUNTED = {
+    "resolved": Completeness.FULL,
+    "partial": Completeness.PARTIAL,
+    "tables_only": Completeness.TABLES,
+    "unresolved": Completeness.NONE,
+}
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
@@ -97,7 +103,7 @@ class BatchBuilder:
         counts = {
             "files": len(self._sources),
             "statements": len(statements),
-            **{str(level): sum(s.completeness is level for s in statements) for level in _WORST},
+            **{name: sum(s.completeness is level for s in statements) for name, level in _COUNTED.items()},
             "diagnostics": len(self._diagnostics),
             "tables": len(datasets),
             "columns": sum(len(dataset.columns) for dataset in datasets),

@@ -1,0 +1,227 @@
+"""`lineage impact`, `lineage root-cause` and `lineage path`: questions to a store."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from lineage.cli.evidence import excerpt
+from lineage.cli.listing import OutputFormat, console, note, print_listing, print_object
+from lineage.cli.options import FormatOption, StoreOption
+from lineage.model.transformations import EdgeKind
+from lineage.store import open_store
+from lineage.store.protocol import Direction, GraphStore
+from lineage.traversal import Answer, Reached, Route, TraversalOptions, resolve, shortest_paths
+from lineage.traversal import impact as find_impact
+from lineage.traversal import root_cause as find_root_cause
+
+__all__ = ["impact", "path", "print_answer", "root_cause"]
+
+
+def _complete_name(context: typer.Context, incomplete: str) -> list[str]:
+    """Offer names of the store for what is typed so far; nothing, where there is no store."""
+    from lineage.store.errors import StoreError  # noqa: PLC0415  completion must be quick to load
+
+    try:
+        with open_store(context.params.get("store"), read_only=True) as store:
+            names = (hit.name for hit in store.search(incomplete, limit=20))
+            return [name for name in names if name.startswith(incomplete)]
+    except StoreError:
+        return []
+
+
+NameArgument = Annotated[
+    str, typer.Argument(help="A column (schema.table.column) or a table.", autocompletion=_complete_name)
+]
+HopsOption = Annotated[int, typer.Option("--max-hops", min=1, help="How many edges to follow.")]
+ReferencesOption = Annotated[
+    int | None,
+    typer.Option("--max-references", min=0, help="How many of them may be references (joins, filters, …); else any."),
+]
+KindOption = Annotated[
+    list[EdgeKind] | None, typer.Option("--kind", help="Follow only this kind of edge.", case_sensitive=False)
+]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, help="How many columns to reach at most.")]
+HopLimitOption = Annotated[
+    int | None, typer.Option("--limit-per-hop", min=1, help="How many columns to reach at most on each hop.")
+]
+AsOfOption = Annotated[
+    datetime | None,
+    typer.Option(
+        "--as-of",
+        formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"],
+        help="Ask the graph as it was then (UTC, if no zone is given).",
+    ),
+]
+RowsOption = Annotated[int, typer.Option("--rows", min=0, help="Rows of the table to show; 0 shows all.")]
+
+
+def impact(
+    name: NameArgument,
+    store: StoreOption = None,
+    max_hops: HopsOption = 20,
+    max_references: ReferencesOption = None,
+    kind: KindOption = None,
+    limit: LimitOption = 10_000,
+    limit_per_hop: HopLimitOption = None,
+    as_of: AsOfOption = None,
+    rows: RowsOption = 40,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """What depends on this column or table? Downstream, over any number of hops.
+
+    CONTRIBUTES: the value itself flows there. REFERENCES: it decides which rows or which of several values.
+
+    Example: lineage impact shop.orders.amount --max-references 0
+    """
+    options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
+    with open_store(store, read_only=True) as opened:
+        print_answer(find_impact(opened, resolve(opened, name), options), output, rows)
+
+
+def root_cause(
+    name: NameArgument,
+    store: StoreOption = None,
+    max_hops: HopsOption = 20,
+    max_references: ReferencesOption = None,
+    kind: KindOption = None,
+    limit: LimitOption = 10_000,
+    limit_per_hop: HopLimitOption = None,
+    as_of: AsOfOption = None,
+    rows: RowsOption = 40,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Where does this column or table come from? Upstream, to the columns that nothing contributes to.
+
+    Example: lineage root-cause mart.revenue.total
+    """
+    options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
+    with open_store(store, read_only=True) as opened:
+        print_answer(find_root_cause(opened, resolve(opened, name), options), output, rows)
+
+
+def path(
+    start: NameArgument,
+    end: NameArgument,
+    store: StoreOption = None,
+    max_hops: HopsOption = 20,
+    kind: KindOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many paths to show.")] = 3,
+    as_of: AsOfOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """How does one column or table reach another? The shortest paths, with the SQL that proves each step.
+
+    Example: lineage path raw.users.email mart.contacts.address
+    """
+    options = _options(max_hops, None, kind, 10_000, None, as_of)
+    with open_store(store, read_only=True) as opened:
+        source, target = resolve(opened, start), resolve(opened, end)
+        routes = shortest_paths(opened, source, target, limit=limit, options=options)
+        if not routes:
+            note(f"no path of at most {max_hops} hops from {source.name} to {target.name}", "yellow")
+        if output is OutputFormat.JSON:
+            print_object([route.to_dict() for route in routes])
+        elif output is OutputFormat.CSV:
+            print_listing(("path", "step", "source", "kind", "subtypes", "target", "job"), _steps(routes), output)
+        else:
+            _print_routes(opened, routes)
+
+
+def _options(
+    max_hops: int,
+    max_references: int | None,
+    kinds: list[EdgeKind] | None,
+    limit: int,
+    limit_per_hop: int | None,
+    as_of: datetime | None,
+) -> TraversalOptions:
+    if as_of is not None and as_of.tzinfo is None:
+        as_of = as_of.replace(tzinfo=UTC)
+    return TraversalOptions(
+        max_hops=max_hops,
+        max_references=max_references,
+        kinds=frozenset(kinds) if kinds else frozenset(EdgeKind),
+        limit_total=limit,
+        limit_per_hop=limit_per_hop,
+        as_of=as_of,
+    )
+
+
+def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
+    """Print what a traversal reached: nearest first."""
+    if output is OutputFormat.JSON:
+        print_object(answer.to_dict())
+        return
+    upstream = answer.direction is Direction.UPSTREAM
+    columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "next to")
+    shown = answer.columns if output is OutputFormat.CSV or not rows else answer.columns[:rows]
+    listed = [_row(reached, upstream) for reached in shown]
+    if output is OutputFormat.CSV:
+        print_listing(columns, listed, output)
+        return
+    _print_headline(answer, upstream)
+    if listed:
+        print_listing(columns, listed, output, styles={"column": "bold", "next to": "dim"})
+    if len(shown) < len(answer.columns):
+        note(f"… and {len(answer.columns) - len(shown):,} more; --rows 0 shows all, --format json every path")
+    if answer.possibly_affected:
+        names = ", ".join(affected.table for affected in answer.possibly_affected)
+        note(f"possibly affected, by table-level lineage only: {names}", "yellow")
+    if answer.truncated:
+        note(f"cut short by {answer.truncated}", "yellow")
+
+
+def _print_headline(answer: Answer, upstream: bool) -> None:
+    verb = "comes from" if upstream else "reaches"
+    by_hop = ", ".join(f"{count:,} after {hops}" for hops, count in answer.by_hop.items())
+    hops = f" (by hops: {by_hop})" if by_hop else ""
+    out = console()
+    out.print(answer.start.name, style="bold cyan", end=" ", markup=False)
+    out.print(f"{verb} {len(answer.columns):,} columns in {len(answer.tables):,} tables{hops}", markup=False)
+
+
+def _row(reached: Reached, upstream: bool) -> tuple[object, ...]:
+    influence = " + ".join(sorted(str(kind) for kind in reached.influence))
+    step = reached.path[0] if upstream else reached.path[-1]
+    neighbour = (step.target if upstream else step.source).partition("/")[2] or step.source
+    neighbour = neighbour.rpartition("/")[2].replace("#", ".")
+    how = str(reached.transformation.subtype)
+    root = (reached.root,) if upstream else ()
+    return (reached.hops, reached.name, influence, how, reached.masked, *root, neighbour)
+
+
+def _steps(routes: tuple[Route, ...]) -> list[tuple[object, ...]]:
+    return [
+        (number, position, step.source, step.kind, step.subtypes, step.target, step.job)
+        for number, route in enumerate(routes, 1)
+        for position, step in enumerate(route.steps, 1)
+    ]
+
+
+def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
+    jobs = {job.key: job for job in store.jobs({step.job for route in routes for step in route.steps})}
+    out = console()
+    for number, route in enumerate(routes, 1):
+        composed = route.transformation
+        masked = ", masked" if composed.masking else ""
+        title = f"path {number}: {route.hops} hops, {composed.kind} {composed.subtype}{masked}"
+        out.print(title, style="bold", markup=False)
+        for step in route.steps:
+            subtypes = " ".join(step.subtypes)
+            out.print(f"  {_named(step.source)}", style="cyan", markup=False)
+            out.print(f"    {step.kind} [{subtypes}] → {_named(step.target)}", markup=False)
+            job = jobs.get(step.job)
+            if job is not None and job.sql and step.spans:
+                place, text = excerpt(job.sql, step.spans[0])
+                out.print("    ", f"{job.source or job.key}:{place}  ", text, sep="")
+        out.print()
+
+
+def _named(key: str) -> str:
+    """Return a key as people write the name: without the namespace."""
+    head, _, column = key.partition("#")
+    name = head.rpartition("/")[2]
+    return f"{name}.{column}" if column else f"{name} (rows)"

@@ -1,0 +1,74 @@
+"""`lineage`: the commands, and how errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import entry_points
+from typing import Annotated
+
+import typer
+
+from lineage import __version__
+from lineage.catalog import CatalogError
+from lineage.cli import ask, extract, neo4j
+from lineage.cli.listing import note
+from lineage.model.dialects import UnknownDialectError
+from lineage.store.errors import StoreError, StoreUnreachableError
+from lineage.traversal import NameLookupError
+
+__all__ = ["app", "run"]
+
+INPUT_ERRORS, WRONG_USE, UNREACHABLE = 1, 2, 3
+
+app = typer.Typer(
+    name="lineage",
+    help="Column-level data lineage: what depends on this column, and where does it come from?",
+    epilog="Exit codes: 0 done, 1 done with errors in the input, 2 wrong use, 3 the store cannot be reached.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lineage {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it and end.")
+    ] = False,
+) -> None:
+    """Column-level data lineage: what depends on this column, and where does it come from?"""
+
+
+app.command()(extract.extract)
+app.command()(extract.tables)
+app.command()(ask.impact)
+app.command("root-cause")(ask.root_cause)
+app.command()(ask.path)
+app.add_typer(neo4j.app, name="neo4j")
+for _command in sorted(entry_points(group="lineage.commands"), key=lambda point: point.name):
+    app.add_typer(_command.load(), name=_command.name)
+
+
+def run() -> None:
+    """Run the command line; end the process with the exit code."""
+    try:
+        app()
+    except StoreError as error:
+        _fail(error, error.hint, UNREACHABLE if isinstance(error, StoreUnreachableError) else INPUT_ERRORS)
+    except (NameLookupError, UnknownDialectError, CatalogError) as error:
+        _fail(error, getattr(error, "hint", None), WRONG_USE)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of a pipe, such as `head`, has seen enough
+
+
+def _fail(error: Exception, hint: str | None, code: int) -> None:
+    note(f"error: {error}", "red")
+    if hint:
+        note(hint)
+    sys.exit(code)

@@ -74,12 +74,12 @@ def print_summary(summary: IngestSummary, address: str, output: OutputFormat, sh
     """Print what an ingest found, its diagnostics (the worst first) beside it."""
     found = sorted(summary.diagnostics, key=lambda d: (list(Severity).index(d.diagnostic.severity), d.source))
     if output is not OutputFormat.TABLE:
-        counts = summary.to_dict()
+        figures = summary.to_dict()
         if output is OutputFormat.JSON:
             listed = [{"source": d.source, **d.diagnostic.to_dict()} for d in found]
-            print_object({"store": address, **counts, "found": listed})
+            print_object({"store": address, **figures, "found": listed})
         else:
-            print_listing(tuple(counts), [tuple(counts.values())], output)
+            print_listing(tuple(figures), [tuple(figures.values())], output)
         return
     for record in found[: show or None]:
         colour = {Severity.ERROR: "red", Severity.WARNING: "yellow"}.get(record.diagnostic.severity)

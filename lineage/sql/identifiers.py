@@ -18,16 +18,26 @@ class Identifiers:
         self._dialect = dialect
         self._lower_columns = dialect.column is Folding.LOWER
 
+    def written(self, node: exp.Expr) -> str:
+        """Return the name of a column as a list of INSERT or the left of SET has it: `a`, `t.a`, `a[1]`, `a.b`."""
+        if isinstance(node, exp.Identifier):
+            return self.column(node)
+        found = node if isinstance(node, exp.Column) else node.find(exp.Column)
+        inner = found.parts[-1] if found is not None else node.find(exp.Identifier)
+        return self.column(inner) if isinstance(inner, exp.Identifier) else node.sql()
+
     def column(self, node: exp.Expr) -> str:
         """Return a column's or an alias's name, folded."""
-        text: str = node.this
+        text = node.this
+        if type(text) is not str:  # a stage, a path or a time-travel clause stands where a name is expected
+            text = node.name
         if node.args.get("quoted"):
             return self._dialect.quoted_column.apply(text)
         return text.lower() if self._lower_columns else self._dialect.column.apply(text)
 
     def table(self, node: exp.Expr) -> str:
         """Return one part of a table's name, folded."""
-        return self._dialect.fold_table(node.this, quoted=bool(node.args.get("quoted")))
+        return self._dialect.fold_table(node.name, quoted=bool(node.args.get("quoted")))
 
     def alias(self, node: exp.Expr) -> str:
         """Return a table alias or CTE name, folded as columns are: even where tables keep their case, these do not.

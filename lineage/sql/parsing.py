@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -26,6 +25,8 @@ __all__ = ["MAX_STATEMENT_CHARACTERS", "ParsedStatement", "parse_statements", "p
 MAX_STATEMENT_CHARACTERS = 4_000_000
 """A longer statement is traced at table level: its syntax tree would take gigabytes."""
 
+# What sqlglot lets through where a statement is so wrong that its own builders trip over it.
+_PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionError)
 _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 
 
@@ -62,7 +63,7 @@ def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
         except TokenError:
             tokens = []
     for piece in _statements(tokens):
-        yield _parsed(parser, piece, text)
+        yield from _parsed(parser, piece, text)
     if tail is not None:
         yield tail
 
@@ -88,26 +89,35 @@ def _statements(tokens: list[Token]) -> Iterator[list[Token]]:
         yield piece
 
 
-def _parsed(parser: Parser, tokens: list[Token], text: str) -> ParsedStatement:
+def _parsed(parser: Parser, tokens: list[Token], text: str) -> Iterator[ParsedStatement]:
+    """Yield the statement that the tokens make; several, where a dialect needs no semicolon between them."""
     first, last = tokens[0], tokens[-1]
     start, end = first.start, last.end + 1
     column = max(1, first.col - (first.end - first.start))
     span = Span(start, end, first.line, column)
+    problem: Diagnostic | None = None
+    trees: list[exp.Expr | None] = []
     if end - start > MAX_STATEMENT_CHARACTERS:
         message = f"the statement has {end - start:,} characters, more than {MAX_STATEMENT_CHARACTERS:,}"
-        return ParsedStatement(None, tokens, span, _problem(DiagnosticCode.STATEMENT_TOO_LARGE, message, span))
-    if deep := too_deep(tokens):
-        return ParsedStatement(None, tokens, span, _problem(DiagnosticCode.NESTING_TOO_DEEP, deep, span))
-    try:
-        with _quiet():
+        problem = _problem(DiagnosticCode.STATEMENT_TOO_LARGE, message, span)
+    elif deep := too_deep(tokens):
+        problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, deep, span)
+    else:
+        try:
             trees = parser.parser().parse(tokens, text)
-    except ParseError as error:
-        return ParsedStatement(None, tokens, span, _parse_problem(error, tokens, text, span))
-    except RecursionError:
-        message = "the statement nests deeper than the parser can follow"
-        return ParsedStatement(None, tokens, span, _problem(DiagnosticCode.NESTING_TOO_DEEP, message, span))
-    tree = next((tree for tree in trees if tree is not None), None)
-    return ParsedStatement(tree, tokens, span)
+        except ParseError as error:
+            problem = _parse_problem(error, tokens, text, span)
+        except _PARSER_DEFECTS as error:
+            message = f"the parser cannot build this statement ({type(error).__name__})"
+            problem = _problem(DiagnosticCode.PARSE_ERROR, message, span)
+        except RecursionError:
+            message = "the statement nests deeper than the parser can follow"
+            problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, message, span)
+    if problem is not None:
+        yield ParsedStatement(None, tokens, span, problem)
+    for tree in trees:
+        if tree is not None:
+            yield ParsedStatement(tree, tokens, span)
 
 
 def _problem(code: DiagnosticCode, message: str, span: Span) -> Diagnostic:
@@ -115,13 +125,19 @@ def _problem(code: DiagnosticCode, message: str, span: Span) -> Diagnostic:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the message without the excerpt of SQL that sqlglot appends: that may hold literals."""
-    return str(error).splitlines()[0].split(". Line")[0] if str(error) else type(error).__name__
+    return _plain(str(error).splitlines()[0].split(". Line")[0]) if str(error) else type(error).__name__
+
+
+def _plain(message: str) -> str:
+    """Return sqlglot's message without excerpts of the SQL, which may hold literals, and without its class names."""
+    message = re.sub(r" for <class '[\w.]*?(\w+)'>", r" in \1", message)
+    message = re.sub(r"<Token .*", "something else", message)
+    return re.sub(r"'(?!\w+' missing)[^']*'", "a literal", message).rstrip(".")
 
 
 def _parse_problem(error: ParseError, tokens: list[Token], text: str, span: Span) -> Diagnostic:
     details = error.errors[0] if error.errors else {}
-    message = str(details.get("description") or _first_line(error)).rstrip(".")
+    message = _plain(str(details.get("description") or _first_line(error)))
     highlight = str(details.get("highlight") or "")
     line, col = details.get("line"), details.get("col")
     for token in tokens:
@@ -134,19 +150,13 @@ def _parse_problem(error: ParseError, tokens: list[Token], text: str, span: Span
     return _problem(DiagnosticCode.PARSE_ERROR, message, span)
 
 
-class _NoFallbackWarnings(logging.Filter):
-    """sqlglot logs the SQL that it keeps as a `Command`. SQL may hold personal data, and we report it ourselves."""
+class _NoSqlInLogs(logging.Filter):
+    """sqlglot's warnings quote the SQL. It may hold personal data, and what they say we report ourselves."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return "Falling back to parsing as a 'Command'" not in record.getMessage()
+        return record.levelno >= logging.ERROR
 
 
-_FILTER = _NoFallbackWarnings()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    logger = logging.getLogger("sqlglot")
-    if _FILTER not in logger.filters:
-        logger.addFilter(_FILTER)
-    yield
+_LOGGER = logging.getLogger("sqlglot")
+if not any(isinstance(known, _NoSqlInLogs) for known in _LOGGER.filters):
+    _LOGGER.addFilter(_NoSqlInLogs())

@@ -73,7 +73,7 @@ def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Proje
     limited = bool(args.get("limit") or args.get("offset") or args.get("fetch"))
     distinct = args.get("distinct")
     # DISTINCT ON keeps the first row of each group, and the order says which that is.
-    limited = limited or (distinct is not None and distinct.args.get("on") is not None)
+    limited = limited or (isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None)
     for clause in ("order", "sort", "cluster", "distribute"):
         if (ordering := args.get(clause)) is None:
             continue

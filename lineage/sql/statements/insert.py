@@ -13,6 +13,7 @@ from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.query import rows_of
+from lineage.sql.statements.update import assignments
 
 
 @statement_rule(exp.Insert)
@@ -31,7 +32,7 @@ def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
     relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
     listed: list[str] = []
     if isinstance(tree.this, exp.Schema):
-        listed = [identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in tree.this.expressions]
+        listed = [identifiers.written(c) for c in tree.this.expressions]
     pairs = _columns(resolver, tree, relation, listed, known, target)
     outcome.names = [name for name, _ in pairs]
     outcome.columns = [sources for _, sources in pairs]
@@ -84,7 +85,7 @@ def _fixed_partitions(resolver: Resolver, tree: exp.Expr) -> set[str]:
     if not isinstance(partition, exp.Partition):
         return set()
     return {
-        resolver.identifiers.column(item.this.this)
+        resolver.identifiers.written(item.this)
         for item in partition.expressions
         if isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)
     }
@@ -96,17 +97,12 @@ def _on_conflict(resolver: Resolver, conflict: exp.Expr, named: exp.Table, known
     scope = Scope(resolver)
     alias = named.args.get("alias")
     scope.add(resolver.identifiers.alias(alias.this if alias is not None else named.this), known)
-    scope.add(resolver.identifiers.column(exp.to_identifier("excluded")), proposed)
+    scope.add(resolver.naming.dialect.fold_column("excluded"), proposed)
     conditions: Sources = {}
     for condition in (conflict.args.get("where"), conflict.args.get("index_where")):
         if condition is not None:
             resolver.evaluate(scope, condition.this, FILTER, conditions)
-    for assignment in conflict.expressions:
-        if not isinstance(assignment, exp.EQ):
-            continue
-        name = resolver.identifiers.column(assignment.this.this)
-        sources: Sources = {}
-        resolver.evaluate(scope, assignment.expression, IDENTITY, sources)
+    for name, sources in assignments(resolver, conflict.expressions, scope):
         absorb(sources, conditions, IDENTITY, None)
         if name in outcome.names:
             absorb(outcome.columns[outcome.names.index(name)], sources, IDENTITY, None)

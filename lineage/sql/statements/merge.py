@@ -75,7 +75,7 @@ def _inserted(
     if not isinstance(values, exp.Tuple):
         return _by_name(target, source)
     if isinstance(listed, exp.Tuple):
-        names = [resolver.identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in listed.expressions]
+        names = [resolver.identifiers.written(c) for c in listed.expressions]
     elif not target.is_open:
         names = [name for name, _ in target.columns()]
     else:

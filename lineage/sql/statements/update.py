@@ -95,5 +95,4 @@ def assignments(resolver: Resolver, expressions: list[exp.Expr], scope: Scope) -
                 resolver.evaluate(scope, values[position], IDENTITY, sources)
             else:
                 resolver.evaluate(scope, right, IDENTITY, sources)
-            column = name.this if isinstance(name, exp.Column) else name
-            yield resolver.identifiers.column(column), sources
+            yield resolver.identifiers.written(name), sources

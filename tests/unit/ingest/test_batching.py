@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from lineage import Catalog
+from lineage.model.batch import EdgeRecord, LineageBatch
+from lineage.model.statement import ChangeKind, DatasetKind
+from lineage.sql.extractor import options_for
+from lineage.sql.script import Script
+from lineage_ingest.batching import BatchBuilder
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def batch(texts: dict[str, str], catalog: dict[str, list[str]] | None = None) -> LineageBatch:
+    options = options_for("postgres", namespace="pg")
+    known = Catalog.from_dict(catalog or {}, "postgres")
+    statements = Script(texts, options, known).resolve()
+    builder = BatchBuilder(options.naming, known, AT)
+    for name, text in texts.items():
+        builder.add_file(name, text, [s for s in statements if s.source == name])
+    return builder.batch("sql", "test", texts.values())
+
+
+def edges(made: LineageBatch) -> set[str]:
+    return {f"{edge.source} {edge.target} {'+'.join(edge.subtypes)}" for edge in made.edges}
+
+
+def test_one_job_for_what_a_file_says_of_a_target() -> None:
+    sql = "CREATE TABLE t AS SELECT a FROM u;\nINSERT INTO t SELECT b FROM w WHERE c = 'secret'"
+    made = batch({"f.sql": sql})
+    [job] = made.jobs
+    assert job.key == "file:f.sql>pg/t"
+    assert (job.reads, job.writes) == (("pg/u", "pg/w"), ("pg/t",))
+    assert edges(made) == {"pg/u#a pg/t#a IDENTITY", "pg/w#b pg/t#a IDENTITY", "pg/w#c pg/t FILTER"}
+    assert job.sql is not None
+    assert "secret" not in job.sql
+
+
+def test_places_lie_in_the_sql_of_the_job() -> None:
+    sql = "SELECT 1; CREATE TABLE t AS SELECT a, 'x' FROM u;\nSELECT 2;\nINSERT INTO t SELECT b FROM w WHERE c = 'xx'"
+    made = batch({"f.sql": sql})
+    jobs = {job.key: job.sql or "" for job in made.jobs}
+    for edge in made.edges:
+        column = edge.source.rpartition("#")[2]
+        assert {jobs[edge.job][start:end] for start, end in edge.spans} == {column}
+
+
+def test_several_ways_between_two_columns_are_one_edge() -> None:
+    made = batch({"f.sql": "CREATE VIEW v AS SELECT md5(a) || a AS x, md5(a) AS y FROM t"})
+    by_target: dict[str, EdgeRecord] = {edge.target: edge for edge in made.edges}
+    assert len(made.edges) == 2
+    assert by_target["pg/v#x"].masking is False
+    assert len(by_target["pg/v#x"].spans) == 2
+    assert by_target["pg/v#y"].masking is True
+
+
+def test_known_and_inferred_columns() -> None:
+    made = batch({"f.sql": "CREATE VIEW v AS SELECT t.a, u.b FROM t, u"}, {"t": ["a", "z"]})
+    by_name = {dataset.name: dataset for dataset in made.datasets}
+    assert [(c.path, c.inferred) for c in by_name["t"].columns] == [("a", False), ("z", False)]
+    assert [(c.path, c.inferred) for c in by_name["u"].columns] == [("b", True)]
+    assert (by_name["t"].schema_known, by_name["u"].schema_known) == (True, False)
+    assert by_name["v"].kind is DatasetKind.VIEW
+    assert by_name["v"].schema_known
+
+
+def test_temporary_tables_never_reach_the_batch() -> None:
+    made = batch({"f.sql": "CREATE TEMP TABLE x AS SELECT a FROM t; CREATE TABLE r AS SELECT a FROM x"})
+    assert {dataset.name for dataset in made.datasets} == {"t", "r"}
+    assert edges(made) == {"pg/t#a pg/r#a IDENTITY"}
+
+
+def test_bare_queries_are_a_job_that_reads_and_is_counted() -> None:
+    made = batch({"f.sql": "SELECT a FROM t; SELECT b FROM t, u"})
+    [job] = made.jobs
+    assert (job.key, job.reads, job.writes) == ("file:f.sql", ("pg/t", "pg/u"), ())
+    assert {(usage.of, usage.reads) for usage in made.usage} == {("pg/t", 2), ("pg/u", 1)}
+    assert made.edges == ()
+
+
+def test_a_file_with_one_query_defines_a_dataset_of_its_name() -> None:
+    made = batch({"models/orders.sql": "SELECT a FROM t", "models/report.sql": "SELECT * FROM orders"})
+    assert edges(made) == {"pg/t#a pg/orders#a IDENTITY", "pg/orders#a pg/report#a IDENTITY"}
+
+
+def test_drop_before_create_is_a_replacement() -> None:
+    assert batch({"f.sql": "DROP TABLE IF EXISTS t; CREATE TABLE t AS SELECT a FROM u"}).changes == ()
+
+
+def test_drop_alone_is_a_change() -> None:
+    [change] = batch({"f.sql": "DROP TABLE t"}).changes
+    assert (change.kind, change.dataset, change.at) == (ChangeKind.DROP, "pg/t", AT)
+
+
+def test_a_table_that_is_built_and_renamed_was_the_renamed_one_all_along() -> None:
+    made = batch(
+        {"f.sql": "CREATE TABLE t_new AS SELECT a FROM u; DROP TABLE t; ALTER TABLE t_new RENAME TO t; "
+                  "CREATE VIEW v AS SELECT a FROM t"}
+    )  # fmt: skip
+    assert edges(made) == {"pg/u#a pg/t#a IDENTITY", "pg/t#a pg/v#a IDENTITY"}
+    assert made.changes == ()
+
+
+def test_a_table_that_is_renamed_only_is_a_change() -> None:
+    [change] = batch({"f.sql": "ALTER TABLE s.a RENAME TO b"}).changes
+    assert (change.kind, change.dataset, change.other) == (ChangeKind.RENAME, "pg/s.a", "pg/s.b")
+
+
+def test_the_run_is_named_by_its_content() -> None:
+    one, same, other = (batch({"f.sql": f"SELECT {n}"}) for n in (1, 1, 2))
+    assert one.run.key == same.run.key != other.run.key
+    assert one.run.counts["statements"] == 1

@@ -1,0 +1,54 @@
+"""The part of a store that traversals read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from lineage.model.transformations import EdgeKind
+from lineage.store.protocol import (
+    Direction,
+    Hop,
+    SearchHit,
+    StoredColumn,
+    StoredDataset,
+    StoredFeed,
+    StoredJob,
+)
+
+__all__ = ["LineageReader"]
+
+
+class LineageReader(Protocol):
+    """A store as traversals see it; `GraphStore` says what each method returns."""
+
+    def find_datasets(self, name: str) -> list[StoredDataset]:
+        """Return the datasets that a typed name means."""
+
+    def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
+        """Return the datasets of these keys."""
+
+    def columns(self, datasets: Collection[str]) -> list[StoredColumn]:
+        """Return the columns and fields of these datasets."""
+
+    def expand(
+        self,
+        keys: Collection[str],
+        direction: Direction,
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+    ) -> list[Hop]:
+        """Return one hop from columns, or (upstream) from datasets."""
+
+    def feeds(
+        self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
+    ) -> list[StoredFeed]:
+        """Return one hop of table-level lineage."""
+
+    def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
+        """Return datasets and columns whose name holds the text."""
+
+    def jobs(self, keys: Collection[str] | None = None) -> list[StoredJob]:
+        """Return the jobs of these keys."""

@@ -1,0 +1,82 @@
+"""A path through the graph and its steps, in the direction in which data flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lineage.model.transformations import CONTRIBUTION_ORDER, EdgeKind, Step, Subtype, compose_path, strongest
+
+__all__ = ["PathStep", "Route"]
+
+_ORDER = {subtype: place for place, subtype in enumerate(Subtype)}
+
+
+@dataclass(frozen=True, slots=True)
+class PathStep:
+    """One pair that a path goes over; `job` is one of those that state it, an unmasking one if there is any.
+
+    `target` is a dataset where the source decides which rows there are. `masking` holds only if every job that
+    states the pair masks. `spans` are places (start, end) in the job's SQL.
+    """
+
+    source: str
+    target: str
+    kind: EdgeKind
+    subtypes: tuple[Subtype, ...]
+    masking: bool
+    job: str
+    spans: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def step(self) -> Step:
+        """The step for composition: the strongest contribution, or the first of the influences."""
+        contributing = [subtype for subtype in self.subtypes if subtype in CONTRIBUTION_ORDER]
+        if contributing:
+            return Step(strongest(contributing), self.masking)
+        return Step(min(self.subtypes, key=_ORDER.__getitem__), self.masking)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the step as JSON values."""
+        return {
+            "source": self.source,
+            "target": self.target,
+            "kind": str(self.kind),
+            "subtypes": [str(subtype) for subtype in self.subtypes],
+            "masking": self.masking,
+            "job": self.job,
+            "spans": [list(span) for span in self.spans],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path of at least one step, from the sources to the consumers."""
+
+    steps: tuple[PathStep, ...]
+
+    @property
+    def hops(self) -> int:
+        """How many edges it has."""
+        return len(self.steps)
+
+    @property
+    def references(self) -> int:
+        """How many of its edges are references."""
+        return sum(step.kind is EdgeKind.REFERENCES for step in self.steps)
+
+    @property
+    def transformation(self) -> Step:
+        """What its steps amount to, by OpenLineage's rules of composition."""
+        return compose_path(step.step for step in self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the route as JSON values."""
+        transformation = self.transformation
+        return {
+            "hops": self.hops,
+            "references": self.references,
+            "transformation": str(transformation.subtype),
+            "masking": transformation.masking,
+            "steps": [step.to_dict() for step in self.steps],
+        }

@@ -1,0 +1,62 @@
+"""The nearest known names to one that is unknown."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+
+from lineage.model.names import split_name
+from lineage.store.protocol import StoredDataset
+from lineage.traversal.reader import LineageReader
+
+__all__ = ["nearest_columns", "nearest_tables"]
+
+_OFFERED = 3
+_LIKENESS = 0.6
+_HITS = 200
+_SHORTEST_PIECE = 2
+
+
+def nearest_columns(store: LineageReader, tables: list[StoredDataset], path: str) -> tuple[str, ...]:
+    """Return the full names of the columns of these tables that are most like `path`."""
+    names = {table.key: table.name for table in tables}
+    columns = store.columns(sorted(names))
+    return tuple(
+        f"{names[column.dataset]}.{column.path}"
+        for like in _nearest(path, (column.path for column in columns))
+        for column in columns
+        if column.path == like
+    )[:_OFFERED]
+
+
+def nearest_tables(store: LineageReader, text: str, *, columns: bool) -> tuple[str, ...]:
+    """Return the names of datasets (and of columns, if they are meant too) that are most like `text`.
+
+    The store finds pieces of names, not likeness. A slip of the pen spares one third of a word at least, so the
+    thirds of its words are searched, and likeness is judged among what they bring.
+    """
+    types = ("Table", "Column") if columns else ("Table",)
+    hits = {hit.name for piece in _pieces(text) for hit in store.search(piece, types=types, limit=_HITS)}
+    parts = len(split_name(text))
+    by_end: dict[str, list[str]] = {}
+    for name in sorted(hits):
+        end = ".".join(part for part, _ in split_name(name)[-parts:])
+        by_end.setdefault(end, []).append(name)
+    return tuple(name for like in _nearest(text, by_end) for name in by_end[like])[:_OFFERED]
+
+
+def _pieces(text: str) -> list[str]:
+    pieces: list[str] = []
+    for word in [part for part, _ in split_name(text) if part]:
+        third = math.ceil(len(word) / 3)
+        pieces += [word, *(word[start : start + third] for start in range(0, len(word), third))]
+    return [piece for piece in dict.fromkeys(pieces) if len(piece) >= _SHORTEST_PIECE]
+
+
+def _nearest(text: str, names: Iterable[str]) -> list[str]:
+    by_fold: dict[str, str] = {}
+    for name in names:
+        by_fold.setdefault(name.casefold(), name)
+    near = difflib.get_close_matches(text.casefold(), by_fold, n=_OFFERED, cutoff=_LIKENESS)
+    return [by_fold[fold] for fold in near]

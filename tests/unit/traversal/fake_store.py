@@ -1,0 +1,198 @@
+"""A small graph in memory that answers as a store does, for tests of traversals alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from lineage.model.batch import JobKind
+from lineage.model.names import split_column_key
+from lineage.model.statement import Completeness, DatasetKind
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage.store.protocol import (
+    Direction,
+    Hop,
+    SearchHit,
+    StoredColumn,
+    StoredDataset,
+    StoredEdge,
+    StoredFeed,
+    StoredJob,
+)
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+NAMESPACE = "ns"
+
+
+def key(name: str) -> str:
+    """Return the key of `shop.orders#id` or `shop.orders`."""
+    return f"{NAMESPACE}/{name}"
+
+
+def edge(
+    text: str,
+    *subtypes: Subtype,
+    job: str = "job",
+    masking: bool = False,
+    since: datetime = NOW,
+    until: datetime | None = None,
+) -> StoredEdge:
+    """Return the edge that `a#x -> b#y` (the value flows) or `a#x ~> b#y`, `a#x ~> b` (it influences) says."""
+    source, arrow, target = text.split()
+    kind = EdgeKind.CONTRIBUTES if arrow == "->" else EdgeKind.REFERENCES
+    default = Subtype.IDENTITY if arrow == "->" else Subtype.FILTER
+    return StoredEdge(
+        source=key(source),
+        target=key(target),
+        kind=kind,
+        job=job,
+        subtypes=subtypes or (default,),
+        masking=masking,
+        limited=False,
+        ambiguous=False,
+        spans=(),
+        valid_from=since,
+        last_seen=since,
+        valid_to=until,
+    )
+
+
+@dataclass
+class FakeStore:
+    """Columns by dataset (names without namespace), edges, and feeds as (source, target, job)."""
+
+    tables: dict[str, list[str]]
+    edges: list[StoredEdge] = field(default_factory=list)
+    fed: list[tuple[str, str, str]] = field(default_factory=list)
+    completeness: dict[str, Completeness] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
+    calls: int = 0
+
+    @classmethod
+    def of(cls, edges: Iterable[StoredEdge]) -> FakeStore:
+        """Return a store with these edges, the columns that they name and the feeds that they imply."""
+        edges = list(edges)
+        tables: dict[str, set[str]] = {}
+        for each in edges:
+            for end in (each.source, each.target):
+                name, mark, column = end.removeprefix(f"{NAMESPACE}/").partition("#")
+                tables.setdefault(name, set()).update([column] if mark else [])
+        feeds = {(_dataset(each.source), _dataset(each.target), each.job) for each in edges}
+        fed = sorted((a.removeprefix("ns/"), b.removeprefix("ns/"), job) for a, b, job in feeds if a != b)
+        return cls({name: sorted(columns) for name, columns in sorted(tables.items())}, edges, fed)
+
+    def find_datasets(self, name: str) -> list[StoredDataset]:
+        """Return datasets by key, else full name, else last parts, without case."""
+        datasets = self.datasets()
+        fold = name.casefold()
+        by_key = [each for each in datasets if each.key == name]
+        full = [each for each in datasets if each.name.casefold() == fold]
+        ends = [each for each in datasets if each.name.casefold().endswith(f".{fold}")]
+        return by_key or full or ends
+
+    def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
+        """Return datasets, sorted by key."""
+        return [
+            StoredDataset(
+                key=key(name),
+                namespace=NAMESPACE,
+                name=name,
+                kind=DatasetKind.TABLE,
+                dialect=None,
+                schema_known=True,
+                aliases=(),
+                first_seen=NOW,
+                last_seen=NOW,
+                dropped_at=NOW if name in self.dropped else None,
+            )
+            for name in sorted(self.tables)
+            if keys is None or key(name) in keys
+        ]
+
+    def columns(self, datasets: Collection[str]) -> list[StoredColumn]:
+        """Return columns in order."""
+        return [
+            StoredColumn(f"{key(name)}#{path}", key(name), path, None, place, inferred=False)
+            for name in sorted(self.tables)
+            if key(name) in datasets
+            for place, path in enumerate(self.tables[name])
+        ]
+
+    def expand(
+        self,
+        keys: Collection[str],
+        direction: Direction,
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+    ) -> list[Hop]:
+        """Return the edges at each key, its fields and its parents."""
+        self.calls += 1
+        down = direction is Direction.DOWNSTREAM
+        hops = [
+            Hop(via, each)
+            for via in keys
+            for each in self.edges
+            if each.kind in kinds and _holds(each, as_of) and _same_or_nested(via, each.source if down else each.target)
+        ]
+        return sorted(hops, key=lambda hop: (hop.via, hop.edge.source, hop.edge.target, hop.edge.job))
+
+    def feeds(
+        self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
+    ) -> list[StoredFeed]:
+        """Return the feeds at these datasets."""
+        down = direction is Direction.DOWNSTREAM
+        return [
+            StoredFeed(key(source), key(target), job, NOW, NOW)
+            for source, target, job in self.fed
+            if key(source if down else target) in datasets
+        ]
+
+    def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
+        """Return what holds the text."""
+        fold = text.casefold()
+        tables = [SearchHit(key(name), "Table", name, 1.0) for name in self.tables if fold in name.casefold()]
+        columns = [
+            SearchHit(f"{key(name)}#{path}", "Column", f"{name}.{path}", 0.5)
+            for name, paths in self.tables.items()
+            for path in paths
+            if fold in path.casefold()
+        ]
+        return [hit for hit in tables + columns if hit.type in types][:limit]
+
+    def jobs(self, keys: Collection[str] | None = None) -> list[StoredJob]:
+        """Return jobs, fully resolved unless it was said otherwise."""
+        known = {*(each.job for each in self.edges), *(job for _, _, job in self.fed)}
+        return [
+            StoredJob(
+                key=job,
+                kind=JobKind.DEFINITION,
+                sql=None,
+                dialect=None,
+                operation=None,
+                source=None,
+                completeness=self.completeness.get(job, Completeness.FULL),
+                first_seen=NOW,
+                last_seen=NOW,
+                observations=1,
+            )
+            for job in sorted(known)
+            if keys is None or job in keys
+        ]
+
+
+def _dataset(name: str) -> str:
+    return split_column_key(name)[0] if "#" in name else name
+
+
+def _holds(each: StoredEdge, as_of: datetime | None) -> bool:
+    if as_of is None:
+        return each.live
+    return each.valid_from <= as_of and (each.valid_to is None or as_of < each.valid_to)
+
+
+def _same_or_nested(one: str, other: str) -> bool:
+    if "#" not in one or "#" not in other:
+        return one == other
+    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from sqlglot import exp
@@ -10,7 +11,7 @@ from sqlglot import exp
 from lineage.model.names import Naming
 from lineage.sql.identifiers import Identifiers
 
-__all__ = ["Definition", "defined_by", "is_temporary", "named_after_text"]
+__all__ = ["Definition", "defined_by", "definitions_of", "is_temporary", "named_after_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,26 @@ def defined_by(tree: exp.Expr | None, naming: Naming) -> Definition | None:
         temporary = bool(into.args.get("temporary")) or into.this.name.startswith("#")
         return _definition(into.this, identifiers, naming, temporary=temporary)
     return None
+
+
+def definitions_of(trees: Sequence[exp.Expr | None], naming: Naming) -> list[Definition | None]:
+    """Return what each statement of one text defines.
+
+    A table that the text creates and drops again, and does not create after that, is temporary in all but name.
+    """
+    found = [defined_by(tree, naming) for tree in trees]
+    identifiers = Identifiers(naming.dialect)
+    gone: set[str] = set()
+    for position in range(len(trees) - 1, -1, -1):
+        tree, definition = trees[position], found[position]
+        if isinstance(tree, exp.Drop):
+            tables = (t for t in tree.args.get("tables") or [tree.this] if isinstance(t, exp.Table))
+            gone.update(naming.qualify(identifiers.table_parts(table)) for table in tables)
+        elif definition is not None and not definition.only_adds:
+            if definition.name in gone:
+                found[position] = replace(definition, temporary=True)
+            gone.discard(definition.name)
+    return found
 
 
 def named_after_text(name: str, tree: exp.Expr | None, naming: Naming) -> str | None:

@@ -111,7 +111,11 @@ def resolve_statement(
     if tree is None or rule is None:
         return _without_rule(parsed, options), None
     resolver = Resolver(
-        options.naming, tables, options.functions, set_operation_references=options.set_operation_references
+        options.naming,
+        tables,
+        options.functions,
+        text=parsed.text,
+        set_operation_references=options.set_operation_references,
     )
     try:
         outcome = rule(resolver, tree)

@@ -32,12 +32,13 @@ _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class ParsedStatement:
-    """A statement's syntax tree, or why there is none; its tokens and its place in the text."""
+    """A statement's syntax tree, or why there is none; its tokens and its place in the whole text."""
 
     tree: exp.Expr | None
     tokens: list[Token]
     span: Span
     problem: Diagnostic | None = None
+    text: str = ""
 
 
 def parser_named(dialect: Dialect) -> Parser:
@@ -117,7 +118,7 @@ def _parsed(parser: Parser, tokens: list[Token], text: str) -> Iterator[ParsedSt
         yield ParsedStatement(None, tokens, span, problem)
     for tree in trees:
         if tree is not None:
-            yield ParsedStatement(tree, tokens, span)
+            yield ParsedStatement(tree, tokens, span, text=text)
 
 
 def _problem(code: DiagnosticCode, message: str, span: Span) -> Diagnostic:

@@ -77,9 +77,11 @@ class Resolver:
         tables: TableSource,
         functions: FunctionEffects,
         *,
+        text: str = "",
         set_operation_references: SetOperationReferences = "exact",
     ) -> None:
         self.naming = naming
+        self.text = text
         self.paper_set_operations = set_operation_references == "paper"
         self.identifiers = Identifiers(naming.dialect)
         self.functions = functions

@@ -16,8 +16,8 @@ from pathlib import Path, PurePath
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
-from lineage.model.statement import Completeness, StatementLineage
-from lineage.sql.definitions import Definition, defined_by, named_after_text
+from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.sql.definitions import Definition, definitions_of, named_after_text
 from lineage.sql.effects import IDENTITY
 from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.parsing import ParsedStatement, parse_statements
@@ -100,7 +100,7 @@ class _Text:
             if self.definitions is None:
                 self.results = [None] * len(self._parsed)
                 naming = self._options.naming
-                self.definitions = [defined_by(p.tree, naming) for p in self._parsed]
+                self.definitions = definitions_of([p.tree for p in self._parsed], naming)
                 if len(self._parsed) == 1:
                     self.query_target = named_after_text(self.name, self._parsed[0].tree, naming)
                     if self.query_target is not None:
@@ -186,6 +186,9 @@ class Script:
                 reason=reason,
             )
         statement = replace(statement, sources=list(tables.sources(statement.sources)))
+        own = (text.definitions or [])[number]
+        if own is not None and own.temporary:
+            statement = replace(statement, target_kind=DatasetKind.TEMPORARY)
         if outcome is not None:
             known = outcome.schema or None
             self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -11,6 +12,9 @@ from lineage.sql.relations import Relation, Sources
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.stars import expand_star
 from lineage.sql.scope import Scope
+from lineage.sql.spans import span_of
+
+_CALL = re.compile(r"(\w+)\s*\(\s*(?:DISTINCT\s+)?\Z", re.IGNORECASE)
 
 __all__ = ["Projection", "output_name", "project"]
 
@@ -101,8 +105,22 @@ def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
         )
     if isinstance(node, exp.Exists):
         return "exists"
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary):
+        return _function_name(resolver, node)
+    return "?column?"
+
+
+def _function_name(resolver: Resolver, node: exp.Func) -> str:
+    """Return a function's name as it is written: the parser knows several by one type."""
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower()
-    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary):
-        return str(node.meta.get("name") or node.sql_name()).lower()
-    return "?column?"
+    own, text = node.meta, resolver.text
+    if "start" in own:
+        written = text[own["start"] : own["end"] + 1]
+    else:  # the parser kept no place of the name: it stands before that of the arguments
+        span = span_of(node)
+        before = _CALL.search(text, max(0, span.start - 80), span.start) if span is not None else None
+        written = before.group(1) if before is not None else ""
+    if written.isidentifier():
+        return written.lower()
+    return node.sql_name().lower()

@@ -26,7 +26,7 @@ _NO_SOURCES: Sources = {}
 class Scope:
     """One query block: the relations of its FROM by alias, columns merged by USING, its CTEs, windows and aliases."""
 
-    __slots__ = ("aliases", "ctes", "items", "merged", "parent", "resolver", "windows")
+    __slots__ = ("_found", "aliases", "ctes", "items", "merged", "parent", "resolver", "windows")
 
     def __init__(
         self, resolver: Resolver, parent: Scope | None = None, ctes: Mapping[str, Relation] | None = None
@@ -38,15 +38,27 @@ class Scope:
         self.merged: dict[str, Sources] = {}
         self.aliases: dict[str, Sources] = {}
         self.windows: dict[str, exp.Expr] = {}
+        self._found: dict[str, Sources] = {}
 
     def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
         """Make a relation visible; two tables of one name in different schemas are told apart by their full name."""
         key = alias
         if key in self.items and qualified:
             key = qualified
+        self._found.clear()
         while key in self.items:  # an alias used twice is an error in SQL; both stay readable by `*`
             key += "'"
         self.items[key] = relation
+
+    def keep(self, items: dict[str, Relation]) -> None:
+        """See these relations and no others from now on."""
+        self.items = items
+        self._found.clear()
+
+    def merge(self, name: str, sources: Sources) -> None:
+        """Let an unprefixed name stand for the column that a join merged."""
+        self.merged[name] = sources
+        self._found.clear()
 
     def chain(self) -> Iterator[Scope]:
         """Yield this scope and those around it, from the inside out."""
@@ -134,18 +146,22 @@ class Scope:
         return None
 
     def _unqualified(self, column: exp.Column, name: str) -> Sources:
+        known = self._found.get(name)
+        if known is not None:
+            return known
         for scope in self.chain():
             if name in scope.merged:
                 return scope.merged[name]
-            found = [
-                (alias, sources)
-                for alias, relation in scope.items.items()
-                if (sources := relation.find(name)) is not None
-            ]
-            if len(found) == 1:
-                return found[0][1]
-            if found:
-                return self._ambiguous(column, name, dict(found))
+            found: dict[str, Sources] = {}
+            for alias, relation in scope.items.items():
+                sources = relation.find(name)
+                if sources is not None:
+                    found[alias] = sources
+            if len(found) > 1:
+                return self._ambiguous(column, name, found)
+            for sources in found.values():
+                self._found[name] = sources
+                return sources
         for scope in self.chain():
             if name in scope.aliases:
                 return scope.aliases[name]

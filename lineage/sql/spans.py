@@ -21,10 +21,27 @@ def _own(node: exp.Expr) -> Span | None:
     return Span(start, end, meta["line"], max(1, meta["col"] - (end - start) + 1))
 
 
+def _of_column(node: exp.Expr) -> Span | None:
+    """Return the place of `a.b.c`, from its first part to its last: nearly all places are asked for columns."""
+    args = node.args
+    last = args["this"]._meta
+    first = last
+    for part in ("catalog", "db", "table"):
+        if (qualifier := args.get(part)) is not None and qualifier._meta is not None:
+            first = qualifier._meta
+            break
+    if not last or not first or "start" not in last or "start" not in first:
+        return None
+    start = first["start"]
+    return Span(start, last["end"] + 1, first["line"], max(1, first["col"] - first["end"] + start))
+
+
 def span_of(node: exp.Expr | None) -> Span | None:
     """Return the place of a node, or None where nothing in it has one (a node that sqlglot made up)."""
     if node is None:
         return None
+    if type(node) is exp.Column:
+        return _of_column(node)
     own = _own(node)
     if own is not None and not node.args.get("expressions"):
         return own

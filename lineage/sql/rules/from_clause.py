@@ -101,10 +101,9 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows) -> None:
     if kind in ("SEMI", "ANTI"):
         # Only whether a row matches counts: the right side is gone after the join.
         if side == "RIGHT":
-            for alias in before:
-                del scope.items[alias]
+            scope.keep({alias: item for alias, item in scope.items.items() if alias not in kept})
         else:
-            scope.items = kept
+            scope.keep(kept)
 
 
 def _shared(scope: Scope, before: list[str], added: list[Relation]) -> list[str]:
@@ -135,7 +134,7 @@ def _merge(
             absorb(seen, left, IDENTITY, None)
         if side in ("RIGHT", "FULL"):
             absorb(seen, right, IDENTITY, None)
-        scope.merged[name] = seen
+        scope.merge(name, seen)
 
 
 def _column(relations: list[Relation], name: str) -> Sources:

@@ -1,0 +1,1 @@
+"""Benchmarks: each prints ratios within one run. `make bench` runs them all."""

@@ -21,6 +21,8 @@ class FunctionEffects:
     def __init__(self, masking: Iterable[str], aggregates: Iterable[str]) -> None:
         self._masking = frozenset(name.lower() for name in masking)
         self._aggregates = frozenset(name.lower() for name in aggregates)
+        self.steps: dict[type[exp.Expr], int] = {}
+        """Effects by type, once they were asked for. No effect of a function is 0."""
 
     @classmethod
     def load(cls, *, masking: Iterable[str] = (), aggregates: Iterable[str] = ()) -> FunctionEffects:

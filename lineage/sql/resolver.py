@@ -27,6 +27,7 @@ from lineage.sql.tables import TableSource
 
 __all__ = [
     "EXPRESSION_RULES",
+    "LEAVES",
     "RELATION_RULES",
     "Resolver",
     "SetOperationReferences",
@@ -40,6 +41,9 @@ SetOperationReferences: TypeAlias = Literal["exact", "paper"]
 Stack: TypeAlias = "list[tuple[exp.Expr, int]]"
 ExpressionRule: TypeAlias = "Callable[[Resolver, Scope, exp.Expr, int, Stack, Sources], None]"
 RelationRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Relation]"
+
+LEAVES: set[type[exp.Expr]] = set()
+"""Types below which no column is read."""
 
 EXPRESSION_RULES: dict[type[exp.Expr], ExpressionRule] = {}
 RELATION_RULES: dict[type[exp.Expr], RelationRule] = {}
@@ -90,7 +94,7 @@ class Resolver:
         self._tables = tables
         self._base: dict[str, BaseTable | Relation] = {}
         self._sources: dict[tuple[str, str, bool], Source] = {}
-        self._masked: dict[type[exp.Expr], int] = {}
+        self._steps = functions.steps
 
     # What statements and rules ask for
 
@@ -190,16 +194,12 @@ class Resolver:
     ) -> None:
         """Add to `sink` every base column that an expression reads, each with what it does to the result."""
         stack: Stack = [(root, effect)]
-        pop, rules = stack.pop, EXPRESSION_RULES
-        column_type, identifier_type = exp.Column, exp.Identifier
+        pop, push, rules = stack.pop, stack.append, EXPRESSION_RULES
         while stack:
             node, effect = pop()
             kind = type(node)
-            if kind is column_type:
-                sources = scope.resolve(
-                    node,  # type: ignore[arg-type]  # `kind` says so; isinstance is slower
-                    aliases_first=aliases_first,
-                )
+            if kind is exp.Column:
+                sources = scope.resolve(node, aliases_first)
                 composed = COMPOSE[effect]
                 for (source, inner), place in sources.items():
                     key = (source, composed[inner])
@@ -210,22 +210,20 @@ class Resolver:
             if rule is not None:
                 rule(self, scope, node, effect, stack, sink)
                 continue
-            below = COMPOSE[effect][self._step(node, kind)]
+            below = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
             for value in reversed(node.args.values()):
                 if isinstance(value, exp.Expr):
-                    if type(value) is not identifier_type:
-                        stack.append((value, below))
+                    if type(value) not in LEAVES:
+                        push((value, below))
                 elif type(value) is list:
                     for item in reversed(value):
-                        if isinstance(item, exp.Expr) and type(item) is not identifier_type:
-                            stack.append((item, below))
+                        if isinstance(item, exp.Expr) and type(item) not in LEAVES:
+                            push((item, below))
 
     def _step(self, node: exp.Expr, kind: type[exp.Expr]) -> int:
         """Return what a node does to the values below it: computes with them, aggregates them, hides them."""
-        step = self._masked.get(kind)
-        if step is None:
-            if kind is exp.Anonymous:
-                return self.functions.of_name(node.name)
-            step = self.functions.of_type(kind) if issubclass(kind, exp.Func) else TRANSFORMATION
-            self._masked[kind] = step
+        if kind is exp.Anonymous:
+            return self.functions.of_name(node.name)
+        step = self.functions.of_type(kind) if issubclass(kind, exp.Func) else TRANSFORMATION
+        self._steps[kind] = step
         return step

@@ -23,6 +23,10 @@ __all__ = ["Scope"]
 _NO_SOURCES: Sources = {}
 
 
+def _parts(column: exp.Expr) -> list[exp.Expr]:
+    return [part for key in ("catalog", "db", "table", "this") if (part := column.args.get(key)) is not None]
+
+
 class Scope:
     """One query block: the relations of its FROM by alias, columns merged by USING, its CTEs, windows and aliases."""
 
@@ -38,7 +42,7 @@ class Scope:
         self.merged: dict[str, Sources] = {}
         self.aliases: dict[str, Sources] = {}
         self.windows: dict[str, exp.Expr] = {}
-        self._found: dict[str, Sources] = {}
+        self._found: dict[tuple[str, bool | None, tuple[str, bool | None] | None], Sources] = {}
 
     def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
         """Make a relation visible; two tables of one name in different schemas are told apart by their full name."""
@@ -76,28 +80,37 @@ class Scope:
                 return found
         return None
 
-    def resolve(self, column: exp.Column, *, aliases_first: bool = False) -> Sources:
-        """Return the sources of a column reference; an unknown name is reported and has none."""
-        identifiers = self.resolver.identifiers
-        node = column.this
-        table = column.args.get("table")
-        if isinstance(node, exp.Star):
-            return self._whole_row(identifiers.alias(table)) if table else self._all_rows()
-        name = identifiers.column(node)
-        if table is not None:
-            return self._qualified(column, table, name)
-        if aliases_first and name in self.aliases:
-            return self.aliases[name]
-        return self._unqualified(column, name)
+    def resolve(self, column: exp.Expr, aliases_first: bool = False) -> Sources:
+        """Return the sources of a column reference; an unknown name is reported and has none.
 
-    def _qualified(self, column: exp.Column, table: exp.Expr, name: str) -> Sources:
+        A reference that was found is remembered by its text, as long as what is visible stays the same.
+        """
+        args = column.args
+        node, table = args["this"], args.get("table")
+        if type(node) is not exp.Identifier:
+            return self._whole_row(self.resolver.identifiers.alias(table)) if table else self._all_rows()
+        if aliases_first and table is None and self.aliases:
+            sources = self.aliases.get(self.resolver.identifiers.column(node))
+            if sources is not None:
+                return sources
+        text = node.args
+        key = (text["this"], text.get("quoted"), table and (table.args["this"], table.args.get("quoted")))
+        found = self._found.get(key)
+        if found is None:
+            name = self.resolver.identifiers.column(node)
+            found = self._qualified(column, table, name) if table is not None else self._unqualified(column, name)
+            if "db" not in args and found and (table is not None or name not in self.aliases):
+                self._found[key] = found
+        return found
+
+    def _qualified(self, column: exp.Expr, table: exp.Expr, name: str) -> Sources:
         identifiers = self.resolver.identifiers
         alias = identifiers.alias(table)
         schema = column.args.get("db")
         relation = self.item(alias, identifiers.alias(schema) if schema else None)
         if relation is not None:
             return self._of(relation, name, column, alias)
-        path = [identifiers.column(part) for part in column.parts]
+        path = [identifiers.column(part) for part in _parts(column)]
         for depth in range(len(path) - 1):
             if owner := self.item(path[depth]) if depth else None:
                 found = self._known(owner, path[depth + 1])
@@ -119,7 +132,7 @@ class Scope:
         found = relation.find(name)
         return found if found is not None else (relation.infer(name) if relation.is_open else None)
 
-    def _of(self, relation: Relation, name: str, column: exp.Column, alias: str) -> Sources:
+    def _of(self, relation: Relation, name: str, column: exp.Expr, alias: str) -> Sources:
         found = self._known(relation, name)
         if found is not None:
             return found
@@ -145,10 +158,7 @@ class Scope:
                     return found
         return None
 
-    def _unqualified(self, column: exp.Column, name: str) -> Sources:
-        known = self._found.get(name)
-        if known is not None:
-            return known
+    def _unqualified(self, column: exp.Expr, name: str) -> Sources:
         for scope in self.chain():
             if name in scope.merged:
                 return scope.merged[name]
@@ -160,14 +170,13 @@ class Scope:
             if len(found) > 1:
                 return self._ambiguous(column, name, found)
             for sources in found.values():
-                self._found[name] = sources
                 return sources
         for scope in self.chain():
             if name in scope.aliases:
                 return scope.aliases[name]
         return self._inferred(column, name)
 
-    def _inferred(self, column: exp.Column, name: str) -> Sources:
+    def _inferred(self, column: exp.Expr, name: str) -> Sources:
         for scope in self.chain():
             open_items = {alias: relation for alias, relation in scope.items.items() if relation.is_open}
             supported = {
@@ -196,7 +205,7 @@ class Scope:
             )
         return _NO_SOURCES
 
-    def _ambiguous(self, column: exp.Column, name: str, options: Mapping[str, Sources]) -> Sources:
+    def _ambiguous(self, column: exp.Expr, name: str, options: Mapping[str, Sources]) -> Sources:
         self.resolver.report(
             DiagnosticCode.AMBIGUOUS_COLUMN,
             Severity.WARNING,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.sql.relations import Sources
-from lineage.sql.resolver import Resolver, Stack, expression_rule
+from lineage.sql.resolver import LEAVES, Resolver, Stack, expression_rule
 from lineage.sql.scope import Scope
 
 
@@ -15,21 +15,26 @@ def same_value(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack
     stack.append((node.this, effect))
 
 
-@expression_rule(
-    exp.Literal,
-    exp.Null,
-    exp.Boolean,
-    exp.Star,
-    exp.Identifier,
-    exp.DataType,
-    exp.DataTypeParam,
-    exp.Var,
-    exp.Placeholder,
-    exp.Parameter,
-    exp.SessionParameter,
-    exp.CurrentDate,
-    exp.CurrentTimestamp,
+LEAVES.update(
+    (
+        exp.Literal,
+        exp.Null,
+        exp.Boolean,
+        exp.Star,
+        exp.Identifier,
+        exp.DataType,
+        exp.DataTypeParam,
+        exp.Var,
+        exp.Placeholder,
+        exp.Parameter,
+        exp.SessionParameter,
+        exp.CurrentDate,
+        exp.CurrentTimestamp,
+    )
 )
+
+
+@expression_rule(*LEAVES)
 def no_columns(*_: object) -> None:
     """Nothing below reads a column."""
 

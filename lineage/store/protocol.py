@@ -57,7 +57,10 @@ class StoredDataset:
 
 @dataclass(frozen=True, slots=True)
 class StoredColumn:
-    """A column or nested field; `parent` is the column's key that a field belongs to."""
+    """A column or nested field; `parent` is the column's key that a field belongs to.
+
+    `dropped_at` is set when a known schema no longer has a column whose lineage is still in the graph.
+    """
 
     key: str
     dataset: str
@@ -66,6 +69,7 @@ class StoredColumn:
     ordinal: int | None
     inferred: bool
     parent: str | None = None
+    dropped_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,11 @@ class StoredFeed:
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job; `observations` is the sum of what each source batch counted."""
+    """A job; `observations` is the sum of what each source batch counted.
+
+    `reads` and `writes` are those of the latest statement of a job that defines its output, all of another's;
+    none once the job is retired: since `retired_at` its source no longer holds it.
+    """
 
     key: str
     kind: JobKind
@@ -127,6 +135,7 @@ class StoredJob:
     observations: int
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    retired_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +229,8 @@ class GraphStore(Protocol):
     def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
         """Return the datasets of these keys (all, without keys), sorted by key."""
 
-    def columns(self, datasets: Collection[str]) -> list[StoredColumn]:
-        """Return the columns and fields of these datasets, by dataset, ordinal and path."""
+    def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
+        """Return the columns and fields of these datasets, by dataset, ordinal and path; past ones if `dropped`."""
 
     def expand(
         self,

@@ -1,0 +1,23 @@
+"""Where lineage is kept: `open_store` finds the store that an address means."""
+
+from lineage.store.errors import (
+    StoreAccessError,
+    StoreError,
+    StoreLockedError,
+    StoreSchemaError,
+    StoreUnreachableError,
+    StoreWriteError,
+)
+from lineage.store.opening import open_store
+from lineage.store.protocol import GraphStore
+
+__all__ = [
+    "GraphStore",
+    "StoreAccessError",
+    "StoreError",
+    "StoreLockedError",
+    "StoreSchemaError",
+    "StoreUnreachableError",
+    "StoreWriteError",
+    "open_store",
+]

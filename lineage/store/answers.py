@@ -1,0 +1,248 @@
+"""What a store answers, read from the graph and put into the protocol's values, always in the same order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any
+
+from lineage.model.transformations import EdgeKind
+from lineage.store.backend import Row, Transaction
+from lineage.store.planning.periods import Period, holds_at
+from lineage.store.planning.state import Dataset, FoundDiagnostic, Relation, Seen, Unit
+from lineage.store.protocol import (
+    Direction,
+    Hop,
+    StoredColumn,
+    StoredDataset,
+    StoredDiagnostic,
+    StoredEdge,
+    StoredFeed,
+    StoredJob,
+    StoredRun,
+    StoredUsage,
+)
+from lineage.store.queries import query
+from lineage.store.records import (
+    column_from,
+    dataset_from,
+    diagnostic_from,
+    job_from,
+    period_from,
+    relation_of,
+    run_from,
+    unit_from,
+)
+
+__all__ = ["columns", "datasets", "diagnostics", "expand", "feeds", "jobs", "runs", "stored_dataset", "usage"]
+
+
+def stored_dataset(dataset: Dataset) -> StoredDataset:
+    """Return the dataset as the protocol has it."""
+    return StoredDataset(
+        key=dataset.key,
+        namespace=dataset.namespace,
+        name=dataset.name,
+        kind=dataset.kind,
+        dialect=dataset.dialect,
+        schema_known=dataset.schema_known,
+        aliases=dataset.aliases,
+        first_seen=dataset.first_seen,
+        last_seen=dataset.last_seen,
+        dropped_at=dataset.dropped_at,
+    )
+
+
+def datasets(transaction: Transaction, keys: Collection[str] | None) -> list[StoredDataset]:
+    """Return the datasets of these keys (all, without keys), sorted by key."""
+    rows = _by_key(transaction, "datasets_by_key", keys, every="all_datasets")
+    return sorted((stored_dataset(dataset_from(row["n"])) for row in rows), key=lambda dataset: dataset.key)
+
+
+def columns(transaction: Transaction, of: Collection[str], *, dropped: bool) -> list[StoredColumn]:
+    """Return the columns of these datasets, by dataset, ordinal and path; those without an ordinal last."""
+    found = (column_from(row["n"]) for row in _by_key(transaction, "columns_of_dataset", of))
+
+    def place(column: StoredColumn) -> tuple[str, bool, int, str]:
+        return (column.dataset, column.ordinal is None, column.ordinal or 0, column.path)
+
+    return sorted((column for column in found if dropped or column.dropped_at is None), key=place)
+
+
+def expand(
+    transaction: Transaction,
+    keys: Collection[str],
+    direction: Direction,
+    kinds: Collection[EdgeKind],
+    as_of: datetime | None,
+) -> list[Hop]:
+    """Return one hop from columns, their fields and their parents; upstream, from datasets too."""
+    asked = sorted(set(keys))
+    reached: dict[str, set[str]] = {key: {key} for key in asked}
+    for step in ("fields_of_column", "parent_of_column"):
+        for found, via in _climb(transaction, step, asked).items():
+            reached.setdefault(found, set()).update(via)
+    relations = [Relation(str(kind)) for kind in sorted(set(kinds))]
+    if not relations:
+        return []
+    if direction is Direction.DOWNSTREAM:
+        rows = _edges(transaction, "out_of_column", reached, relations, as_of)
+    else:
+        rows = _edges(transaction, "into_column", reached, relations, as_of)
+        if Relation.REFERENCES in relations:
+            rows += _edges(transaction, "into_dataset", asked, [Relation.REFERENCES], as_of)
+    hops = [Hop(via, _edge(row)) for row in rows for via in reached[row["asked"]]]
+    return sorted(hops, key=_hop_order)
+
+
+def feeds(
+    transaction: Transaction, keys: Collection[str], direction: Direction, as_of: datetime | None
+) -> list[StoredFeed]:
+    """Return one hop of table-level lineage out of or into these datasets."""
+    name = "feeds_out_of" if direction is Direction.DOWNSTREAM else "feeds_into"
+    found = []
+    for row in _edges(transaction, name, set(keys), [Relation.FEEDS], as_of):
+        period = period_from(row["e"])
+        found.append(
+            StoredFeed(row["source"], row["target"], row["e"]["job"], period.start, period.last_seen, period.end)
+        )
+    return sorted(found, key=lambda feed: (feed.source, feed.target, feed.job, feed.valid_from))
+
+
+def jobs(transaction: Transaction, keys: Collection[str] | None) -> list[StoredJob]:
+    """Return the jobs of these keys (all, without keys), sorted by key."""
+    found = {row["n"]["key"]: job_from(row["n"]) for row in _by_key(transaction, "jobs_by_key", keys, every="all_jobs")}
+    reads: dict[str, dict[str, Seen]] = defaultdict(dict)
+    for row in _by_key(transaction, "reads_of_job", found):
+        reads[row["job"]][row["dataset"]] = Seen(row["e"]["first_seen"], row["e"]["last_seen"])
+    writes: dict[str, dict[str, Unit]] = defaultdict(dict)
+    for row in _by_key(transaction, "writes_of_job", found):
+        writes[row["job"]][row["dataset"]] = unit_from(row["e"])
+    counts: dict[str, int] = defaultdict(int)
+    for row in _by_key(transaction, "observed_of_job", found):
+        counts[row["job"]] += row["e"]["observations"]
+    answer = []
+    for key, job in sorted(found.items()):
+        # What a job that defines its output read before, and now does not, it does not read.
+        defines, retired = job.kind.defines_output, job.retired_at is not None
+        now_read = (k for k, seen in reads[key].items() if not defines or seen.last_seen >= job.last_seen)
+        now_written = (k for k, unit in writes[key].items() if not defines or unit.timeline.present)
+        answer.append(
+            StoredJob(
+                key=key,
+                kind=job.kind,
+                sql=job.sql,
+                dialect=job.dialect,
+                operation=job.operation,
+                source=job.source,
+                completeness=job.completeness,
+                first_seen=job.first_seen,
+                last_seen=job.last_seen,
+                observations=counts[key],
+                reads=() if retired else tuple(sorted(now_read)),
+                writes=() if retired else tuple(sorted(now_written)),
+                retired_at=job.retired_at,
+            )
+        )
+    return answer
+
+
+def runs(transaction: Transaction, limit: int) -> list[StoredRun]:
+    """Return the latest ingests, the newest first."""
+    found = (run_from(row["n"]) for row in transaction.read(query("latest_runs"), [{"limit": limit}]))
+    return [
+        StoredRun(run.key, run.kind, run.source, run.at, run.last_seen, dict(run.counts), run.seconds) for run in found
+    ]
+
+
+def diagnostics(transaction: Transaction, source: str | None) -> list[StoredDiagnostic]:
+    """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
+    if source is None:
+        rows = transaction.read(query("all_diagnostics"), [{}])
+    else:
+        rows = transaction.read(query("diagnostics_of_sources"), [{"sources": [source]}])
+    found = sorted((diagnostic_from(row["n"]) for row in rows), key=_place_of_finding)
+    return [StoredDiagnostic(one.record.key, one.record.diagnostic, one.record.source, one.record.job) for one in found]
+
+
+def usage(transaction: Transaction, of: str) -> list[StoredUsage]:
+    """Return the use of a dataset or column by day, summed over runs."""
+    days: dict[Any, list[int]] = defaultdict(lambda: [0, 0])
+    for name in ("usage_of_dataset", "usage_of_column"):
+        for row in _by_key(transaction, name, [of]):
+            days[row["n"]["day"]][0] += row["n"]["reads"]
+            days[row["n"]["day"]][1] += row["n"]["writes"]
+    return [StoredUsage(of, day, reads, writes) for day, (reads, writes) in sorted(days.items())]
+
+
+def _by_key(transaction: Transaction, name: str, keys: Collection[str] | None, every: str = "") -> list[dict[str, Any]]:
+    if keys is None:
+        return transaction.read(query(every), [{}])
+    return transaction.read(query(name), [{"key": key} for key in sorted(set(keys))])
+
+
+def _climb(transaction: Transaction, step: str, keys: Iterable[str]) -> dict[str, set[str]]:
+    """Return what repeating the step from each key reaches, with the keys that it was reached from."""
+    reached: dict[str, set[str]] = {}
+    level = {key: {key} for key in keys}
+    while level:
+        rows = transaction.read(query(step), [{"key": key} for key in sorted(level)])
+        following: dict[str, set[str]] = {}
+        for row in rows:
+            following.setdefault(row["found"], set()).update(level[row["asked"]])
+        for key, via in following.items():
+            reached.setdefault(key, set()).update(via)
+        level = following
+    return reached
+
+
+def _edges(
+    transaction: Transaction,
+    name: str,
+    keys: Collection[str],
+    relations: Collection[Relation],
+    as_of: datetime | None,
+) -> list[dict[str, Any]]:
+    types = [str(relation) for relation in relations]
+    if as_of is not None:
+        types += [relation.ended for relation in relations]
+    statement = query(name, types="|".join(f"`{name}`" for name in types))
+    rows = transaction.read(statement, [{"key": key} for key in sorted(keys)])
+    return [row for row in rows if as_of is None or _held(row["e"], as_of)]
+
+
+def _held(relationship: Row, at: datetime) -> bool:
+    period = period_from(relationship)
+    return holds_at(period.start, period.end, at)
+
+
+def _edge(row: Row) -> StoredEdge:
+    relationship = row["e"]
+    period: Period = period_from(relationship)
+    meaning = period.meaning
+    return StoredEdge(
+        source=row["source"],
+        target=row["target"],
+        kind=EdgeKind(str(relation_of(relationship["type"]))),
+        job=relationship["job"],
+        subtypes=meaning.subtypes,
+        masking=meaning.masking,
+        limited=meaning.limited,
+        ambiguous=meaning.ambiguous,
+        spans=period.spans,
+        valid_from=period.start,
+        last_seen=period.last_seen,
+        valid_to=period.end,
+    )
+
+
+def _hop_order(hop: Hop) -> tuple[object, ...]:
+    edge = hop.edge
+    return (hop.via, edge.source, edge.target, edge.kind, edge.job, edge.valid_from)
+
+
+def _place_of_finding(found: FoundDiagnostic) -> tuple[object, ...]:
+    record = found.record
+    span = record.diagnostic.span
+    return (record.source, record.job or "", span.start if span else -1, record.diagnostic.code, record.key)

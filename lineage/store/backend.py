@@ -1,0 +1,53 @@
+"""What a database has to offer for a store to be built on it: rows out, changes in, transactions around both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from lineage.store.graph import Changes
+
+__all__ = ["Backend", "Row", "Transaction"]
+
+T = TypeVar("T")
+Row = Mapping[str, Any]
+
+
+class Transaction(Protocol):
+    """One view of the graph. Times are aware and in UTC, both ways."""
+
+    def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """Return what the statement answers for each row of parameters; nothing for no row.
+
+        A node is a dictionary of its properties, a relationship one with its `type` as well.
+        """
+
+    def write(self, changes: Changes) -> None:
+        """Write the changes."""
+
+
+class Backend(Protocol):
+    """A database with a graph whose schema is up to date."""
+
+    @property
+    def address(self) -> str:
+        """What `--store` would name it by."""
+
+    @property
+    def schema_version(self) -> int:
+        """The version of the graph's schema."""
+
+    def reading(self, work: Callable[[Transaction], T]) -> T:
+        """Return what `work` returns, which only reads."""
+
+    def writing(self, work: Callable[[Transaction], T]) -> T:
+        """Return what `work` returns, committed in one transaction, or raise with nothing stored.
+
+        `work` may run again, after a conflict with another writer.
+
+        Raises:
+            StoreError: the database could not be reached, or refused.
+        """
+
+    def close(self) -> None:
+        """Let go of files and connections. A second call does nothing."""

@@ -1,0 +1,101 @@
+"""What turns one state of the graph into another: the difference, as nodes and relationships to write."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from lineage.store.graph import Changes, Node, Relationship
+from lineage.store.planning.state import State
+from lineage.store.protocol import AppliedChanges
+from lineage.store.records import (
+    change_node,
+    column_records,
+    dataset_node,
+    diagnostic_records,
+    job_node,
+    lineage_records,
+    observed_relationship,
+    reads_relationship,
+    run_node,
+    usage_records,
+    writes_relationship,
+)
+
+__all__ = ["counted", "difference"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+Record = Node | Relationship
+
+_LIVE = ("CONTRIBUTES", "REFERENCES")
+_ENDED = ("CONTRIBUTED", "REFERENCED")
+
+
+def difference(before: State, after: State) -> Changes:
+    """Return what to write so that a graph that holds `before` holds `after`."""
+    old: dict[tuple[object, ...], Record] = {}
+    new: dict[tuple[object, ...], Record] = {}
+    for record in _records(before, after):
+        old[record.id] = record
+    for record in _records(after, before):
+        new[record.id] = record
+    deleted = [record for key, record in old.items() if key not in new]
+    created = [record for key, record in new.items() if key not in old]
+    updated = [record for key, record in new.items() if key in old and record != old[key]]
+    return Changes(
+        deleted_relationships=_relationships(deleted),
+        deleted_nodes=_nodes(deleted),
+        created_nodes=_nodes(created),
+        updated_nodes=_nodes(updated),
+        created_relationships=_relationships(created),
+        updated_relationships=_relationships(updated),
+    )
+
+
+def counted(changes: Changes) -> AppliedChanges:
+    """Return how much a batch changed. Edges are those between columns and to datasets, not table-level lineage."""
+    return AppliedChanges(
+        nodes_created=len(changes.created_nodes),
+        edges_created=sum(edge.type in _LIVE for edge in changes.created_relationships),
+        edges_refreshed=sum(edge.type in _LIVE for edge in changes.updated_relationships),
+        edges_ended=sum(edge.type in _ENDED for edge in changes.created_relationships),
+    )
+
+
+def _records(state: State, other: State) -> Iterator[Record]:
+    """Yield the records of all values in the state that are not the same in the other."""
+
+    def differing(items: Mapping[K, V], others: Mapping[K, V]) -> Iterator[tuple[K, V]]:
+        return ((key, value) for key, value in items.items() if others.get(key) != value)
+
+    for _, dataset in differing(state.datasets, other.datasets):
+        yield dataset_node(dataset)
+    for _, column in differing(state.columns, other.columns):
+        yield from column_records(column)
+    for _, job in differing(state.jobs, other.jobs):
+        yield job_node(job)
+    for (job_key, dataset_key), seen in differing(state.reads, other.reads):
+        yield reads_relationship(job_key, dataset_key, seen)
+    for (job_key, dataset_key), unit in differing(state.units, other.units):
+        yield writes_relationship(job_key, dataset_key, unit)
+    for pair, history in differing(state.histories, other.histories):
+        yield from lineage_records(pair, history)
+    for _, run in differing(state.runs, other.runs):
+        yield run_node(run)
+    for (run_key, job_key), count in differing(state.observed, other.observed):
+        yield observed_relationship(run_key, job_key, count)
+    for _, change in differing(state.changes, other.changes):
+        yield change_node(change)
+    for _, found in differing(state.diagnostics, other.diagnostics):
+        yield from diagnostic_records(found, job_known=found.record.job in state.jobs)
+    for _, used in differing(state.usage, other.usage):
+        yield from usage_records(used)
+
+
+def _nodes(records: Iterable[Record]) -> tuple[Node, ...]:
+    return tuple(record for record in records if isinstance(record, Node))
+
+
+def _relationships(records: Iterable[Record]) -> tuple[Relationship, ...]:
+    return tuple(record for record in records if isinstance(record, Relationship))

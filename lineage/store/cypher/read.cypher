@@ -1,0 +1,168 @@
+// Queries that both stores run as they are. Each is written for one row of parameters: Neo4j gets it behind
+// UNWIND, the embedded store runs it row by row. `e` is always a whole relationship, `n` a whole node.
+
+// name: datasets_by_key
+MATCH (n:`Table` {key: $key}) RETURN n
+
+// name: all_datasets
+MATCH (n:`Table`) RETURN n
+
+// name: datasets_by_name
+MATCH (n:`Table`) WHERE n.search = $name RETURN n
+
+// name: datasets_by_alias
+MATCH (n:`Table`) WHERE size(n.aliases) > 0 RETURN n
+
+// name: datasets_by_last_parts
+MATCH (n:`Table`) WHERE n.search ENDS WITH $suffix RETURN n
+
+// name: columns_of_dataset
+MATCH (:`Table` {key: $key})-[:HAS_COLUMN]->(n:`Column`) RETURN n
+
+// name: columns_with_lineage_or_usage
+MATCH (n:`Column` {key: $key})-[:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED|OF]-() RETURN DISTINCT n.key AS key
+
+// name: jobs_by_key
+MATCH (n:Job {key: $key}) RETURN n
+
+// name: all_jobs
+MATCH (n:Job) RETURN n
+
+// name: jobs_by_source
+MATCH (n:Job) WHERE n.source IN $sources RETURN n
+
+// name: jobs_touching_dataset
+MATCH (n:Job)-[:READS|WRITES]->(:`Table` {key: $key}) RETURN DISTINCT n.key AS job
+
+// name: units_that_only_add
+MATCH (n:Job)-[:WRITES]->(t:`Table`) WHERE n.kind = 'query' RETURN n.key AS job, t.key AS output
+
+// name: reads_of_job
+MATCH (j:Job {key: $key})-[e:READS]->(t:`Table`) RETURN j.key AS job, t.key AS dataset, e
+
+// name: writes_of_job
+MATCH (j:Job {key: $key})-[e:WRITES]->(t:`Table`) RETURN j.key AS job, t.key AS dataset, e
+
+// name: observed_of_job
+MATCH (r:Run)-[e:OBSERVED]->(j:Job {key: $key}) RETURN r.key AS run, j.key AS job, e
+
+// name: observed_by_run
+MATCH (r:Run {key: $key})-[e:OBSERVED]->(j:Job) RETURN r.key AS run, j.key AS job, e
+
+// name: edges_of_units
+MATCH (t:`Table` {key: $output})-[:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a:`Column`)
+WHERE e.job IN $jobs
+RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, t.key AS output, e
+
+// name: row_edges_of_units
+MATCH (t:`Table` {key: $output})<-[e:`REFERENCES`|REFERENCED]-(a:`Column`)
+WHERE e.job IN $jobs
+RETURN a.key AS source, a.dataset AS from_dataset, t.key AS target, t.key AS output, e
+
+// name: feeds_of_units
+MATCH (t:`Table` {key: $output})<-[e:FEEDS|FED]-(a:`Table`)
+WHERE e.job IN $jobs
+RETURN a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output, e
+
+// name: edges_into_dataset
+MATCH (t:`Table` {key: $key})-[:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a:`Column`)
+RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, t.key AS output, e
+
+// name: row_edges_into_dataset
+MATCH (t:`Table` {key: $key})<-[e:`REFERENCES`|REFERENCED]-(a:`Column`)
+RETURN a.key AS source, a.dataset AS from_dataset, t.key AS target, t.key AS output, e
+
+// name: feeds_into_dataset
+MATCH (t:`Table` {key: $key})<-[e:FEEDS|FED]-(a:`Table`)
+RETURN a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output, e
+
+// name: edges_out_of_dataset
+MATCH (t:`Table` {key: $key})-[:HAS_COLUMN]->(a:`Column`)-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]->(b:`Column`)
+RETURN a.key AS source, t.key AS from_dataset, b.key AS target, b.dataset AS output, e
+
+// name: row_edges_out_of_dataset
+MATCH (t:`Table` {key: $key})-[:HAS_COLUMN]->(a:`Column`)-[e:`REFERENCES`|REFERENCED]->(b:`Table`)
+RETURN a.key AS source, t.key AS from_dataset, b.key AS target, b.key AS output, e
+
+// name: feeds_out_of_dataset
+MATCH (t:`Table` {key: $key})-[e:FEEDS|FED]->(b:`Table`)
+RETURN t.key AS source, t.key AS from_dataset, b.key AS target, b.key AS output, e
+
+// name: changes_since
+MATCH (n:Change) WHERE n.at >= $at RETURN n
+
+// name: runs_by_key
+MATCH (n:Run {key: $key}) RETURN n
+
+// name: runs_seen_after
+MATCH (n:Run) WHERE n.last_seen > $at AND size(n.complete_sources) > 0 RETURN n
+
+// name: latest_runs
+MATCH (n:Run) RETURN n ORDER BY n.last_seen DESC, n.key LIMIT $limit
+
+// name: diagnostics_of_job
+MATCH (n:Diagnostic)-[:ABOUT]->(:Job {key: $key}) RETURN n
+
+// name: diagnostics_of_sources
+MATCH (n:Diagnostic) WHERE n.source IN $sources RETURN n
+
+// name: all_diagnostics
+MATCH (n:Diagnostic) RETURN n
+
+// name: usage_by_key
+MATCH (n:Usage {key: $key})-[:OF]->(o) RETURN n, o.key AS of, o.dataset AS dataset
+
+// name: usage_of_dataset
+MATCH (n:Usage)-[:OF]->(o:`Table` {key: $key}) RETURN n, o.key AS of
+
+// name: usage_of_column
+MATCH (n:Usage)-[:OF]->(o:`Column` {key: $key}) RETURN n, o.key AS of
+
+// name: usage_within_dataset
+MATCH (:`Table` {key: $key})-[:HAS_COLUMN]->(c:`Column`)<-[:OF]-(n:Usage) RETURN n, c.key AS of
+
+// name: fields_of_column
+MATCH (c:`Column` {key: $key})-[:HAS_FIELD]->(f:`Column`) RETURN c.key AS asked, f.key AS found
+
+// name: parent_of_column
+MATCH (c:`Column` {key: $key})<-[:HAS_FIELD]-(f:`Column`) RETURN c.key AS asked, f.key AS found
+
+// name: out_of_column
+MATCH (a:`Column` {key: $key})-[e:<types>]->(b) RETURN a.key AS asked, a.key AS source, b.key AS target, e
+
+// name: into_column
+MATCH (b:`Column` {key: $key})<-[e:<types>]-(a:`Column`) RETURN b.key AS asked, a.key AS source, b.key AS target, e
+
+// name: into_dataset
+MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Column`) RETURN b.key AS asked, a.key AS source, b.key AS target, e
+
+// name: feeds_out_of
+MATCH (a:`Table` {key: $key})-[e:<types>]->(b:`Table`) RETURN a.key AS source, b.key AS target, e
+
+// name: feeds_into
+MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Table`) RETURN a.key AS source, b.key AS target, e
+
+// name: search_datasets
+MATCH (n:`Table`)
+WHERE n.search CONTAINS $text
+RETURN n.key AS key, n.name AS name, n.search AS search
+ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
+              WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
+LIMIT $limit
+
+// name: search_columns
+MATCH (n:`Column`)
+WHERE n.search CONTAINS $text AND n.dropped_at IS NULL
+RETURN n.key AS key, n.path AS name, n.search AS search
+ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
+              WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
+LIMIT $limit
+
+// name: dump_nodes
+MATCH (n:<label>) RETURN n
+
+// name: dump_relationships
+MATCH (a:<from>)-[e:<type>]->(b:<to>) RETURN a.key AS source, b.key AS target, e
+
+// name: schema_version
+MATCH (n:Meta {key: 'schema'}) RETURN n.version AS version

@@ -1,0 +1,19 @@
+// Statements that write one node or relationship; both stores run them. Names in < > are filled in from graph.py.
+
+// name: create_node
+CREATE (n:<label> {<properties>})
+
+// name: update_node
+MATCH (n:<label> {key: $key}) SET <assignments>
+
+// name: delete_node
+MATCH (n:<label> {key: $key}) DETACH DELETE n
+
+// name: create_relationship
+MATCH (a:<from> {key: $source}), (b:<to> {key: $target}) CREATE (a)-[e:<type> {<properties>}]->(b)
+
+// name: update_relationship
+MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <identity> SET <assignments>
+
+// name: delete_relationship
+MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <identity> DELETE e

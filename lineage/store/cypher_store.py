@@ -1,0 +1,148 @@
+"""The store, over whatever database speaks Cypher: applying batches and answering, the same for each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+from lineage.model.batch import LineageBatch
+from lineage.model.transformations import EdgeKind
+from lineage.store import answers, finding
+from lineage.store.backend import Backend, Transaction
+from lineage.store.changes import counted, difference
+from lineage.store.dumping import dump_graph
+from lineage.store.loading import load_changes, load_state, load_units_that_only_add
+from lineage.store.planning.intake import take_in
+from lineage.store.planning.naming import Naming, as_replacements
+from lineage.store.planning.plan import earliest, plan, plan_pruning
+from lineage.store.protocol import (
+    AppliedChanges,
+    Direction,
+    GraphDump,
+    Hop,
+    SearchHit,
+    StoredColumn,
+    StoredDataset,
+    StoredDiagnostic,
+    StoredFeed,
+    StoredJob,
+    StoredRun,
+    StoredUsage,
+)
+
+__all__ = ["CypherStore"]
+
+
+class CypherStore:
+    """A `GraphStore` over a database; `lineage.store.open_store` makes one."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    @property
+    def address(self) -> str:
+        """What `--store` would name it by."""
+        return self._backend.address
+
+    @property
+    def schema_version(self) -> int:
+        """The version of the graph's schema, after migration."""
+        return self._backend.schema_version
+
+    def apply(self, batch: LineageBatch) -> AppliedChanges:
+        """Bring the graph up to date with a batch, in one transaction; twice is as once.
+
+        Raises:
+            StoreError: the store could not be reached or written; nothing of the batch is stored then.
+        """
+        batch = replace(batch, changes=tuple(as_replacements(batch.changes)))
+
+        def work(transaction: Transaction) -> AppliedChanges:
+            known = load_changes(transaction, earliest(batch))
+            naming = Naming.of(known, batch.changes)
+            intake = take_in(batch, naming)
+            before = load_state(transaction, intake, known, naming)
+            changes = difference(before, plan(before, intake, naming))
+            transaction.write(changes)
+            return counted(changes)
+
+        return self._backend.writing(work)
+
+    def prune(self, older_than: datetime) -> int:
+        """End live edges of jobs that only add and that were last seen before; return how many."""
+
+        def work(transaction: Transaction) -> int:
+            before = load_units_that_only_add(transaction)
+            changes = difference(before, plan_pruning(before, older_than))
+            transaction.write(changes)
+            return counted(changes).edges_ended
+
+        return self._backend.writing(work)
+
+    def find_datasets(self, name: str) -> list[StoredDataset]:
+        """Return the datasets that a typed name means: by key, else full name, else alias, else last name parts."""
+        return self._backend.reading(lambda transaction: finding.find_datasets(transaction, name))
+
+    def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
+        """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings."""
+        return self._backend.reading(lambda transaction: finding.search(transaction, text, types, limit))
+
+    def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
+        """Return the datasets of these keys (all, without keys), sorted by key."""
+        return self._backend.reading(lambda transaction: answers.datasets(transaction, keys))
+
+    def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
+        """Return the columns and fields of these datasets, by dataset, ordinal and path; past ones if `dropped`."""
+        return self._backend.reading(lambda transaction: answers.columns(transaction, datasets, dropped=dropped))
+
+    def expand(
+        self,
+        keys: Collection[str],
+        direction: Direction,
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+    ) -> list[Hop]:
+        """Return one hop from columns (or datasets, as targets of influence on rows)."""
+        return self._backend.reading(lambda transaction: answers.expand(transaction, keys, direction, kinds, as_of))
+
+    def feeds(
+        self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
+    ) -> list[StoredFeed]:
+        """Return one hop of table-level lineage out of (downstream) or into (upstream) these datasets."""
+        return self._backend.reading(lambda transaction: answers.feeds(transaction, datasets, direction, as_of))
+
+    def jobs(self, keys: Collection[str] | None = None) -> list[StoredJob]:
+        """Return the jobs of these keys (all, without keys), sorted by key."""
+        return self._backend.reading(lambda transaction: answers.jobs(transaction, keys))
+
+    def runs(self, limit: int = 20) -> list[StoredRun]:
+        """Return the latest ingests, the newest first."""
+        return self._backend.reading(lambda transaction: answers.runs(transaction, limit))
+
+    def diagnostics(self, source: str | None = None) -> list[StoredDiagnostic]:
+        """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
+        return self._backend.reading(lambda transaction: answers.diagnostics(transaction, source))
+
+    def usage(self, of: str) -> list[StoredUsage]:
+        """Return the use of a dataset or column (by key) by day."""
+        return self._backend.reading(lambda transaction: answers.usage(transaction, of))
+
+    def dump(self) -> GraphDump:
+        """Return the whole graph; meant for tests and small graphs."""
+        return self._backend.reading(dump_graph)
+
+    def close(self) -> None:
+        """Let go of files and connections. A second call does nothing."""
+        self._backend.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,39 @@
+"""The whole graph as plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from lineage.store.backend import Transaction
+from lineage.store.graph import LABELS, RELATIONSHIPS
+from lineage.store.protocol import GraphDump
+from lineage.store.queries import query
+
+__all__ = ["dump_graph"]
+
+
+def dump_graph(transaction: Transaction) -> GraphDump:
+    """Return all nodes and relationships, sorted, each with the properties that have a value."""
+    nodes = []
+    for label in LABELS:
+        for row in transaction.read(query("dump_nodes", label=f"`{label}`"), [{}]):
+            properties = _with_value(row["n"])
+            nodes.append((label, properties.pop("key"), properties))
+    relationships = []
+    for name, kind in RELATIONSHIPS.items():
+        for source, target in kind.ends:
+            statement = query("dump_relationships", **{"from": f"`{source}`", "type": f"`{name}`", "to": f"`{target}`"})
+            for row in transaction.read(statement, [{}]):
+                properties = _with_value(row["e"])
+                relationships.append((properties.pop("type"), row["source"], row["target"], properties))
+    return GraphDump(sorted(nodes, key=_order), sorted(relationships, key=_order))
+
+
+def _with_value(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in properties.items() if value is not None}
+
+
+def _order(item: tuple[Any, ...]) -> str:
+    return json.dumps(item, default=str, sort_keys=True)

@@ -1,0 +1,176 @@
+"""ladybug as a backend: opening the file, its schema, transactions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import ladybug
+
+from lineage.store.embedded.transaction import EmbeddedTransaction
+from lineage.store.errors import (
+    StoreAccessError,
+    StoreError,
+    StoreLockedError,
+    StoreSchemaError,
+    StoreUnreachableError,
+    StoreWriteError,
+)
+from lineage.store.graph import SCHEMA_VERSION
+from lineage.store.queries import query, scripts
+
+__all__ = ["EmbeddedBackend"]
+
+T = TypeVar("T")
+
+BUFFER_POOL_BYTES = 1 << 30
+"""ladybug would take four fifths of the machine's memory."""
+
+_HOLDER = re.compile(r"held by PID (\d+)")
+
+
+class EmbeddedBackend:
+    """A ladybug file. One process may write to it; threads of this process take turns."""
+
+    def __init__(self, path: Path, *, read_only: bool = False, target_version: int = SCHEMA_VERSION) -> None:
+        """Open the file; made, or migrated to `target_version`, where it is not there or older.
+
+        Raises:
+            StoreUnreachableError: it cannot be opened; the sub-class says why.
+            StoreSchemaError: a newer version of this program wrote it.
+        """
+        self._path = path
+        self._closed = False
+        self._turn = threading.RLock()
+        self._database, self._connection = _open(path, read_only=read_only)
+        try:
+            self._version = self._stored_version()
+            if self._version < target_version:
+                self._migrate(target_version, read_only=read_only)
+        except StoreError:
+            self.close()
+            raise
+
+    @property
+    def address(self) -> str:
+        """The file's path."""
+        return str(self._path)
+
+    @property
+    def schema_version(self) -> int:
+        """The version of the graph's schema."""
+        return self._version
+
+    def reading(self, work: Callable[[EmbeddedTransaction], T]) -> T:
+        """Return what `work` returns, reading one state of the graph."""
+        return self._within("BEGIN TRANSACTION READ ONLY", work, StoreError)
+
+    def writing(self, work: Callable[[EmbeddedTransaction], T]) -> T:
+        """Return what `work` returns, committed, or raise with nothing stored."""
+        return self._within("BEGIN TRANSACTION", work, StoreWriteError)
+
+    def close(self) -> None:
+        """Let go of the file. A second call does nothing."""
+        with self._turn:
+            if not self._closed:
+                self._closed = True
+                self._connection.close()
+                self._database.close()
+
+    def _within(self, begin: str, work: Callable[[EmbeddedTransaction], T], failure: type[StoreError]) -> T:
+        with self._turn:
+            done = False
+            try:
+                self._connection.execute(begin)
+                answer = work(EmbeddedTransaction(self._connection))
+                self._connection.execute("COMMIT")
+                done = True
+            except RuntimeError as error:
+                raise failure(f"{self._path}: {error}") from error
+            finally:
+                if not done:
+                    self._roll_back()
+            return answer
+
+    def _roll_back(self) -> None:
+        # A statement that failed has ended the transaction already.
+        with contextlib.suppress(RuntimeError):
+            self._connection.execute("ROLLBACK")
+
+    def _stored_version(self) -> int:
+        tables = {row[1] for row in self._connection.execute("CALL show_tables() RETURN *").get_all()}
+        if not tables:
+            return 0
+        if "Meta" not in tables:
+            raise StoreUnreachableError(
+                f"{self._path} is a database of another program", "name another path with --store"
+            )
+        [[version]] = self._connection.execute(query("schema_version")).get_all()
+        if version > SCHEMA_VERSION:
+            raise StoreSchemaError(
+                f"{self._path} has schema version {version}; this program knows {SCHEMA_VERSION}",
+                "open it with the newer version of lineage-graph that wrote it",
+            )
+        return int(version)
+
+    def _migrate(self, target_version: int, *, read_only: bool) -> None:
+        """Take every step that is left, all in one transaction."""
+        if read_only:
+            self._connection.close()
+            self._database.close()
+            EmbeddedBackend(self._path, target_version=target_version).close()
+            self._database, self._connection = _open(self._path, read_only=True)
+            self._version = target_version
+            return
+
+        def work(_: EmbeddedTransaction) -> None:
+            for version, statements in scripts("embedded").items():
+                if self._version < version <= target_version:
+                    for statement in statements:
+                        self._connection.execute(statement)
+
+        self.writing(work)
+        self._version = target_version
+
+
+def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, ladybug.Connection]:
+    _check_path(path, read_only=read_only)
+    try:
+        database = ladybug.Database(path, buffer_pool_size=BUFFER_POOL_BYTES, read_only=read_only)
+        return database, ladybug.Connection(database)
+    except RuntimeError as error:
+        raise _explained(path, str(error)) from error
+
+
+def _check_path(path: Path, *, read_only: bool) -> None:
+    elsewhere = "name another path with --store or LINEAGE_STORE"
+    if path.is_dir():
+        raise StoreUnreachableError(f"{path} is a folder, not a store", elsewhere)
+    if not path.exists():
+        if read_only:
+            raise StoreUnreachableError(f"there is no store at {path}", f"ingest something first, or {elsewhere}")
+        if not path.parent.is_dir():
+            raise StoreUnreachableError(f"there is no folder {path.parent}", f"make it, or {elsewhere}")
+        if not os.access(path.parent, os.W_OK | os.X_OK, effective_ids=True):
+            raise StoreAccessError(f"no permission to make {path}", f"ask for it, or {elsewhere}")
+    elif not os.access(path, os.R_OK if read_only else os.R_OK | os.W_OK, effective_ids=True):
+        raise StoreAccessError(
+            f"no permission to {'read' if read_only else 'write'} {path}", f"ask for it, or {elsewhere}"
+        )
+
+
+def _explained(path: Path, message: str) -> StoreUnreachableError:
+    if "Could not set lock" in message:
+        holder = _HOLDER.search(message)
+        by = f"process {holder.group(1)}" if holder else "another process"
+        return StoreLockedError(f"{path} is being written by {by}", "wait until it is done, or end it")
+    if "not a valid" in message:
+        return StoreUnreachableError(f"{path} is not a store", "name another path with --store or LINEAGE_STORE")
+    if "Permission denied" in message or "Read-only file system" in message:
+        return StoreAccessError(f"no permission on {path}", "ask for it, or name another path with --store")
+    return StoreUnreachableError(f"{path} cannot be opened: {message}")

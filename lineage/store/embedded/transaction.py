@@ -1,0 +1,121 @@
+"""Statements on ladybug: row by row, since a statement with a key in it takes a tenth of a millisecond there.
+
+Measured on 1,000,000 columns and 5,000,000 edges: one hop from 200 columns takes 45 ms key by key, 490 ms as
+`WHERE c.key IN $keys`, and runs out of a buffer pool of 1 GiB as `UNWIND $keys`. Only very many new rows go in
+by COPY, whose commit rewrites tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import ladybug
+import pyarrow as pa
+
+from lineage.store.backend import Row
+from lineage.store.graph import (
+    LABELS,
+    RELATIONSHIPS,
+    Changes,
+    Node,
+    Properties,
+    PropertyType,
+    Relationship,
+    by_kind,
+)
+from lineage.store.queries import write_statement
+
+__all__ = ["EmbeddedTransaction"]
+
+COPY_FROM = 20_000
+"""How many new rows of one table make COPY faster than CREATE, one by one."""
+
+_ARROW = {
+    PropertyType.TEXT: pa.string(),
+    PropertyType.TEXTS: pa.list_(pa.string()),
+    PropertyType.INTEGER: pa.int64(),
+    PropertyType.NUMBER: pa.float64(),
+    PropertyType.FLAG: pa.bool_(),
+    PropertyType.TIME: pa.timestamp("us"),
+    PropertyType.DAY: pa.date32(),
+}
+
+
+class EmbeddedTransaction:
+    """What runs between a BEGIN and a COMMIT of the backend."""
+
+    def __init__(self, connection: ladybug.Connection) -> None:
+        self._connection = connection
+
+    def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """Return what the statement answers for each row of parameters."""
+        answers: list[dict[str, Any]] = []
+        for row in rows:
+            result = self._connection.execute(statement, {name: _to_store(value) for name, value in row.items()})
+            names = result.get_column_names()
+            answers += (dict(zip(names, map(_from_store, values), strict=True)) for values in result)
+            result.close()
+        return answers
+
+    def write(self, changes: Changes) -> None:
+        """Write the changes, in the order that keeps every end of a relationship there."""
+        for relationship in changes.deleted_relationships:
+            self._change(relationship, "delete_relationship", relationship.identity)
+        for node in changes.deleted_nodes:
+            self._run(write_statement("delete_node", node.label), {"key": node.key})
+        for (label,), nodes in by_kind(changes.created_nodes):
+            self._create_nodes(label, nodes)
+        for node in changes.updated_nodes:
+            self._run(write_statement("update_node", node.label), {"key": node.key, **node.properties})
+        for (name, *ends), relationships in by_kind(changes.created_relationships):
+            self._create_relationships(name, (ends[0], ends[1]), relationships)
+        for relationship in changes.updated_relationships:
+            self._change(relationship, "update_relationship", relationship.properties)
+
+    def _run(self, statement: str, row: Row) -> None:
+        self._connection.execute(statement, {name: _to_store(value) for name, value in row.items()}).close()
+
+    def _change(self, relationship: Relationship, statement: str, properties: Row) -> None:
+        ends = (relationship.source_label, relationship.target_label)
+        row = {"source": relationship.source, "target": relationship.target, **properties}
+        self._run(write_statement(statement, relationship.type, ends), row)
+
+    def _create_nodes(self, label: str, nodes: list[Node]) -> None:
+        rows = [{"key": node.key, **node.properties} for node in nodes]
+        if len(rows) >= COPY_FROM:
+            types = {"key": PropertyType.TEXT, **LABELS[label]}
+            self._copy(f"COPY `{label}` FROM $rows", rows, types)
+            return
+        for row in rows:
+            self._run(write_statement("create_node", label), row)
+
+    def _create_relationships(self, name: str, ends: tuple[str, str], relationships: list[Relationship]) -> None:
+        rows = [{"source": one.source, "target": one.target, **one.properties} for one in relationships]
+        if len(rows) >= COPY_FROM:
+            types = {"source": PropertyType.TEXT, "target": PropertyType.TEXT, **RELATIONSHIPS[name].properties}
+            self._copy(f"COPY `{name}` FROM $rows (from = '{ends[0]}', to = '{ends[1]}')", rows, types)
+            return
+        for row in rows:
+            self._run(write_statement("create_relationship", name, ends), row)
+
+    def _copy(self, statement: str, rows: list[dict[str, Any]], types: Properties) -> None:
+        columns = {name: pa.array([_to_store(row[name]) for row in rows], _ARROW[kind]) for name, kind in types.items()}
+        self._connection.execute(statement, {"rows": pa.table(columns)}).close()
+
+
+def _to_store(value: Any) -> Any:
+    # ladybug's timestamps have no zone; ours are UTC.
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).replace(tzinfo=None)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _from_store(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.replace(tzinfo=UTC)
+    if isinstance(value, dict) and "_LABEL" in value:
+        properties = {name: _from_store(part) for name, part in value.items() if not name.startswith("_")}
+        return properties | {"type": value["_LABEL"]} if "_SRC" in value else properties
+    return value

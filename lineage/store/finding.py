@@ -1,0 +1,78 @@
+"""From what a person typed to datasets and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from lineage.store.answers import stored_dataset
+from lineage.store.backend import Transaction
+from lineage.store.planning.intake import split_dataset_key
+from lineage.store.protocol import SearchHit, StoredDataset
+from lineage.store.queries import query
+from lineage.store.records import dataset_from
+
+__all__ = ["find_datasets", "search"]
+
+_SEARCHES = {"Table": "search_datasets", "Column": "search_columns"}
+
+
+def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
+    """Return the datasets that a typed name means: by key, else full name, else alias, else last name parts.
+
+    Case matters only where it tells two datasets apart. Live ones come before dropped ones.
+    """
+    wanted = name.strip()
+    lower = wanted.lower()
+    name_in_key = split_dataset_key(lower)[1]
+
+    def read(statement: str, **row: str) -> list[StoredDataset]:
+        rows = transaction.read(query(statement), [row])
+        return [stored_dataset(dataset_from(found["n"])) for found in rows]
+
+    def key_of(dataset: StoredDataset) -> Iterable[str]:
+        return (dataset.key,)
+
+    def name_of(dataset: StoredDataset) -> Iterable[str]:
+        return (dataset.name,)
+
+    def aliases_of(dataset: StoredDataset) -> Iterable[str]:
+        return (*dataset.aliases, *(f"{dataset.namespace}/{alias}" for alias in dataset.aliases))
+
+    def last_parts_of(dataset: StoredDataset) -> Iterable[str]:
+        return (dataset.name[-len(wanted) :],)
+
+    tiers: tuple[tuple[Callable[[], list[StoredDataset]], Callable[[StoredDataset], Iterable[str]]], ...] = (
+        (lambda: read("datasets_by_name", name=name_in_key), key_of),
+        (lambda: read("datasets_by_name", name=lower), name_of),
+        (lambda: read("datasets_by_alias"), aliases_of),
+        (lambda: read("datasets_by_last_parts", suffix=f".{lower}"), last_parts_of),
+    )
+    for candidates, names in tiers:
+        matches = [one for one in candidates() if any(text.lower() == lower for text in names(one))]
+        exact = [one for one in matches if wanted in names(one)]
+        if matches:
+            return sorted(exact or matches, key=lambda one: (one.dropped_at is not None, one.key))
+    return []
+
+
+def search(transaction: Transaction, text: str, types: Sequence[str], limit: int) -> list[SearchHit]:
+    """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings.
+
+    A name is also whole, or begins, at one of its parts: `orders` is the whole of the last part of `shop.orders`.
+    """
+    lower = text.strip().lower()
+    if not lower or limit < 1:
+        return []
+    row = {"text": lower, "part": f".{lower}", "limit": limit}
+    hits = [
+        SearchHit(found["key"], label, found["name"], _score(found["search"], lower))
+        for label in types
+        for found in transaction.read(query(_SEARCHES[label]), [row])
+    ]
+    return sorted(hits, key=lambda hit: (-hit.score, len(hit.name), hit.type != "Table", hit.key))[:limit]
+
+
+def _score(name: str, text: str) -> float:
+    if name == text or name.endswith(f".{text}"):
+        return 3.0
+    return 2.0 if name.startswith(text) or f".{text}" in name else 1.0

@@ -1,0 +1,217 @@
+"""The graph's labels, relationship types and their properties: what both stores keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeVar
+
+__all__ = [
+    "LABELS",
+    "RELATIONSHIPS",
+    "SCHEMA_VERSION",
+    "Changes",
+    "Node",
+    "Properties",
+    "PropertyType",
+    "Relationship",
+    "RelationshipType",
+    "by_kind",
+]
+
+SCHEMA_VERSION = 2
+"""The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
+
+
+class PropertyType(Enum):
+    """What a property holds."""
+
+    TEXT = "text"
+    TEXTS = "texts"
+    INTEGER = "integer"
+    NUMBER = "number"
+    FLAG = "flag"
+    TIME = "time"
+    DAY = "day"
+
+
+_TEXT, _TEXTS, _INTEGER, _FLAG, _TIME = (
+    PropertyType.TEXT,
+    PropertyType.TEXTS,
+    PropertyType.INTEGER,
+    PropertyType.FLAG,
+    PropertyType.TIME,
+)
+Properties = Mapping[str, PropertyType]
+
+LABELS: Mapping[str, Properties] = {
+    "Table": {
+        "namespace": _TEXT,
+        "name": _TEXT,
+        "kind": _TEXT,
+        "dialect": _TEXT,
+        "schema_known": _FLAG,
+        "aliases": _TEXTS,
+        "first_seen": _TIME,
+        "last_seen": _TIME,
+        "dropped_at": _TIME,
+        "search": _TEXT,
+    },
+    "Column": {
+        "dataset": _TEXT,
+        "path": _TEXT,
+        "name": _TEXT,
+        "data_type": _TEXT,
+        "ordinal": _INTEGER,
+        "inferred": _FLAG,
+        "parent": _TEXT,
+        "dropped_at": _TIME,
+        "search": _TEXT,
+    },
+    "Job": {
+        "kind": _TEXT,
+        "sql": _TEXT,
+        "dialect": _TEXT,
+        "operation": _TEXT,
+        "source": _TEXT,
+        "completeness": _TEXT,
+        "first_seen": _TIME,
+        "last_seen": _TIME,
+        "retired_at": _TIME,
+    },
+    "Run": {
+        "kind": _TEXT,
+        "source": _TEXT,
+        "at": _TIME,
+        "last_seen": _TIME,
+        "counts": _TEXT,
+        "seconds": PropertyType.NUMBER,
+        "complete_sources": _TEXTS,
+    },
+    "Change": {"kind": _TEXT, "dataset": _TEXT, "other": _TEXT, "at": _TIME},
+    "Diagnostic": {
+        "code": _TEXT,
+        "severity": _TEXT,
+        "message": _TEXT,
+        "hint": _TEXT,
+        "span_start": _INTEGER,
+        "span_end": _INTEGER,
+        "span_line": _INTEGER,
+        "span_column": _INTEGER,
+        "source": _TEXT,
+        "job": _TEXT,
+        "run": _TEXT,
+        "last_seen": _TIME,
+    },
+    "Usage": {"run": _TEXT, "day": PropertyType.DAY, "reads": _INTEGER, "writes": _INTEGER},
+}
+"""Every label with its properties beside `key`, which is unique within the label."""
+
+_COLUMN, _TABLE = ("Column", "Column"), ("Column", "Table")
+_SEEN: Properties = {"first_seen": _TIME, "last_seen": _TIME}
+_HELD: Properties = {"valid_from": _TIME, "valid_to": _TIME, "last_seen": _TIME}
+_EDGE: Properties = {
+    "job": _TEXT,
+    "subtypes": _TEXTS,
+    "masking": _FLAG,
+    "limited": _FLAG,
+    "ambiguous": _FLAG,
+    "spans": _TEXTS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RelationshipType:
+    """The pairs of labels that a type joins, its properties, and which of these tell two of the same ends apart."""
+
+    ends: tuple[tuple[str, str], ...]
+    properties: Properties = field(default_factory=dict)
+    identity: tuple[str, ...] = ()
+
+
+RELATIONSHIPS: Mapping[str, RelationshipType] = {
+    "HAS_COLUMN": RelationshipType((("Table", "Column"),)),
+    "HAS_FIELD": RelationshipType((_COLUMN,)),
+    "CONTRIBUTES": RelationshipType((_COLUMN,), {**_EDGE, **_SEEN}, ("job",)),
+    "CONTRIBUTED": RelationshipType((_COLUMN,), {**_EDGE, **_HELD}, ("job", "valid_from")),
+    "REFERENCES": RelationshipType((_COLUMN, _TABLE), {**_EDGE, **_SEEN}, ("job",)),
+    "REFERENCED": RelationshipType((_COLUMN, _TABLE), {**_EDGE, **_HELD}, ("job", "valid_from")),
+    "FEEDS": RelationshipType((("Table", "Table"),), {"job": _TEXT, **_SEEN}, ("job",)),
+    "FED": RelationshipType((("Table", "Table"),), {"job": _TEXT, **_HELD}, ("job", "valid_from")),
+    "READS": RelationshipType((("Job", "Table"),), _SEEN),
+    "WRITES": RelationshipType((("Job", "Table"),), {**_SEEN, "timeline": _TEXTS}),
+    "OBSERVED": RelationshipType((("Run", "Job"),), {"observations": _INTEGER}),
+    "REPORTED": RelationshipType((("Run", "Diagnostic"),)),
+    "ABOUT": RelationshipType((("Diagnostic", "Job"),)),
+    "OF": RelationshipType((("Usage", "Table"), ("Usage", "Column"))),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node as it is stored: every property of its label, those without a value as None."""
+
+    label: str
+    key: str
+    properties: dict[str, Any]
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """What one statement can write together."""
+        return (self.label,)
+
+    @property
+    def id(self) -> tuple[object, ...]:
+        """What no other node has."""
+        return (self.label, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """A relationship as it is stored, between nodes that are named by label and key."""
+
+    type: str
+    source_label: str
+    source: str
+    target_label: str
+    target: str
+    properties: dict[str, Any]
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """What one statement can write together."""
+        return (self.type, self.source_label, self.target_label)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The properties that tell it apart from others of its type between the same nodes."""
+        return {name: self.properties[name] for name in RELATIONSHIPS[self.type].identity}
+
+    @property
+    def id(self) -> tuple[object, ...]:
+        """What no other relationship has."""
+        return (*self.kind, self.source, self.target, *self.identity.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to write, in one transaction, in the order of the fields. A deleted node takes its relationships along."""
+
+    deleted_relationships: tuple[Relationship, ...] = ()
+    deleted_nodes: tuple[Node, ...] = ()
+    created_nodes: tuple[Node, ...] = ()
+    updated_nodes: tuple[Node, ...] = ()
+    created_relationships: tuple[Relationship, ...] = ()
+    updated_relationships: tuple[Relationship, ...] = ()
+
+
+R = TypeVar("R", Node, Relationship)
+
+
+def by_kind(records: Iterable[R]) -> Iterator[tuple[tuple[str, ...], list[R]]]:
+    """Yield the records grouped by what one statement can write together, in a fixed order."""
+    groups: dict[tuple[str, ...], list[R]] = {}
+    for record in records:
+        groups.setdefault(record.kind, []).append(record)
+    yield from sorted(groups.items(), key=lambda group: group[0])

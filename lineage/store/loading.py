@@ -1,0 +1,228 @@
+"""Reading the part of the graph that a batch may touch."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from lineage.model.batch import DatasetChange, definition_job_key
+from lineage.store.backend import Row, Transaction
+from lineage.store.planning.intake import Intake
+from lineage.store.planning.naming import Naming
+from lineage.store.planning.periods import Period
+from lineage.store.planning.state import Pair, Seen, State, Usage, change_key
+from lineage.store.queries import query
+from lineage.store.records import (
+    change_from,
+    column_from,
+    dataset_from,
+    diagnostic_from,
+    job_from,
+    period_from,
+    relation_of,
+    run_from,
+    unit_from,
+)
+
+__all__ = ["load_changes", "load_state", "load_units_that_only_add"]
+
+_OF_UNITS = ("edges_of_units", "row_edges_of_units", "feeds_of_units")
+_AROUND = (
+    "edges_into_dataset",
+    "row_edges_into_dataset",
+    "feeds_into_dataset",
+    "edges_out_of_dataset",
+    "row_edges_out_of_dataset",
+    "feeds_out_of_dataset",
+)
+
+
+def load_changes(transaction: Transaction, since: datetime) -> list[DatasetChange]:
+    """Return the DROPs, RENAMEs and SWAPs that the graph knows from that time on."""
+    return [change_from(row["n"]) for row in transaction.read(query("changes_since"), [{"at": since}])]
+
+
+def load_state(transaction: Transaction, intake: Intake, known: Iterable[DatasetChange], naming: Naming) -> State:
+    """Return everything that applying the batch may change, and what decides how."""
+    return _Loading(transaction, intake, naming).load({change_key(change): change for change in known})
+
+
+def load_units_that_only_add(transaction: Transaction) -> State:
+    """Return the units of the jobs that do not define their output, with their histories."""
+    state = State()
+    units = [(row["job"], row["output"]) for row in transaction.read(query("units_that_only_add"), [{}])]
+    _load_histories(transaction, state, units)
+    return state
+
+
+class _Loading:
+    def __init__(self, transaction: Transaction, intake: Intake, naming: Naming) -> None:
+        self.transaction = transaction
+        self.intake = intake
+        self.naming = naming
+        self.state = State()
+
+    def load(self, known: Mapping[str, DatasetChange]) -> State:
+        state, intake = self.state, self.intake
+        state.changes = dict(known)
+        changed = self._changed_datasets()
+        datasets = intake.dataset_keys() | changed
+        observed = {observation.job.key for observation in intake.observations}
+        self._load_datasets(datasets)
+        self._load_jobs(observed | self._around(changed))
+        self._load_retirable()
+        named = {(observation.job.key, output) for observation in intake.observations for output in observation.outputs}
+        units = [unit for unit in state.units if unit[0] in observed or self._is_retirable(unit[0])]
+        _load_histories(self.transaction, state, {*named, *units})
+        self._load_runs()
+        self._load_diagnostics(observed)
+        self._load_usage(changed)
+        self._find_bound_columns()
+        return state
+
+    def _rows(self, name: str, rows: Iterable[Row]) -> list[dict[str, Any]]:
+        return self.transaction.read(query(name), list(rows))
+
+    def _by_key(self, name: str, keys: Collection[str]) -> list[dict[str, Any]]:
+        return self._rows(name, [{"key": key} for key in sorted(keys)])
+
+    def _changed_datasets(self) -> set[str]:
+        """Return the datasets that changes new to the graph speak of, by their keys then and today."""
+        keys: set[str] = set()
+        for change in self.intake.changes:
+            if change_key(change) in self.state.changes:
+                continue
+            for key in (change.dataset, change.other):
+                if key is not None:
+                    keys |= {key, self.naming.after(key, change)}
+        return keys
+
+    def _load_datasets(self, keys: set[str]) -> None:
+        for row in self._by_key("datasets_by_key", keys):
+            dataset = dataset_from(row["n"])
+            self.state.datasets[dataset.key] = dataset
+        for row in self._by_key("columns_of_dataset", self.state.datasets.keys()):
+            column = column_from(row["n"])
+            self.state.columns[column.key] = column
+
+    def _around(self, datasets: set[str]) -> set[str]:
+        """Load all lineage into and out of these datasets; return the jobs that have to do with them."""
+        keys = datasets & self.state.datasets.keys()
+        for name in _AROUND:
+            _add_lineage(self.state, self._by_key(name, keys))
+        jobs = {pair.job for pair in self.state.histories}
+        jobs |= {row["job"] for row in self._by_key("jobs_touching_dataset", keys)}
+        return jobs | {definition_job_key(key) for key in datasets}
+
+    def _load_jobs(self, keys: set[str]) -> None:
+        for row in self._by_key("jobs_by_key", keys):
+            job = job_from(row["n"])
+            self.state.jobs[job.key] = job
+        self._load_links(self.state.jobs.keys())
+
+    def _load_retirable(self) -> None:
+        sources = sorted(self.intake.complete_sources)
+        rows = self._rows("jobs_by_source", [{"sources": sources}] if sources else [])
+        jobs = {job.key: job for job in (job_from(row["n"]) for row in rows)}
+        more = jobs.keys() - self.state.jobs.keys()
+        self.state.jobs |= jobs
+        self._load_links(more)
+
+    def _is_retirable(self, job: str) -> bool:
+        return self.state.jobs[job].source in self.intake.complete_sources
+
+    def _load_links(self, jobs: Collection[str]) -> None:
+        for row in self._by_key("reads_of_job", jobs):
+            seen = Seen(row["e"]["first_seen"], row["e"]["last_seen"])
+            self.state.reads[row["job"], row["dataset"]] = seen
+        for row in self._by_key("writes_of_job", jobs):
+            self.state.units[row["job"], row["dataset"]] = unit_from(row["e"])
+
+    def _load_runs(self) -> None:
+        intake, state = self.intake, self.state
+        earliest = min((observation.job.last_seen for observation in intake.observations), default=intake.run.at)
+        rows = [*self._by_key("runs_by_key", {intake.run.key}), *self._rows("runs_seen_after", [{"at": earliest}])]
+        sources = {observation.job.source for observation in intake.observations}
+        for run in (run_from(row["n"]) for row in rows):
+            if run.key == intake.run.key or not sources.isdisjoint(run.complete_sources):
+                state.runs[run.key] = run
+        moved = {
+            definition_job_key(key)
+            for change in intake.changes
+            if change_key(change) not in state.changes
+            for key in (change.dataset, change.other)
+            if key is not None
+        }
+        observed = [
+            *self._by_key("observed_by_run", state.runs.keys()),
+            *self._by_key("observed_of_job", moved & state.jobs.keys()),
+        ]
+        for row in observed:
+            state.observed[row["run"], row["job"]] = row["e"]["observations"]
+
+    def _load_diagnostics(self, jobs: set[str]) -> None:
+        sources = {*self.intake.complete_sources, *(record.source for record in self.intake.diagnostics)}
+        rows = self._by_key("diagnostics_of_job", jobs | self.state.jobs.keys())
+        rows += self._rows("diagnostics_of_sources", [{"sources": sorted(sources)}] if sources else [])
+        for found in (diagnostic_from(row["n"]) for row in rows):
+            self.state.diagnostics[found.record.key] = found
+
+    def _load_usage(self, changed: set[str]) -> None:
+        run = self.intake.run.key
+        keys = {Usage(run, used.of, False, used.day, 0, 0).key for used in self.intake.usage}
+        rows = [
+            *((row, row["of"], row["dataset"] is not None) for row in self._by_key("usage_by_key", keys)),
+            *((row, row["of"], False) for row in self._by_key("usage_of_dataset", changed)),
+            *((row, row["of"], True) for row in self._by_key("usage_within_dataset", changed)),
+        ]
+        for row, of, of_column in rows:
+            node = row["n"]
+            used = Usage(node["run"], of, of_column, node["day"], node["reads"], node["writes"])
+            self.state.usage[used.key] = used
+
+    def _find_bound_columns(self) -> None:
+        """Find which columns have lineage or use, among those that a known schema in the batch does not name."""
+        named = {
+            (news.key, column.path)
+            for news in self.intake.datasets
+            if news.record.schema_known
+            for column in news.record.columns
+        }
+        described = {news.key for news in self.intake.datasets if news.record.schema_known}
+        absent = {
+            column.key
+            for column in self.state.columns.values()
+            if column.dataset in described and (column.dataset, column.path) not in named
+        }
+        rows = self._by_key("columns_with_lineage_or_usage", absent)
+        self.state.bound_columns = frozenset(row["key"] for row in rows)
+
+
+def _load_histories(transaction: Transaction, state: State, units: Iterable[tuple[str, str]]) -> None:
+    jobs_of: dict[str, list[str]] = defaultdict(list)
+    for job, output in units:
+        jobs_of[output].append(job)
+    rows = [{"output": output, "jobs": sorted(jobs)} for output, jobs in sorted(jobs_of.items())]
+    for name in _OF_UNITS:
+        _add_lineage(state, transaction.read(query(name), rows))
+
+
+def _add_lineage(state: State, rows: Iterable[Row]) -> None:
+    periods: dict[Pair, set[Period]] = defaultdict(set)
+    for row in rows:
+        edge = row["e"]
+        pair = Pair(
+            source=row["source"],
+            target=row["target"],
+            relation=relation_of(edge["type"]),
+            job=edge["job"],
+            from_dataset=row["from_dataset"],
+            output=row["output"],
+        )
+        periods[pair].add(period_from(edge))
+    for pair, found in periods.items():
+        # A pair within one dataset is found on the way in and on the way out.
+        known = {*state.histories.get(pair, ()), *found}
+        state.histories[pair] = tuple(sorted(known, key=lambda period: period.start))

@@ -1,0 +1,80 @@
+"""From what a person gives as the store's address to an open store."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from lineage.store.cypher_store import CypherStore
+from lineage.store.embedded import EmbeddedBackend
+from lineage.store.errors import StoreUnreachableError
+from lineage.store.protocol import GraphStore
+
+__all__ = ["DEFAULT_PATH", "open_store"]
+
+DEFAULT_PATH = "lineage.lbug"
+
+_SCHEMES = frozenset(f"{name}{security}" for name in ("bolt", "neo4j") for security in ("", "+s", "+ssc"))
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def open_store(
+    address: str | Path | None = None,
+    *,
+    read_only: bool = False,
+    user: str | None = None,
+    password: str | None = None,
+) -> GraphStore:
+    """Return the store at an address: a path, or `bolt://…` or `neo4j://…`.
+
+    Without an address it is that of `LINEAGE_STORE`, else `./lineage.lbug`. User and password for Neo4j are the
+    first that are given: here, in the address, in `LINEAGE_NEO4J_USER` and `LINEAGE_NEO4J_PASSWORD`, by the
+    server that `lineage neo4j start` runs there.
+
+    Raises:
+        StoreUnreachableError: nothing answers there, it is locked, or it refuses; the sub-class says which.
+        StoreSchemaError: a newer version of this program wrote the graph.
+    """
+    address = address or os.environ.get("LINEAGE_STORE") or DEFAULT_PATH
+    scheme, separator, _ = str(address).partition("://")
+    if not separator or isinstance(address, Path):
+        return CypherStore(EmbeddedBackend(Path(address).expanduser(), read_only=read_only))
+    if scheme not in _SCHEMES:
+        raise StoreUnreachableError(
+            f"no store is addressed by {scheme}://", "give a path, bolt://HOST:PORT or neo4j://HOST:PORT"
+        )
+    return _open_neo4j(address, read_only=read_only, user=user, password=password)
+
+
+def _open_neo4j(address: str, *, read_only: bool, user: str | None, password: str | None) -> GraphStore:
+    if importlib.util.find_spec("neo4j") is None:
+        raise StoreUnreachableError(
+            f"{_without_login(address)} needs Neo4j's driver, which is not installed",
+            "pip install 'lineage-graph[neo4j]'",
+        )
+    # The driver is an optional extra.
+    from lineage.store.neo4j.backend import Neo4jBackend  # noqa: PLC0415
+
+    login = _login(address, user, password)
+    return CypherStore(Neo4jBackend(_without_login(address), login, read_only=read_only))
+
+
+def _without_login(address: str) -> str:
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _login(address: str, user: str | None, password: str | None) -> tuple[str, str]:
+    parts = urlsplit(address)
+    user = user or (unquote(parts.username) if parts.username else os.environ.get("LINEAGE_NEO4J_USER"))
+    if password is None:
+        password = unquote(parts.password) if parts.password else os.environ.get("LINEAGE_NEO4J_PASSWORD")
+    if password is None and parts.hostname in _LOOPBACK:
+        from lineage.store.neo4j.server import managed_server  # noqa: PLC0415
+
+        server = managed_server()
+        if server is not None and urlsplit(server.bolt_uri).port == (parts.port or 7687):
+            return server.user, server.password
+    return user or "neo4j", password or ""

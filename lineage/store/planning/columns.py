@@ -1,0 +1,103 @@
+"""Columns and nested fields: made when something names them, completed and let go by schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from lineage.model.batch import ColumnRecord
+from lineage.model.names import column_key
+from lineage.store.planning.state import State
+from lineage.store.protocol import StoredColumn
+
+__all__ = ["complete_column", "ensure_column", "last_part", "let_go", "parent_path", "with_parents"]
+
+
+def parent_path(path: str) -> str | None:
+    """Return the path of the field that a nested field belongs to; a dot within quotes parts nothing.
+
+    >>> parent_path("address.city"), parent_path('"full.name"'), parent_path("city")
+    ('address', None, None)
+    """
+    cut = _last_dot(path)
+    return path[:cut] if cut > 0 else None
+
+
+def last_part(path: str) -> str:
+    """Return the field's own name.
+
+    >>> last_part("address.city")
+    'city'
+    """
+    return path[_last_dot(path) + 1 :]
+
+
+def with_parents(path: str) -> Iterator[str]:
+    """Yield the path and those of all fields that it lies in, the innermost first."""
+    inner: str | None = path
+    while inner is not None:
+        yield inner
+        inner = parent_path(inner)
+
+
+def ensure_column(state: State, dataset: str, path: str, at: datetime) -> None:
+    """Make the column, and the fields it lies in, where they are not known. Lineage later than its end revives it."""
+    for inner in with_parents(path):
+        key = column_key(dataset, inner)
+        known = state.columns.get(key)
+        if known is None:
+            above = parent_path(inner)
+            state.columns[key] = StoredColumn(
+                key=key,
+                dataset=dataset,
+                path=inner,
+                data_type=None,
+                ordinal=None,
+                inferred=True,
+                parent=column_key(dataset, above) if above else None,
+            )
+        elif known.dropped_at is not None and known.dropped_at < at:
+            state.columns[key] = replace(known, dropped_at=None)
+
+
+def complete_column(state: State, dataset: str, record: ColumnRecord, at: datetime, *, late: bool) -> None:
+    """Bring what a record says into its column. An inferred column becomes a known one, never the other way."""
+    ensure_column(state, dataset, record.path, at)
+    key = column_key(dataset, record.path)
+    known = state.columns[key]
+    told, kept = (record.data_type, record.ordinal), (known.data_type, known.ordinal)
+    first, second = (kept, told) if late or (record.inferred and not known.inferred) else (told, kept)
+    state.columns[key] = replace(
+        known,
+        data_type=first[0] if first[0] is not None else second[0],
+        ordinal=first[1] if first[1] is not None else second[1],
+        inferred=known.inferred and record.inferred,
+        dropped_at=known.dropped_at if late or record.inferred else None,
+    )
+    if not record.inferred:
+        for inner in with_parents(record.path):
+            above = state.columns[column_key(dataset, inner)]
+            state.columns[above.key] = replace(above, inferred=False)
+
+
+def let_go(state: State, gone: Iterable[StoredColumn], at: datetime) -> None:
+    """Remove columns that a schema no longer has; those with lineage stay, marked, for the sake of their history."""
+    bound = {end for pair in state.histories for end in (pair.source, pair.target)} | state.bound_columns
+    for column in gone:
+        if column.key not in bound:
+            del state.columns[column.key]
+        elif column.dropped_at is None:
+            state.columns[column.key] = replace(column, ordinal=None, dropped_at=at)
+
+
+def _last_dot(path: str) -> int:
+    quote, dot = "", -1
+    for index, character in enumerate(path):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in '"`':
+            quote = character
+        elif character == ".":
+            dot = index
+    return dot if 0 < dot < len(path) - 1 else -1

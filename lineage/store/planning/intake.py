@@ -1,0 +1,214 @@
+"""A batch in today's names and in the planner's values: who observed what, and everything that is named in it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lineage.model.batch import (
+    DatasetChange,
+    DatasetRecord,
+    DiagnosticRecord,
+    EdgeRecord,
+    JobRecord,
+    LineageBatch,
+    RunRecord,
+    UsageRecord,
+)
+from lineage.model.names import column_key
+from lineage.model.transformations import EdgeKind
+from lineage.store.planning.naming import Naming
+from lineage.store.planning.periods import NOTHING_SAID, Meaning
+from lineage.store.planning.state import Pair, Relation
+
+__all__ = ["DatasetNews", "Intake", "Observation", "Stated", "split_dataset_key", "take_in"]
+
+_RELATION = {EdgeKind.CONTRIBUTES: Relation.CONTRIBUTES, EdgeKind.REFERENCES: Relation.REFERENCES}
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What is said of a pair, and where in the SQL."""
+
+    meaning: Meaning = NOTHING_SAID
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A job as the batch saw it, and what it stated by output; an output of table-level lineage only has feeds."""
+
+    job: JobRecord
+    outputs: dict[str, dict[Pair, Stated]]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetNews:
+    """What the batch says of a dataset, and of when."""
+
+    key: str
+    record: DatasetRecord
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """The batch in today's names; `changes` are in the names of their own time, in order."""
+
+    run: RunRecord
+    complete_sources: frozenset[str]
+    observations: tuple[Observation, ...]
+    datasets: tuple[DatasetNews, ...]
+    changes: tuple[DatasetChange, ...]
+    diagnostics: tuple[DiagnosticRecord, ...]
+    usage: tuple[UsageRecord, ...]
+    column_owner: Callable[[str], str]
+
+    def pairs(self) -> Iterator[Pair]:
+        """Yield every pair that is stated."""
+        for observation in self.observations:
+            for stated in observation.outputs.values():
+                yield from stated
+
+    def dataset_keys(self) -> set[str]:
+        """Return the keys of all datasets that are named."""
+        keys = {news.key for news in self.datasets}
+        for observation in self.observations:
+            keys.update(observation.job.reads, observation.job.writes, observation.outputs)
+        for pair in self.pairs():
+            keys.add(pair.from_dataset)
+        return keys
+
+
+def take_in(batch: LineageBatch, naming: Naming) -> Intake:
+    """Return the batch in today's names. `naming` holds the batch's own changes, too."""
+    owner = _column_owner(batch)
+    times = {job.key: job.last_seen for job in batch.jobs}
+    edges: dict[str, list[EdgeRecord]] = defaultdict(list)
+    for edge in batch.edges:
+        edges[edge.job].append(edge)
+    observations = (_observation(job, edges.get(job.key, ()), naming, owner) for job in batch.jobs)
+    time_of = _record_times(batch)
+
+    def job_today(job: str | None) -> str | None:
+        return naming.job_today(job, times.get(job, batch.run.at)) if job else None
+
+    def used_today(record: UsageRecord) -> UsageRecord:
+        day = datetime.combine(record.day, datetime.min.time(), batch.run.at.tzinfo)
+        return replace(record, of=_node_today(record.of, day, naming, owner))
+
+    return Intake(
+        run=batch.run,
+        complete_sources=frozenset(batch.complete_sources),
+        observations=tuple(sorted(observations, key=lambda one: (one.job.last_seen, one.job.key))),
+        datasets=tuple(_news(record, time_of(record), naming) for record in batch.datasets),
+        changes=batch.changes,
+        diagnostics=tuple(replace(record, job=job_today(record.job)) for record in batch.diagnostics),
+        usage=tuple(used_today(record) for record in batch.usage),
+        column_owner=owner,
+    )
+
+
+def split_dataset_key(key: str) -> tuple[str, str]:
+    """Return namespace and name of a dataset's key; a namespace may be a URL with an authority.
+
+    >>> split_dataset_key("postgres://db:5432/shop.orders")
+    ('postgres://db:5432', 'shop.orders')
+    >>> split_dataset_key("bigquery/web.users")
+    ('bigquery', 'web.users')
+    """
+    scheme, separator, rest = key.partition("://")
+    if not separator:
+        namespace, _, name = key.partition("/")
+        return namespace, name
+    authority, _, name = rest.partition("/")
+    return f"{scheme}://{authority}", name
+
+
+def _column_owner(batch: LineageBatch) -> Callable[[str], str]:
+    """Return what finds the dataset of a column's key, though names may hold the sign that parts them."""
+    known = {record.key for record in batch.datasets} | {edge.output for edge in batch.edges}
+    for job in batch.jobs:
+        known.update(job.reads, job.writes)
+
+    def owner(key: str) -> str:
+        if key in known:
+            return key
+        parts = key.split("#")
+        candidates = ["#".join(parts[:end]) for end in range(1, len(parts))]
+        return next((name for name in candidates if name in known), candidates[0] if candidates else key)
+
+    return owner
+
+
+def _node_today(key: str, at: datetime, naming: Naming, owner: Callable[[str], str]) -> str:
+    dataset = owner(key)
+    if dataset == key:
+        return naming.today(key, at)
+    return column_key(naming.today(dataset, at), key[len(dataset) + 1 :])
+
+
+def _observation(
+    job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming, owner: Callable[[str], str]
+) -> Observation:
+    at = job.last_seen
+    job = replace(
+        job,
+        key=naming.job_today(job.key, at),
+        reads=tuple(dict.fromkeys(naming.today(key, at) for key in job.reads)),
+        writes=tuple(dict.fromkeys(naming.today(key, at) for key in job.writes)),
+    )
+    outputs: dict[str, dict[Pair, Stated]] = {output: {} for output in job.writes}
+    for output, stated in outputs.items():
+        for read in job.reads:
+            if read != output:
+                stated[Pair(read, output, Relation.FEEDS, job.key, read, output)] = Stated()
+    for edge in edges:
+        from_dataset, output = naming.today(owner(edge.source), at), naming.today(edge.output, at)
+        to_dataset = edge.target == edge.output
+        pair = Pair(
+            source=_node_today(edge.source, at, naming, owner),
+            target=output if to_dataset else column_key(output, edge.target[len(edge.output) + 1 :]),
+            relation=_RELATION[edge.kind],
+            job=job.key,
+            from_dataset=from_dataset,
+            output=output,
+        )
+        stated = outputs.setdefault(output, {})
+        new = Stated(Meaning(edge.subtypes, edge.masking, edge.limited, edge.ambiguous), edge.spans)
+        stated[pair] = _both(stated[pair], new) if pair in stated else new
+    return Observation(replace(job, writes=tuple(outputs)), outputs)
+
+
+def _both(one: Stated, other: Stated) -> Stated:
+    first, second = one.meaning, other.meaning
+    return Stated(
+        Meaning(
+            subtypes=tuple(dict.fromkeys((*first.subtypes, *second.subtypes))),
+            masking=first.masking and second.masking,
+            limited=first.limited or second.limited,
+            ambiguous=first.ambiguous and second.ambiguous,
+        ),
+        tuple(sorted({*one.spans, *other.spans})),
+    )
+
+
+def _news(record: DatasetRecord, at: datetime, naming: Naming) -> DatasetNews:
+    return DatasetNews(naming.today(record.key, at), record, at)
+
+
+def _record_times(batch: LineageBatch) -> Callable[[DatasetRecord], datetime]:
+    """Return what tells when a record held: at its own time, or with the jobs that write the dataset, or read it."""
+    written: dict[str, datetime] = {}
+    read: dict[str, datetime] = {}
+    for job in batch.jobs:
+        for keys, times in ((job.writes, written), (job.reads, read)):
+            for key in keys:
+                times[key] = max(job.last_seen, times.get(key, job.last_seen))
+
+    def time_of(record: DatasetRecord) -> datetime:
+        return record.at or written.get(record.key) or read.get(record.key) or batch.run.at
+
+    return time_of

@@ -1,0 +1,174 @@
+"""RENAME and SWAP in the graph itself: everything that hangs on a dataset goes to its new key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from lineage.model.batch import DatasetChange, definition_job_key
+from lineage.model.statement import ChangeKind
+from lineage.store.planning.columns import let_go
+from lineage.store.planning.intake import split_dataset_key
+from lineage.store.planning.naming import Naming
+from lineage.store.planning.periods import join
+from lineage.store.planning.state import Dataset, Job, Pair, Relation, Seen, State, Unit
+from lineage.store.protocol import StoredColumn
+
+__all__ = ["apply_move"]
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+def apply_move(state: State, change: DatasetChange, known: Naming) -> None:
+    """Bring a RENAME or SWAP that the graph has not seen into it; `known` are the changes that it has.
+
+    A dataset that was first seen after the change is another one, which took the name later: it stays.
+    """
+    if change.other is None:
+        return
+    target = known.today(change.other, change.at)
+    keys = {change.dataset: target}
+    if change.kind is ChangeKind.SWAP:
+        keys[target] = change.dataset
+    keys = {
+        old: new
+        for old, new in keys.items()
+        if old != new and old in state.datasets and state.datasets[old].first_seen <= change.at
+    }
+    if keys:
+        _let_go_of_the_replaced(state, keys, change)
+        _Rekeying(keys).apply(state)
+    if change.kind is ChangeKind.RENAME and (dataset := state.datasets.get(target)) is not None:
+        alias = split_dataset_key(change.dataset)[1]
+        if alias not in dataset.aliases:
+            state.datasets[target] = replace(dataset, aliases=(*dataset.aliases, alias))
+
+
+def _let_go_of_the_replaced(state: State, keys: dict[str, str], change: DatasetChange) -> None:
+    """Part with the columns of a dataset whose place another one takes, where that has none of the name."""
+    arriving = {(keys[column.dataset], column.path) for column in state.columns.values() if column.dataset in keys}
+    replaced = {new for old, new in keys.items() if new not in keys and state.datasets[old].schema_known}
+    gone = [
+        column
+        for column in state.columns.values()
+        if column.dataset in replaced and (column.dataset, column.path) not in arriving
+    ]
+    let_go(state, gone, change.at)
+
+
+def _moved(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined: Callable[[V, V], V]) -> dict[K, V]:
+    """Return the items under their new keys; `joined(arriving, there)` where one is there that stays."""
+    result: dict[K, V] = {}
+    arriving: dict[K, V] = {}
+    for key, value in items.items():
+        new_key, new_value = rekey(key, value)
+        (result if new_key == key else arriving)[new_key] = new_value
+    for key, value in arriving.items():
+        result[key] = joined(value, result[key]) if key in result else value
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Rekeying:
+    """New keys of datasets, given to all that is named after them; what has such a key already is joined."""
+
+    keys: dict[str, str]
+
+    def apply(self, state: State) -> None:
+        state.datasets = _moved(state.datasets, self._dataset, _join_datasets)
+        state.columns = _moved(state.columns, self._column, lambda arriving, _: arriving)
+        state.jobs = _moved(state.jobs, self._job, _join_jobs)
+        state.reads = _moved(state.reads, self._link, Seen.joined)
+        state.units = _moved(state.units, self._link, _join_units)
+        state.histories = _moved(state.histories, self._pair, lambda arriving, there: join(there, arriving))
+        state.observed = _moved(state.observed, self._observed, max)
+        for pair in [pair for pair in state.histories if _feeds_itself(pair)]:
+            del state.histories[pair]
+        usage = (replace(used, of=self._node_key(used.of)) for used in state.usage.values())
+        state.usage = {used.key: used for used in usage}
+        for key, found in state.diagnostics.items():
+            if found.record.job is not None:
+                record = replace(found.record, job=self._job_key(found.record.job))
+                state.diagnostics[key] = replace(found, record=record)
+
+    def _node_key(self, key: str) -> str:
+        """Return the new key of a dataset or a column."""
+        for old, new in self.keys.items():
+            if key == old or key.startswith(f"{old}#"):
+                return new + key[len(old) :]
+        return key
+
+    def _job_key(self, key: str) -> str:
+        """Return the new key of a job: a definition's is named after its dataset."""
+        for old, new in self.keys.items():
+            if key == definition_job_key(old):
+                return definition_job_key(new)
+        return key
+
+    def _dataset(self, key: str, dataset: Dataset) -> tuple[str, Dataset]:
+        new = self.keys.get(key, key)
+        if new == key:
+            return key, dataset
+        namespace, name = split_dataset_key(new)
+        if new.startswith(f"{dataset.namespace}/"):
+            namespace, name = dataset.namespace, new[len(dataset.namespace) + 1 :]
+        return new, replace(dataset, key=new, namespace=namespace, name=name)
+
+    def _column(self, key: str, column: StoredColumn) -> tuple[str, StoredColumn]:
+        dataset = self.keys.get(column.dataset)
+        if dataset is None:
+            return key, column
+        new = self._node_key(key)
+        parent = self._node_key(column.parent) if column.parent else None
+        return new, replace(column, key=new, dataset=dataset, parent=parent)
+
+    def _job(self, key: str, job: Job) -> tuple[str, Job]:
+        new = self._job_key(key)
+        return new, replace(job, key=new)
+
+    def _link(self, key: tuple[str, str], value: V) -> tuple[tuple[str, str], V]:
+        job, dataset = key
+        return (self._job_key(job), self.keys.get(dataset, dataset)), value
+
+    def _observed(self, key: tuple[str, str], count: int) -> tuple[tuple[str, str], int]:
+        run, job = key
+        return (run, self._job_key(job)), count
+
+    def _pair(self, pair: Pair, value: V) -> tuple[Pair, V]:
+        new = Pair(
+            source=self._node_key(pair.source) if pair.from_dataset in self.keys else pair.source,
+            target=self._node_key(pair.target) if pair.output in self.keys else pair.target,
+            relation=pair.relation,
+            job=self._job_key(pair.job),
+            from_dataset=self.keys.get(pair.from_dataset, pair.from_dataset),
+            output=self.keys.get(pair.output, pair.output),
+        )
+        return new, value
+
+
+def _feeds_itself(pair: Pair) -> bool:
+    return pair.relation is Relation.FEEDS and pair.source == pair.target
+
+
+def _join_datasets(arriving: Dataset, there: Dataset) -> Dataset:
+    joined = replace(
+        arriving,
+        namespace=there.namespace,
+        name=there.name,
+        aliases=tuple(dict.fromkeys((*there.aliases, *arriving.aliases))),
+    )
+    return joined.seen(there.first_seen, there.last_seen)
+
+
+def _join_jobs(arriving: Job, there: Job) -> Job:
+    newest = arriving if arriving.last_seen >= there.last_seen else there
+    return replace(newest, first_seen=min(arriving.first_seen, there.first_seen))
+
+
+def _join_units(arriving: Unit, there: Unit) -> Unit:
+    timeline = there.timeline
+    for at, content in arriving.timeline.points:
+        timeline = timeline.observe(at, content)
+    return Unit(min(arriving.first_seen, there.first_seen), max(arriving.last_seen, there.last_seen), timeline)

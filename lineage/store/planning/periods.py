@@ -1,0 +1,149 @@
+"""The history of one pair as periods: when its edge held, with which meaning. Pure interval arithmetic.
+
+A history is a sorted tuple of periods that do not overlap; only the last may be open (its edge is live).
+The timeline given along is that of the unit which states the pair; for a job that only adds it is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lineage.model.transformations import Subtype
+from lineage.store.planning.timeline import Timeline
+
+__all__ = ["NOTHING_SAID", "History", "Meaning", "Period", "end_at", "extend", "holds_at", "join", "set_window"]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What is said of a pair; when it changes, one edge ends and another begins."""
+
+    subtypes: tuple[Subtype, ...] = ()
+    masking: bool = False
+    limited: bool = False
+    ambiguous: bool = False
+
+
+NOTHING_SAID = Meaning()
+"""What table-level lineage says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From `start` until before `end` (None: still) the edge held; `last_seen` is when it was last stated then.
+
+    `spans` are the places that prove it. They move when SQL is laid out anew, which does not end an edge.
+    """
+
+    start: datetime
+    end: datetime | None
+    last_seen: datetime
+    meaning: Meaning = NOTHING_SAID
+    spans: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def live(self) -> bool:
+        """Whether the edge holds now."""
+        return self.end is None
+
+
+History = tuple[Period, ...]
+
+
+def holds_at(start: datetime, end: datetime | None, at: datetime) -> bool:
+    """Return whether a period includes that moment; it includes its first even if it has no length."""
+    return start == at or (start < at and (end is None or at < end))
+
+
+def set_window(
+    history: History, window: tuple[datetime, datetime | None], stated: Period | None, timeline: Timeline
+) -> History:
+    """Return the history once it is known what held from the window's start until before its end.
+
+    That is `stated`, which begins and ends within the window, or nothing. What was before and after stays.
+    """
+    start, end = window
+    kept: list[Period] = []
+    for period in history:
+        if period.start < start:
+            kept.append(_cut(period, start, timeline) if _reaches(period, start) else period)
+        if end is not None and _reaches(period, end):
+            kept.append(replace(period, start=max(period.start, end), last_seen=max(period.last_seen, end)))
+    if stated is not None:
+        kept.append(stated)
+    return _joined(kept)
+
+
+def end_at(history: History, at: datetime, timeline: Timeline) -> History:
+    """Return the history with what was stated before `at` ended then, until it was stated again."""
+    kept: list[Period] = []
+    for period in history:
+        again = timeline.first_from(at) if timeline.points else (at if period.last_seen >= at else None)
+        if not (period.start < at and _reaches(period, at)) or again == at:
+            kept.append(period)
+            continue
+        kept.append(_cut(period, at, timeline))
+        if again is not None and _reaches(period, again):
+            kept.append(replace(period, start=again))
+    return tuple(kept)
+
+
+def extend(history: History, stated: Period) -> History:
+    """Return the history with `stated` added and nothing taken away.
+
+    Periods that it overlaps or touches become one with it; the meaning that was seen last is the whole's.
+    """
+    apart: list[Period] = []
+    for period in history:
+        if _apart(period, stated):
+            apart.append(period)
+        else:
+            stated = _union(period, stated)
+    return tuple(sorted((*apart, stated), key=_start))
+
+
+def join(first: History, second: History) -> History:
+    """Return two histories of one pair as one; where they overlap, the meaning seen last holds."""
+    for period in second:
+        first = extend(first, period)
+    return first
+
+
+def _start(period: Period) -> datetime:
+    return period.start
+
+
+def _reaches(period: Period, at: datetime) -> bool:
+    return period.end is None or period.end > at
+
+
+def _apart(one: Period, other: Period) -> bool:
+    return (one.end is not None and one.end < other.start) or (other.end is not None and other.end < one.start)
+
+
+def _cut(period: Period, end: datetime, timeline: Timeline) -> Period:
+    seen = timeline.last_before(end)
+    last_seen = period.last_seen if seen is None else min(period.last_seen, seen)
+    return replace(period, end=end, last_seen=max(period.start, last_seen))
+
+
+def _union(known: Period, stated: Period) -> Period:
+    newest = stated if stated.last_seen >= known.last_seen else known
+    open_ended = known.end is None or stated.end is None
+    return replace(
+        newest,
+        start=min(known.start, stated.start),
+        end=None if open_ended else max(end for end in (known.end, stated.end) if end is not None),
+    )
+
+
+def _joined(periods: Iterable[Period]) -> History:
+    joined: list[Period] = []
+    for period in sorted(periods, key=_start):
+        if joined and joined[-1].end == period.start and joined[-1].meaning == period.meaning:
+            joined[-1] = _union(joined[-1], period)
+        else:
+            joined.append(period)
+    return tuple(joined)

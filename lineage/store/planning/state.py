@@ -1,0 +1,212 @@
+"""The part of the graph that a batch may touch, as plain values by key: read before, changed, and compared after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from enum import StrEnum
+
+from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
+from lineage.model.statement import Completeness, DatasetKind
+from lineage.store.planning.periods import History
+from lineage.store.planning.timeline import UNOBSERVED, Timeline
+from lineage.store.protocol import StoredColumn
+
+__all__ = [
+    "Dataset",
+    "FoundDiagnostic",
+    "Job",
+    "Pair",
+    "Relation",
+    "Run",
+    "Seen",
+    "State",
+    "Unit",
+    "Usage",
+    "change_key",
+]
+
+
+class Relation(StrEnum):
+    """A type of lineage; `ended` is the type that its relationships move to when they no longer hold."""
+
+    CONTRIBUTES = "CONTRIBUTES"
+    REFERENCES = "REFERENCES"
+    FEEDS = "FEEDS"
+
+    @property
+    def ended(self) -> str:
+        """The type of relationships that have ended."""
+        return _ENDED[self]
+
+
+_ENDED = {Relation.CONTRIBUTES: "CONTRIBUTED", Relation.REFERENCES: "REFERENCED", Relation.FEEDS: "FED"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Which job states lineage between which two nodes. Its history is what it stated, when.
+
+    `from_dataset` and `output` are the datasets that source and target belong to, or are.
+    """
+
+    source: str
+    target: str
+    relation: Relation
+    job: str
+    from_dataset: str
+    output: str
+
+    @property
+    def source_label(self) -> str:
+        """The label of the source's node."""
+        return "Table" if self.relation is Relation.FEEDS else "Column"
+
+    @property
+    def target_label(self) -> str:
+        """The label of the target's node."""
+        return "Table" if self.target == self.output else "Column"
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A `Table` node."""
+
+    key: str
+    namespace: str
+    name: str
+    kind: DatasetKind
+    dialect: str | None
+    schema_known: bool
+    first_seen: datetime
+    last_seen: datetime
+    aliases: tuple[str, ...] = ()
+    dropped_at: datetime | None = None
+
+    def seen(self, first: datetime, last: datetime) -> Dataset:
+        """Return the dataset as seen at these times too."""
+        if self.first_seen <= first and last <= self.last_seen:
+            return self
+        return replace(self, first_seen=min(self.first_seen, first), last_seen=max(self.last_seen, last))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A `Job` node. `retired_at`: since when the source that it stood in no longer holds it."""
+
+    key: str
+    kind: JobKind
+    sql: str | None
+    dialect: str | None
+    operation: str | None
+    source: str | None
+    completeness: Completeness
+    first_seen: datetime
+    last_seen: datetime
+    retired_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """When a job was first and last seen to read a dataset."""
+
+    first_seen: datetime
+    last_seen: datetime
+
+    def widened(self, first: datetime, last: datetime) -> Seen:
+        """Return the times with these included."""
+        return Seen(min(self.first_seen, first), max(self.last_seen, last))
+
+    def joined(self, other: Seen) -> Seen:
+        """Return the times of both."""
+        return self.widened(other.first_seen, other.last_seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A job and one dataset that it writes: when it was seen to, and all observations if the job defines it."""
+
+    first_seen: datetime
+    last_seen: datetime
+    timeline: Timeline = UNOBSERVED
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A `Run` node. `last_seen` moves when the same content is ingested again."""
+
+    key: str
+    kind: str
+    source: str
+    at: datetime
+    last_seen: datetime
+    counts: tuple[tuple[str, int], ...]
+    seconds: float | None
+    complete_sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDiagnostic:
+    """A `Diagnostic` node, the run that last reported it, and that run's time."""
+
+    record: DiagnosticRecord
+    run: str
+    last_seen: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """A `Usage` node: what one run counted of a dataset or column on a day."""
+
+    run: str
+    of: str
+    of_column: bool
+    day: date
+    reads: int
+    writes: int
+
+    @property
+    def key(self) -> str:
+        """The key of its node."""
+        return f"usage:{self.run}|{self.day.isoformat()}|{self.of}"
+
+
+def change_key(change: DatasetChange) -> str:
+    """Return the key of a change's node: the same change is one node, however often it is told."""
+    return f"{change.kind}:{change.dataset}>{change.other or ''}@{change.at.isoformat()}"
+
+
+@dataclass(slots=True)
+class State:
+    """What was read, or what shall be. The values are frozen; a plan changes the dictionaries of its own copy."""
+
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    columns: dict[str, StoredColumn] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    reads: dict[tuple[str, str], Seen] = field(default_factory=dict)
+    units: dict[tuple[str, str], Unit] = field(default_factory=dict)
+    histories: dict[Pair, History] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    observed: dict[tuple[str, str], int] = field(default_factory=dict)
+    changes: dict[str, DatasetChange] = field(default_factory=dict)
+    diagnostics: dict[str, FoundDiagnostic] = field(default_factory=dict)
+    usage: dict[str, Usage] = field(default_factory=dict)
+    bound_columns: frozenset[str] = frozenset()
+    """Columns that have lineage or usage, more than what was read of it."""
+
+    def copy(self) -> State:
+        """Return a state whose dictionaries can be changed apart from this one's."""
+        return State(
+            datasets=dict(self.datasets),
+            columns=dict(self.columns),
+            jobs=dict(self.jobs),
+            reads=dict(self.reads),
+            units=dict(self.units),
+            histories=dict(self.histories),
+            runs=dict(self.runs),
+            observed=dict(self.observed),
+            changes=dict(self.changes),
+            diagnostics=dict(self.diagnostics),
+            usage=dict(self.usage),
+            bound_columns=self.bound_columns,
+        )

@@ -1,0 +1,95 @@
+"""When a unit (a job and one output) was observed, and what it then said."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from datetime import datetime
+
+__all__ = ["ABSENT", "UNOBSERVED", "Timeline"]
+
+ABSENT = "-"
+"""The content of an observation that the unit was not there: its job no longer writes that output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Observations in order of time, each a moment and a digest of the unit's edges then.
+
+    Of a run of equal observations only the first and the last are kept, so that a unit that is observed every
+    hour and never changes has two. Between them, what was said is taken to have held.
+
+    >>> from datetime import UTC, datetime
+    >>> first, second, third = (datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 3))
+    >>> line = Timeline().observe(first, "a").observe(third, "a").observe(second, "a")
+    >>> [at.day for at, _ in line.points]
+    [1, 3]
+    """
+
+    points: tuple[tuple[datetime, str], ...] = ()
+
+    def observe(self, at: datetime, content: str) -> Timeline:
+        """Return the timeline with an observation more; it replaces one of the same moment."""
+        index = bisect_left(self.points, at, key=_moment)
+        same = index < len(self.points) and self.points[index][0] == at
+        before, after = self.points[:index], self.points[index + same :]
+        return Timeline(_compact((*before, (at, content), *after)))
+
+    def next_after(self, at: datetime) -> datetime | None:
+        """Return the first observation after that moment."""
+        index = bisect_right(self.points, at, key=_moment)
+        return self.points[index][0] if index < len(self.points) else None
+
+    def first_from(self, at: datetime) -> datetime | None:
+        """Return the first observation at or after that moment."""
+        index = bisect_left(self.points, at, key=_moment)
+        return self.points[index][0] if index < len(self.points) else None
+
+    def last_before(self, at: datetime) -> datetime | None:
+        """Return the last observation before that moment."""
+        index = bisect_left(self.points, at, key=_moment)
+        return self.points[index - 1][0] if index else None
+
+    @property
+    def present(self) -> bool:
+        """Whether the job still wrote the output when the unit was last observed."""
+        return bool(self.points) and self.points[-1][1] != ABSENT
+
+    def to_texts(self) -> list[str]:
+        """Return the observations as texts to store, without the end of the last run.
+
+        That end is the unit's `last_seen`: so a unit that is observed again, unchanged, has the same texts.
+        """
+        points = self.points
+        if len(points) > 1 and points[-1][1] == points[-2][1]:
+            points = points[:-1]
+        return [f"{at.isoformat()} {content}" for at, content in points]
+
+    @classmethod
+    def from_texts(cls, texts: list[str], last_seen: datetime) -> Timeline:
+        """Return the timeline that `to_texts` stored, its last run lasting until `last_seen`."""
+        line = cls(tuple((datetime.fromisoformat(at), content) for at, _, content in map(_parts, texts)))
+        if line.present and line.points[-1][0] < last_seen:
+            return line.observe(last_seen, line.points[-1][1])
+        return line
+
+
+UNOBSERVED = Timeline()
+"""That of a unit whose job only adds."""
+
+
+def _moment(point: tuple[datetime, str]) -> datetime:
+    return point[0]
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    return text.partition(" ")
+
+
+def _compact(points: tuple[tuple[datetime, str], ...]) -> tuple[tuple[datetime, str], ...]:
+    contents = [content for _, content in points]
+    return tuple(
+        point
+        for index, point in enumerate(points)
+        if not (0 < index < len(points) - 1 and contents[index - 1] == point[1] == contents[index + 1])
+    )

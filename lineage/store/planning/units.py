@@ -1,0 +1,169 @@
+"""What jobs state: the observations of units, replacement, and what is retired. README.md has the rules."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from lineage.model.batch import JobRecord
+from lineage.store.planning.datasets import Drops
+from lineage.store.planning.intake import Observation, Stated
+from lineage.store.planning.periods import Period, end_at, extend, set_window
+from lineage.store.planning.state import Job, Pair, Seen, State, Unit
+from lineage.store.planning.timeline import ABSENT, UNOBSERVED, Timeline
+
+__all__ = ["Units"]
+
+
+@dataclass(slots=True)
+class Units:
+    """The units of a state, and what bounds what they state: when datasets were dropped and jobs were absent.
+
+    `absences` are the times at which a source of the job was stated whole, without the job.
+    """
+
+    state: State
+    drops: Drops
+    absences: Mapping[str, tuple[datetime, ...]]
+    outputs: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    pairs: dict[tuple[str, str], set[Pair]] = field(default_factory=lambda: defaultdict(set))
+
+    def __post_init__(self) -> None:
+        for job, output in self.state.units:
+            self.outputs[job].add(output)
+        for pair in self.state.histories:
+            self.pairs[pair.job, pair.output].add(pair)
+
+    def observe(self, observation: Observation) -> None:
+        """Bring in what a job was seen to say."""
+        job = observation.job
+        state = self.state
+        state.jobs[job.key] = self._job(job)
+        for read in job.reads:
+            seen = state.reads.get((job.key, read)) or Seen(job.first_seen, job.last_seen)
+            state.reads[job.key, read] = seen.widened(job.first_seen, job.last_seen)
+        for output, stated in observation.outputs.items():
+            if job.kind.defines_output:
+                self._replace(job, output, stated)
+            else:
+                self._add(job, output, stated)
+        if job.kind.defines_output:
+            for output in self.outputs[job.key] - observation.outputs.keys():
+                self._replace(job, output, None)
+
+    def retire(self, job: Job, at: datetime) -> None:
+        """End what a job states from then on, unless it was observed since: its source no longer holds it."""
+        if job.first_seen > at:
+            return
+        for output in self.outputs[job.key]:
+            unit = self.state.units[job.key, output]
+            if job.kind.defines_output:
+                unit = replace(unit, timeline=unit.timeline.observe(at, ABSENT))
+                self.state.units[job.key, output] = unit
+                self._set_windows(unit, [at], (job.key, output), {})
+                continue
+            for pair in self.pairs[job.key, output]:
+                self.state.histories[pair] = end_at(self.state.histories[pair], at, UNOBSERVED)
+        if job.last_seen <= at and job.retired_at is None:
+            self.state.jobs[job.key] = replace(job, retired_at=at)
+
+    def _job(self, record: JobRecord) -> Job:
+        known = self.state.jobs.get(record.key)
+        first_seen, last_seen = record.first_seen, record.last_seen
+        retired_at = min((at for at in self.absences.get(record.key, ()) if at > last_seen), default=None)
+        if known is not None:
+            first_seen = min(first_seen, known.first_seen)
+            if known.last_seen > last_seen:
+                return replace(known, first_seen=first_seen)
+            if known.retired_at is not None and known.retired_at > last_seen:
+                retired_at = known.retired_at
+        return Job(
+            key=record.key,
+            kind=record.kind,
+            sql=record.sql,
+            dialect=record.dialect,
+            operation=record.operation,
+            source=record.source,
+            completeness=record.completeness,
+            first_seen=first_seen,
+            last_seen=last_seen,
+            retired_at=retired_at,
+        )
+
+    def _unit(self, job: JobRecord, output: str, timeline: Timeline) -> Unit:
+        known = self.state.units.get((job.key, output))
+        if known is None:
+            return Unit(job.first_seen, job.last_seen, timeline)
+        first_seen, last_seen = min(known.first_seen, job.first_seen), max(known.last_seen, job.last_seen)
+        return Unit(first_seen, last_seen, timeline)
+
+    def _add(self, job: JobRecord, output: str, stated: Mapping[Pair, Stated]) -> None:
+        state = self.state
+        state.units[job.key, output] = self._unit(job, output, UNOBSERVED)
+        self.outputs[job.key].add(output)
+        for pair, said in stated.items():
+            bounds = (*self._drops_of(pair), *self.absences.get(job.key, ()))
+            end = min((at for at in bounds if at > job.last_seen), default=None)
+            period = Period(job.first_seen, end, job.last_seen, said.meaning, said.spans)
+            state.histories[pair] = extend(state.histories.get(pair, ()), period)
+            self.pairs[job.key, output].add(pair)
+
+    def _replace(self, job: JobRecord, output: str, stated: Mapping[Pair, Stated] | None) -> None:
+        """Set what the unit says from each of the observation's moments until the next that is known."""
+        known = self.state.units.get((job.key, output))
+        timeline = known.timeline if known else UNOBSERVED
+        content = ABSENT if stated is None else _digest(stated)
+        moments = sorted({job.first_seen, job.last_seen})
+        for absent_at in self.absences.get(job.key, ()):
+            if absent_at > job.last_seen:
+                timeline = timeline.observe(absent_at, ABSENT)
+        for moment in moments:
+            timeline = timeline.observe(moment, content)
+        if stated is None and known is not None:
+            unit = replace(known, timeline=timeline)
+        else:
+            unit = self._unit(job, output, timeline)
+        self.state.units[job.key, output] = unit
+        self.outputs[job.key].add(output)
+        self._set_windows(unit, moments, (job.key, output), stated or {})
+
+    def _set_windows(
+        self, unit: Unit, moments: Iterable[datetime], key: tuple[str, str], stated: Mapping[Pair, Stated]
+    ) -> None:
+        pairs = self.pairs[key]
+        pairs.update(stated)
+        windows = [(moment, unit.timeline.next_after(moment)) for moment in moments]
+        histories = self.state.histories
+        for pair in pairs:
+            history = histories.get(pair, ())
+            for window in windows:
+                said = stated.get(pair)
+                period = self._period(pair, window, said) if said else None
+                history = set_window(history, window, period, unit.timeline)
+            if history:
+                histories[pair] = history
+            else:
+                histories.pop(pair, None)
+
+    def _period(self, pair: Pair, window: tuple[datetime, datetime | None], said: Stated) -> Period:
+        start, end = window
+        dropped = min((at for at in self._drops_of(pair) if at > start), default=None)
+        if dropped is not None and (end is None or dropped < end):
+            end = dropped
+        return Period(start, end, start, said.meaning, said.spans)
+
+    def _drops_of(self, pair: Pair) -> tuple[datetime, ...]:
+        if not self.drops:
+            return ()
+        return (*self.drops.get(pair.from_dataset, ()), *self.drops.get(pair.output, ()))
+
+
+def _digest(stated: Mapping[Pair, Stated]) -> str:
+    """Return what tells two contents of a unit apart. Where in the SQL they stand does not."""
+    lines = sorted(
+        f"{pair.source}\x1f{pair.target}\x1f{pair.relation}\x1f{said.meaning}" for pair, said in stated.items()
+    )
+    return hashlib.sha256("\x1e".join(lines).encode()).hexdigest()[:12]

@@ -1,0 +1,76 @@
+"""The Cypher of the stores: named statements in .cypher files beside this module, read once."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+
+from lineage.store.graph import LABELS, RELATIONSHIPS
+
+__all__ = ["query", "script", "scripts", "write_statement"]
+
+_NAME = re.compile(r"^// name: (\w+)$", re.MULTILINE)
+_COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
+
+
+@cache
+def query(name: str, **names: str) -> str:
+    """Return a statement of `cypher/read.cypher`, each `<word>` in it filled in with labels or types of the graph.
+
+    >>> query("feeds_into", types="FEEDS").split("<-")[1].split("-(")[0]
+    '[e:FEEDS]'
+    """
+    return _fill(_named("read.cypher")[name], names)
+
+
+@cache
+def write_statement(name: str, label: str, ends: tuple[str, str] | None = None) -> str:
+    """Return a statement of `cypher/write.cypher` for nodes of a label, or relationships of a type between labels.
+
+    >>> write_statement("delete_relationship", "FEEDS", ("Table", "Table")).split("WHERE ")[1]
+    'e.`job` = $job DELETE e'
+    """
+    statement = _named("write.cypher")[name]
+    properties: tuple[str, ...] = ("key", *LABELS[label]) if ends is None else tuple(RELATIONSHIPS[label].properties)
+    identity: tuple[str, ...] = () if ends is None else RELATIONSHIPS[label].identity
+    variable = "n" if ends is None else "e"
+    kept = ("key", *identity)
+    names = {
+        "label": f"`{label}`",
+        "type": f"`{label}`",
+        "from": f"`{ends[0]}`" if ends else "",
+        "to": f"`{ends[1]}`" if ends else "",
+        "properties": ", ".join(f"`{one}`: ${one}" for one in properties),
+        "assignments": ", ".join(f"{variable}.`{one}` = ${one}" for one in properties if one not in kept),
+        "identity": " AND ".join(f"e.`{one}` = ${one}" for one in identity) or "true",
+    }
+    return _fill(statement, names).replace(" {}", "")
+
+
+@cache
+def script(store: str, path: str) -> tuple[str, ...]:
+    """Return the statements of a store's own file, in order; each ends with a semicolon."""
+    text = resources.files("lineage.store").joinpath(store, path).read_text(encoding="utf-8")
+    return tuple(part for piece in _COMMENT.sub("", text).split(";") if (part := piece.strip()))
+
+
+@cache
+def scripts(store: str) -> dict[int, tuple[str, ...]]:
+    """Return a store's migrations: the statements that lead to each version of the schema."""
+    folder = resources.files("lineage.store").joinpath(store, "migrations")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".cypher"))
+    return {int(name.partition("_")[0]): script(store, f"migrations/{name}") for name in names}
+
+
+@cache
+def _named(file: str) -> dict[str, str]:
+    text = resources.files("lineage.store").joinpath("cypher", file).read_text(encoding="utf-8")
+    _, *pieces = _NAME.split(text)
+    return {name: _COMMENT.sub("", body).strip() for name, body in zip(pieces[::2], pieces[1::2], strict=True)}
+
+
+def _fill(statement: str, names: dict[str, str]) -> str:
+    for name, value in names.items():
+        statement = statement.replace(f"<{name}>", value)
+    return statement

@@ -1,0 +1,328 @@
+"""The planner's values as nodes and relationships of the graph, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+from lineage.model.statement import ChangeKind, Completeness, DatasetKind
+from lineage.model.transformations import Subtype
+from lineage.store.graph import Node, Relationship
+from lineage.store.planning.columns import last_part
+from lineage.store.planning.periods import History, Meaning, Period
+from lineage.store.planning.state import (
+    Dataset,
+    FoundDiagnostic,
+    Job,
+    Pair,
+    Relation,
+    Run,
+    Seen,
+    Unit,
+    Usage,
+    change_key,
+)
+from lineage.store.planning.timeline import Timeline
+from lineage.store.protocol import StoredColumn
+
+__all__ = [
+    "change_from",
+    "change_node",
+    "column_from",
+    "column_records",
+    "dataset_from",
+    "dataset_node",
+    "diagnostic_from",
+    "diagnostic_records",
+    "job_from",
+    "job_node",
+    "lineage_records",
+    "observed_relationship",
+    "period_from",
+    "reads_relationship",
+    "relation_of",
+    "run_from",
+    "run_node",
+    "unit_from",
+    "usage_records",
+    "writes_relationship",
+]
+
+Row = Mapping[str, Any]
+
+_RELATION = {name: relation for relation in Relation for name in (str(relation), relation.ended)}
+
+
+def dataset_node(dataset: Dataset) -> Node:
+    """Return the dataset's node."""
+    return Node(
+        "Table",
+        dataset.key,
+        {
+            "namespace": dataset.namespace,
+            "name": dataset.name,
+            "kind": str(dataset.kind),
+            "dialect": dataset.dialect,
+            "schema_known": dataset.schema_known,
+            "aliases": list(dataset.aliases),
+            "first_seen": dataset.first_seen,
+            "last_seen": dataset.last_seen,
+            "dropped_at": dataset.dropped_at,
+            "search": dataset.name.lower(),
+        },
+    )
+
+
+def dataset_from(node: Row) -> Dataset:
+    """Return the dataset that a node stands for."""
+    return Dataset(
+        key=node["key"],
+        namespace=node["namespace"],
+        name=node["name"],
+        kind=DatasetKind(node["kind"]),
+        dialect=node.get("dialect"),
+        schema_known=node["schema_known"],
+        first_seen=node["first_seen"],
+        last_seen=node["last_seen"],
+        aliases=tuple(node.get("aliases") or ()),
+        dropped_at=node.get("dropped_at"),
+    )
+
+
+def column_records(column: StoredColumn) -> Iterator[Node | Relationship]:
+    """Yield the column's node and what ties it to its dataset and to the field it lies in."""
+    yield Node(
+        "Column",
+        column.key,
+        {
+            "dataset": column.dataset,
+            "path": column.path,
+            "name": last_part(column.path),
+            "data_type": column.data_type,
+            "ordinal": column.ordinal,
+            "inferred": column.inferred,
+            "parent": column.parent,
+            "dropped_at": column.dropped_at,
+            "search": column.path.lower(),
+        },
+    )
+    yield Relationship("HAS_COLUMN", "Table", column.dataset, "Column", column.key, {})
+    if column.parent is not None:
+        yield Relationship("HAS_FIELD", "Column", column.parent, "Column", column.key, {})
+
+
+def column_from(node: Row) -> StoredColumn:
+    """Return the column that a node stands for."""
+    return StoredColumn(
+        key=node["key"],
+        dataset=node["dataset"],
+        path=node["path"],
+        data_type=node.get("data_type"),
+        ordinal=node.get("ordinal"),
+        inferred=node["inferred"],
+        parent=node.get("parent"),
+        dropped_at=node.get("dropped_at"),
+    )
+
+
+def job_node(job: Job) -> Node:
+    """Return the job's node."""
+    return Node(
+        "Job",
+        job.key,
+        {
+            "kind": str(job.kind),
+            "sql": job.sql,
+            "dialect": job.dialect,
+            "operation": job.operation,
+            "source": job.source,
+            "completeness": str(job.completeness),
+            "first_seen": job.first_seen,
+            "last_seen": job.last_seen,
+            "retired_at": job.retired_at,
+        },
+    )
+
+
+def job_from(node: Row) -> Job:
+    """Return the job that a node stands for."""
+    return Job(
+        key=node["key"],
+        kind=JobKind(node["kind"]),
+        sql=node.get("sql"),
+        dialect=node.get("dialect"),
+        operation=node.get("operation"),
+        source=node.get("source"),
+        completeness=Completeness(node["completeness"]),
+        first_seen=node["first_seen"],
+        last_seen=node["last_seen"],
+        retired_at=node.get("retired_at"),
+    )
+
+
+def reads_relationship(job: str, dataset: str, seen: Seen) -> Relationship:
+    """Return what ties a job to a dataset that it reads."""
+    times = {"first_seen": seen.first_seen, "last_seen": seen.last_seen}
+    return Relationship("READS", "Job", job, "Table", dataset, times)
+
+
+def writes_relationship(job: str, dataset: str, unit: Unit) -> Relationship:
+    """Return what ties a job to a dataset that it writes."""
+    properties = {
+        "first_seen": unit.first_seen,
+        "last_seen": unit.last_seen,
+        "timeline": unit.timeline.to_texts(),
+    }
+    return Relationship("WRITES", "Job", job, "Table", dataset, properties)
+
+
+def unit_from(writes: Row) -> Unit:
+    """Return the unit that a relationship of type WRITES stands for."""
+    timeline = Timeline.from_texts(writes.get("timeline") or [], writes["last_seen"])
+    return Unit(writes["first_seen"], writes["last_seen"], timeline)
+
+
+def lineage_records(pair: Pair, history: History) -> Iterator[Relationship]:
+    """Yield a relationship for each period: of the live type if it is open, else of the ended one."""
+    for period in history:
+        properties: dict[str, Any] = {"job": pair.job}
+        if pair.relation is not Relation.FEEDS:
+            properties |= {
+                "subtypes": [str(subtype) for subtype in period.meaning.subtypes],
+                "masking": period.meaning.masking,
+                "limited": period.meaning.limited,
+                "ambiguous": period.meaning.ambiguous,
+                "spans": [f"{start}-{end}" for start, end in period.spans],
+            }
+        if period.live:
+            properties |= {"first_seen": period.start, "last_seen": period.last_seen}
+        else:
+            properties |= {"valid_from": period.start, "valid_to": period.end, "last_seen": period.last_seen}
+        name = str(pair.relation) if period.live else pair.relation.ended
+        yield Relationship(name, pair.source_label, pair.source, pair.target_label, pair.target, properties)
+
+
+def relation_of(relationship_type: str) -> Relation:
+    """Return the relation of a live or ended type."""
+    return _RELATION[relationship_type]
+
+
+def period_from(relationship: Row) -> Period:
+    """Return the period that a relationship of lineage stands for."""
+    spans = (span.split("-") for span in relationship.get("spans") or ())
+    end = relationship.get("valid_to")
+    return Period(
+        start=relationship["first_seen"] if end is None else relationship["valid_from"],
+        end=end,
+        last_seen=relationship["last_seen"],
+        meaning=Meaning(
+            subtypes=tuple(Subtype(subtype) for subtype in relationship.get("subtypes") or ()),
+            masking=relationship.get("masking") or False,
+            limited=relationship.get("limited") or False,
+            ambiguous=relationship.get("ambiguous") or False,
+        ),
+        spans=tuple((int(start), int(end)) for start, end in spans),
+    )
+
+
+def run_node(run: Run) -> Node:
+    """Return the run's node. Its counts are JSON: their names are the ingest's own."""
+    return Node(
+        "Run",
+        run.key,
+        {
+            "kind": run.kind,
+            "source": run.source,
+            "at": run.at,
+            "last_seen": run.last_seen,
+            "counts": json.dumps(dict(run.counts)),
+            "seconds": run.seconds,
+            "complete_sources": list(run.complete_sources),
+        },
+    )
+
+
+def run_from(node: Row) -> Run:
+    """Return the run that a node stands for."""
+    return Run(
+        key=node["key"],
+        kind=node["kind"],
+        source=node["source"],
+        at=node["at"],
+        last_seen=node["last_seen"],
+        counts=tuple(json.loads(node["counts"]).items()),
+        seconds=node.get("seconds"),
+        complete_sources=tuple(node.get("complete_sources") or ()),
+    )
+
+
+def observed_relationship(run: str, job: str, observations: int) -> Relationship:
+    """Return what ties a run to a job that it saw."""
+    return Relationship("OBSERVED", "Run", run, "Job", job, {"observations": observations})
+
+
+def change_node(change: DatasetChange) -> Node:
+    """Return the node of a DROP, RENAME or SWAP. It names datasets as they were called then."""
+    properties = {
+        "kind": str(change.kind),
+        "dataset": change.dataset,
+        "other": change.other,
+        "at": change.at,
+    }
+    return Node("Change", change_key(change), properties)
+
+
+def change_from(node: Row) -> DatasetChange:
+    """Return the change that a node stands for."""
+    return DatasetChange(ChangeKind(node["kind"]), node["dataset"], node["at"], node.get("other"))
+
+
+def diagnostic_records(found: FoundDiagnostic, *, job_known: bool) -> Iterator[Node | Relationship]:
+    """Yield the diagnostic's node and what ties it to its run and, if that is in the graph, its job."""
+    record = found.record
+    diagnostic, span = record.diagnostic, record.diagnostic.span
+    yield Node(
+        "Diagnostic",
+        record.key,
+        {
+            "code": str(diagnostic.code),
+            "severity": str(diagnostic.severity),
+            "message": diagnostic.message,
+            "hint": diagnostic.hint,
+            "span_start": span.start if span else None,
+            "span_end": span.end if span else None,
+            "span_line": span.line if span else None,
+            "span_column": span.column if span else None,
+            "source": record.source,
+            "job": record.job,
+            "run": found.run,
+            "last_seen": found.last_seen,
+        },
+    )
+    yield Relationship("REPORTED", "Run", found.run, "Diagnostic", record.key, {})
+    if record.job is not None and job_known:
+        yield Relationship("ABOUT", "Diagnostic", record.key, "Job", record.job, {})
+
+
+def diagnostic_from(node: Row) -> FoundDiagnostic:
+    """Return the diagnostic that a node stands for."""
+    places = [node.get(f"span_{name}") for name in ("start", "end", "line", "column")]
+    diagnostic = Diagnostic(
+        code=DiagnosticCode(node["code"]),
+        severity=Severity(node["severity"]),
+        message=node["message"],
+        span=Span(*(place for place in places if place is not None)) if places[0] is not None else None,
+        hint=node.get("hint"),
+    )
+    record = DiagnosticRecord(diagnostic, node["source"], node.get("job"))
+    return FoundDiagnostic(record, node["run"], node["last_seen"])
+
+
+def usage_records(used: Usage) -> Iterator[Node | Relationship]:
+    """Yield the node of a count of use and what ties it to the dataset or column."""
+    properties = {"run": used.run, "day": used.day, "reads": used.reads, "writes": used.writes}
+    yield Node("Usage", used.key, properties)
+    yield Relationship("OF", "Usage", used.key, "Column" if used.of_column else "Table", used.of, {})

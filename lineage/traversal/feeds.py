@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from lineage.model.names import split_column_key
 from lineage.model.statement import Completeness
 from lineage.store.protocol import Direction, StoredFeed
-from lineage.traversal.neighbours import is_column
+from lineage.traversal.neighbours import columns_at, is_column
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
 
@@ -90,7 +90,7 @@ def _explained(
 ) -> set[tuple[str, str, str]]:
     if not datasets:
         return set()
-    keys = [column.key for column in store.columns(sorted(datasets))]
+    keys = [column.key for column in columns_at(store, sorted(datasets), options.as_of)]
     if direction is Direction.UPSTREAM:
         keys += sorted(datasets)
     edges = (hop.edge for hop in store.expand(keys, direction, as_of=options.as_of))

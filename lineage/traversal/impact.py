@@ -9,7 +9,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import Direction
 from lineage.traversal.answer import Answer, PossiblyAffected, Reached
 from lineage.traversal.feeds import follow_feeds
-from lineage.traversal.neighbours import Neighbours
+from lineage.traversal.neighbours import Neighbours, columns_at
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.search import Label, Search
@@ -42,7 +42,7 @@ def _traverse(store: LineageReader, target: Target, direction: Direction, option
     neighbours = Neighbours(store, direction, options.kinds, options.as_of)
     search = Search(neighbours, direction, options)
     if target.is_table:
-        search.run([column.key for column in store.columns([target.key])], target.key)
+        search.run([column.key for column in columns_at(store, [target.key], options.as_of)], target.key)
     else:
         search.run([target.key])
 

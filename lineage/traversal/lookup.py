@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TypeVar
 
 from lineage.model.names import format_name, split_name
 from lineage.store.protocol import StoredColumn, StoredDataset
@@ -20,6 +20,8 @@ __all__ = [
 ]
 
 _SHOWN = 10
+
+Stored = TypeVar("Stored", StoredDataset, StoredColumn)
 
 
 class NameLookupError(LookupError):
@@ -102,13 +104,19 @@ def _columns(store: LineageReader, text: str) -> list[Target]:
         for dataset in _present(store.find_datasets(table)):
             datasets[dataset.key] = dataset
             wanted[dataset.key] = path
-    columns: dict[str, list[StoredColumn]] = {}
-    for column in store.columns(sorted(datasets)) if datasets else ():
-        if column.path.casefold() == wanted[column.dataset].casefold():
-            columns.setdefault(column.dataset, []).append(column)
+    if not datasets:
+        return []
+    columns = [
+        column
+        for column in store.columns(sorted(datasets), dropped=True)
+        if column.path.casefold() == wanted[column.dataset].casefold()
+    ]
+    by_dataset: dict[str, list[StoredColumn]] = {}
+    for column in _present(columns):
+        by_dataset.setdefault(column.dataset, []).append(column)
     return [
         Target(column.key, f"{datasets[key].name}.{column.path}", key, column.path)
-        for key, alike in columns.items()
+        for key, alike in by_dataset.items()
         for column in _by_case(alike, wanted[key])
     ]
 
@@ -126,10 +134,9 @@ def _splits(text: str) -> list[tuple[str, str]]:
     return [(format_name(parts[:place]), format_name(parts[place:])) for place in range(1, len(parts))]
 
 
-def _present(datasets: Iterable[StoredDataset]) -> list[StoredDataset]:
-    """Return those that were not dropped; all, if all were: a dropped one can still be asked about."""
-    datasets = list(datasets)
-    return [dataset for dataset in datasets if dataset.dropped_at is None] or datasets
+def _present(found: list[Stored]) -> list[Stored]:
+    """Return those that were not dropped; all, if all were: what was dropped can still be asked about."""
+    return [each for each in found if each.dropped_at is None] or found
 
 
 def _the_one(found: list[Target], text: str) -> Target:

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from lineage.model.transformations import EdgeKind
-from lineage.store.protocol import Direction, StoredEdge
+from lineage.store.protocol import Direction, StoredColumn, StoredEdge
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep
 
-__all__ = ["Neighbours", "is_column"]
+__all__ = ["Neighbours", "columns_at", "is_column"]
 
 
 def is_column(key: str) -> bool:
@@ -21,6 +21,12 @@ def is_column(key: str) -> bool:
     (True, False)
     """
     return "#" in key
+
+
+def columns_at(store: LineageReader, datasets: Collection[str], as_of: datetime | None) -> list[StoredColumn]:
+    """Return the columns of these datasets now, or as they were: without those that were dropped before."""
+    columns = store.columns(datasets, dropped=as_of is not None)
+    return [each for each in columns if each.dropped_at is None or (as_of and as_of < each.dropped_at)]
 
 
 class Neighbours:
@@ -61,7 +67,7 @@ class Neighbours:
         if not missing:
             return
         self._columns.update({dataset: [] for dataset in missing})
-        for column in self._store.columns(missing):
+        for column in columns_at(self._store, missing, self._as_of):
             self._columns[column.dataset].append(column.key)
 
     def columns(self, dataset: str) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import Direction
-from lineage.traversal.neighbours import Neighbours, is_column
+from lineage.traversal.neighbours import Neighbours, columns_at, is_column
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep, Route
@@ -33,7 +33,9 @@ def shortest_paths(
     """
     options = options or TraversalOptions()
     neighbours = Neighbours(store, Direction.DOWNSTREAM, options.kinds, options.as_of)
-    starts = [column.key for column in store.columns([start.key])] if start.is_table else [start.key]
+    starts = [start.key]
+    if start.is_table:
+        starts = [column.key for column in columns_at(store, [start.key], options.as_of)]
     arrivals, ends = _arrive(neighbours, starts, _is_end(end), options.max_hops)
     return tuple(itertools.islice(_paths(arrivals, frozenset(starts), ends), limit))
 

@@ -29,8 +29,8 @@ class LineageReader(Protocol):
     def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
         """Return the datasets of these keys."""
 
-    def columns(self, datasets: Collection[str]) -> list[StoredColumn]:
-        """Return the columns and fields of these datasets."""
+    def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
+        """Return the columns and fields of these datasets, with `dropped` those that they once had, too."""
 
     def expand(
         self,

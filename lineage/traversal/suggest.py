@@ -6,8 +6,9 @@ import difflib
 import math
 from collections.abc import Iterable
 
-from lineage.model.names import split_name
+from lineage.model.names import split_column_key, split_name
 from lineage.store.protocol import StoredDataset
+from lineage.traversal.neighbours import is_column
 from lineage.traversal.reader import LineageReader
 
 __all__ = ["nearest_columns", "nearest_tables"]
@@ -37,13 +38,22 @@ def nearest_tables(store: LineageReader, text: str, *, columns: bool) -> tuple[s
     thirds of its words are searched, and likeness is judged among what they bring.
     """
     types = ("Table", "Column") if columns else ("Table",)
-    hits = {hit.name for piece in _pieces(text) for hit in store.search(piece, types=types, limit=_HITS)}
+    keys = {hit.key for piece in _pieces(text) for hit in store.search(piece, types=types, limit=_HITS)}
+    names = _full_names(store, keys)
     parts = len(split_name(text))
     by_end: dict[str, list[str]] = {}
-    for name in sorted(hits):
+    for name in sorted(names):
         end = ".".join(part for part, _ in split_name(name)[-parts:])
         by_end.setdefault(end, []).append(name)
     return tuple(name for like in _nearest(text, by_end) for name in by_end[like])[:_OFFERED]
+
+
+def _full_names(store: LineageReader, keys: set[str]) -> set[str]:
+    columns = [split_column_key(key) for key in keys if is_column(key)]
+    tables = {*(key for key in keys if not is_column(key)), *(dataset for dataset, _ in columns)}
+    name = {dataset.key: dataset.name for dataset in store.datasets(sorted(tables))}
+    of_columns = {f"{name[dataset]}.{path}" for dataset, path in columns if dataset in name}
+    return of_columns | {name[key] for key in keys if key in name}
 
 
 def _pieces(text: str) -> list[str]:

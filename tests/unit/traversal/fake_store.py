@@ -110,14 +110,23 @@ class FakeStore:
             if keys is None or key(name) in keys
         ]
 
-    def columns(self, datasets: Collection[str]) -> list[StoredColumn]:
+    def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return columns in order."""
-        return [
-            StoredColumn(f"{key(name)}#{path}", key(name), path, None, place, inferred=False)
+        columns = [
+            StoredColumn(
+                key=f"{key(name)}#{path}",
+                dataset=key(name),
+                path=path,
+                data_type=None,
+                ordinal=place,
+                inferred=False,
+                dropped_at=NOW if f"{name}#{path}" in self.dropped else None,
+            )
             for name in sorted(self.tables)
             if key(name) in datasets
             for place, path in enumerate(self.tables[name])
         ]
+        return [column for column in columns if dropped or column.dropped_at is None]
 
     def expand(
         self,
@@ -154,7 +163,7 @@ class FakeStore:
         fold = text.casefold()
         tables = [SearchHit(key(name), "Table", name, 1.0) for name in self.tables if fold in name.casefold()]
         columns = [
-            SearchHit(f"{key(name)}#{path}", "Column", f"{name}.{path}", 0.5)
+            SearchHit(f"{key(name)}#{path}", "Column", path, 0.5)
             for name, paths in self.tables.items()
             for path in paths
             if fold in path.casefold()

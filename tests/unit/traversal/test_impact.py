@@ -207,6 +207,15 @@ def test_as_of_asks_the_graph_as_it_was() -> None:
     assert brief(downstream(store, "a#x", TraversalOptions(as_of=between))) == {"b#x": (1, "C")}
 
 
+def test_rows_as_of_then_are_of_the_columns_of_then() -> None:
+    before, after = datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 7, 1, tzinfo=UTC)
+    store = FakeStore({"a": ["x"], "b": ["kept", "gone"]}, [edge("a#x ~> b", since=before)], dropped={"b#gone"})
+
+    assert brief(downstream(store, "a#x")) == {"b#kept": (1, "R")}
+    assert brief(downstream(store, "a#x", TraversalOptions(as_of=before))) == {"b#gone": (1, "R"), "b#kept": (1, "R")}
+    assert brief(downstream(store, "a#x", TraversalOptions(as_of=after))) == {"b#kept": (1, "R")}
+
+
 def test_root_cause_marks_the_roots() -> None:
     store = FakeStore.of(
         [

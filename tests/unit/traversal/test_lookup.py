@@ -7,12 +7,12 @@ STORE = FakeStore(
     {
         "db.shop.orders": ["id", "amount", "address", "address.city"],
         "db.shop.customers": ["id", "name"],
-        "db.crm.customers": ["id", "email"],
+        "db.crm.customers": ["id", "email", "phone"],
         "db.old.invoices": ["id"],
         "db.new.invoices": ["id"],
         "db.mixed.t": ["Id", "id", "ID2"],
     },
-    dropped={"db.old.invoices"},
+    dropped={"db.old.invoices", "db.crm.customers#phone"},
 )
 
 
@@ -29,6 +29,7 @@ STORE = FakeStore(
         ("customers.email", "ns/db.crm.customers#email"),
         ("shop.customers.id", "ns/db.shop.customers#id"),
         ("invoices.id", "ns/db.new.invoices#id"),
+        ("customers.phone", "ns/db.crm.customers#phone"),
         ("old.invoices.id", "ns/db.old.invoices#id"),
         ("mixed.t.id", "ns/db.mixed.t#id"),
         ("mixed.t.Id", "ns/db.mixed.t#Id"),

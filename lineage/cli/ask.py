@@ -156,7 +156,7 @@ def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
         print_object(answer.to_dict())
         return
     upstream = answer.direction is Direction.UPSTREAM
-    columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "next to")
+    columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
     shown = answer.columns if output is OutputFormat.CSV or not rows else answer.columns[:rows]
     listed = [_row(reached, upstream) for reached in shown]
     if output is OutputFormat.CSV:
@@ -164,7 +164,7 @@ def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
         return
     _print_headline(answer, upstream)
     if listed:
-        print_listing(columns, listed, output, styles={"column": "bold", "next to": "dim"})
+        print_listing(columns, listed, output, styles={"column": "bold", "by way of": "dim"})
     if len(shown) < len(answer.columns):
         note(f"… and {len(answer.columns) - len(shown):,} more; --rows 0 shows all, --format json every path")
     if answer.possibly_affected:
@@ -186,8 +186,7 @@ def _print_headline(answer: Answer, upstream: bool) -> None:
 def _row(reached: Reached, upstream: bool) -> tuple[object, ...]:
     influence = " + ".join(sorted(str(kind) for kind in reached.influence))
     step = reached.path[0] if upstream else reached.path[-1]
-    neighbour = (step.target if upstream else step.source).partition("/")[2] or step.source
-    neighbour = neighbour.rpartition("/")[2].replace("#", ".")
+    neighbour = _named(step.target if upstream else step.source) if reached.hops > 1 else None
     how = str(reached.transformation.subtype)
     root = (reached.root,) if upstream else ()
     return (reached.hops, reached.name, influence, how, reached.masked, *root, neighbour)
@@ -215,8 +214,7 @@ def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
             out.print(f"    {step.kind} [{subtypes}] → {_named(step.target)}", markup=False)
             job = jobs.get(step.job)
             if job is not None and job.sql and step.spans:
-                place, text = excerpt(job.sql, step.spans[0])
-                out.print("    ", f"{job.source or job.key}:{place}  ", text, sep="")
+                out.print("    ", excerpt(job, step.spans[0], out.width - 4), sep="")
         out.print()
 
 

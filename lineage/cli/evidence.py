@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from lineage.store.protocol import StoredJob
+
 __all__ = ["excerpt"]
 
+_LEAST, _MOST = 16, 60
 
-def excerpt(sql: str, span: tuple[int, int], *, around: int = 48) -> tuple[str, Text]:
-    """Return the place (`line:column`) of a span and the text around it, on one line, the span itself underlined.
 
-    >>> place, text = excerpt("SELECT a,\\n  b + 1 AS c\\nFROM t", (12, 13))
-    >>> place, text.plain
-    ('2:3', 'SELECT a, b + 1 AS c FROM t')
+def excerpt(job: StoredJob, span: tuple[int, int], width: int) -> Text:
+    """Return where a piece of a job's SQL stands, and the text around it on one line, the piece itself underlined.
+
+    `width` is how many characters the line may have.
     """
+    sql = job.sql or ""
     start, end = span
     line_start = sql.rfind("\n", 0, start) + 1
-    place = f"{sql.count(chr(10), 0, start) + 1}:{start - line_start + 1}"
+    place = f"{job.source or job.key}:{sql.count(chr(10), 0, start) + 1}:{start - line_start + 1}  "
+    around = max(_LEAST, min(_MOST, (width - len(place) - (end - start) - 6) // 2))
     left, right = max(0, start - around), min(len(sql), end + around)
-    before, found, after = (" ".join(part.split()) for part in (sql[left:start], sql[start:end], sql[end:right]))
-    text = Text("… " if left else "", style="dim")
-    text.append(before + (" " if before and sql[start - 1].isspace() else ""), style="dim")
-    text.append(found, style="bold underline")
-    text.append((" " if after and sql[end].isspace() else "") + after + (" …" if right < len(sql) else ""), style="dim")
-    return place, text
+    line = Text(place)
+    line.append(("… " if left else "") + _one_line(sql[left:start]), style="dim")
+    line.append(_one_line(sql[start:end]), style="bold underline")
+    line.append(_one_line(sql[end:right]) + (" …" if right < len(sql) else ""), style="dim")
+    return line
+
+
+def _one_line(text: str) -> str:
+    """Return the text with every run of white space as one space."""
+    words = " ".join(text.split())
+    return (" " if text[:1].isspace() else "") + words + (" " if words and text[-1:].isspace() else "")

@@ -9,17 +9,21 @@ influenced, one that may itself be affected) every feed counts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from lineage.model.names import split_column_key
 from lineage.model.statement import Completeness
-from lineage.store.protocol import Direction, StoredFeed
+from lineage.store.protocol import Direction
 from lineage.traversal.neighbours import columns_at, is_column
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
 
 __all__ = ["FeedStep", "follow_feeds"]
+
+
+_Feed = tuple[str, str, str]
+"""The dataset nearer the start, the one that the feed leads on to, and the job that states it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +48,22 @@ def follow_feeds(
     `reached` are the datasets to begin with and their hops; `whole` those of them that are affected as a whole.
     """
     found: dict[str, FeedStep] = {}
-    everything = set(whole)
     waiting: defaultdict[int, set[str]] = defaultdict(set)
     for dataset, hops in reached.items():
         waiting[hops].add(dataset)
+    leading_on = _group(_that_count(store, direction, options, reached, whole))
     while waiting:
         hops = min(waiting)
-        known = reached.keys() | found.keys()
-        for near, far, job in _that_count(store, direction, options, waiting.pop(hops), everything, known):
-            if far in found:
+        datasets = waiting.pop(hops)
+        leading_on |= _group(_feeds(store, direction, options, datasets & found.keys()))
+        for near, far, job in sorted(feed for dataset in datasets for feed in leading_on.get(dataset, ())):
+            if far in reached or far in found:
                 continue
             if hops >= options.max_hops:
                 return _sorted(found), f"max_hops={options.max_hops}: more datasets may be affected beyond"
             if len(found) == options.limit_total:
                 return _sorted(found), f"limit_total={options.limit_total}: more datasets may be affected"
             found[far] = FeedStep(far, hops + 1, near, job)
-            everything.add(far)
             waiting[hops + 1].add(far)
     return _sorted(found), None
 
@@ -68,40 +72,56 @@ def _sorted(found: Mapping[str, FeedStep]) -> list[FeedStep]:
     return sorted(found.values(), key=lambda step: (step.hops, step.dataset))
 
 
+def _group(feeds: Iterable[_Feed]) -> dict[str, list[_Feed]]:
+    groups: defaultdict[str, list[_Feed]] = defaultdict(list)
+    for feed in feeds:
+        groups[feed[0]].append(feed)
+    return groups
+
+
+def _feeds(
+    store: LineageReader, direction: Direction, options: TraversalOptions, datasets: Collection[str]
+) -> list[_Feed]:
+    if not datasets:
+        return []
+    feeds = store.feeds(sorted(datasets), direction, as_of=options.as_of)
+    return [_oriented(feed.source, feed.target, feed.job, direction) for feed in feeds]
+
+
 def _that_count(
     store: LineageReader,
     direction: Direction,
     options: TraversalOptions,
-    datasets: Collection[str],
+    reached: Mapping[str, int],
     whole: Collection[str],
-    known: Collection[str],
-) -> list[tuple[str, str, str]]:
-    stored = store.feeds(sorted(datasets), direction, as_of=options.as_of)
-    feeds = [feed for feed in (_oriented(each, direction) for each in stored) if feed[1] not in known]
-    doubtful = {job for near, _, job in feeds if near not in whole}
-    resolved = {job.key for job in store.jobs(sorted(doubtful)) if doubtful and job.completeness is Completeness.FULL}
-    in_question = {near for near, _, job in feeds if near not in whole and job in resolved}
-    explained = _explained(store, direction, options, in_question)
-    return sorted(feed for feed in feeds if feed[0] in whole or feed[2] not in resolved or feed not in explained)
+) -> list[_Feed]:
+    feeds = [feed for feed in _feeds(store, direction, options, reached) if feed[1] not in reached]
+    doubtful = [feed for feed in feeds if feed[0] not in whole]
+    if not doubtful:
+        return feeds
+    jobs = store.jobs(sorted({job for _, _, job in doubtful}))
+    resolved = {job.key for job in jobs if job.completeness is Completeness.FULL}
+    doubtful = [feed for feed in doubtful if feed[2] in resolved]
+    return sorted(set(feeds) - _explained(store, direction, options, doubtful))
 
 
 def _explained(
-    store: LineageReader, direction: Direction, options: TraversalOptions, datasets: Collection[str]
-) -> set[tuple[str, str, str]]:
+    store: LineageReader, direction: Direction, options: TraversalOptions, feeds: Collection[_Feed]
+) -> set[_Feed]:
+    """Return those of the feeds whose job states edges between columns of the two datasets."""
+    datasets = sorted({near for near, _, _ in feeds})
     if not datasets:
         return set()
-    keys = [column.key for column in columns_at(store, sorted(datasets), options.as_of)]
+    keys = [column.key for column in columns_at(store, datasets, options.as_of)]
     if direction is Direction.UPSTREAM:
-        keys += sorted(datasets)
+        keys += datasets
     edges = (hop.edge for hop in store.expand(keys, direction, as_of=options.as_of))
-    pairs = ((_dataset(edge.source), _dataset(edge.target), edge.job) for edge in edges)
-    return {pair if direction is Direction.DOWNSTREAM else (pair[1], pair[0], pair[2]) for pair in pairs}
+    pairs = {_oriented(_dataset(edge.source), _dataset(edge.target), edge.job, direction) for edge in edges}
+    return pairs.intersection(feeds)
 
 
-def _oriented(feed: StoredFeed, direction: Direction) -> tuple[str, str, str]:
-    if direction is Direction.DOWNSTREAM:
-        return feed.source, feed.target, feed.job
-    return feed.target, feed.source, feed.job
+def _oriented(source: str, target: str, job: str, direction: Direction) -> _Feed:
+    return (source, target, job) if direction is Direction.DOWNSTREAM else (target, source, job)
 
 
 def _dataset(key: str) -> str:

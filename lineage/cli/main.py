@@ -58,7 +58,7 @@ for _command in sorted(entry_points(group="lineage.commands"), key=lambda point:
 def run() -> None:
     """Run the command line; end the process with the exit code."""
     try:
-        app()
+        app(prog_name="lineage")
     except StoreError as error:
         _fail(error, error.hint, UNREACHABLE if isinstance(error, StoreUnreachableError) else INPUT_ERRORS)
     except (NameLookupError, UnknownDialectError, CatalogError) as error:

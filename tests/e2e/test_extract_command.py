@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import lineage
+
+SQL = "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
+
+
+def test_edges_as_a_table() -> None:
+    done = lineage("extract", "-d", "postgres", "-q", SQL)
+    assert done.code == 0
+    assert done.err == ""
+    for word in ("t.a", "CONTRIBUTES", "TRANSFORMATION", "v.c", "REFERENCES", "FILTER", "v (rows)", "1:25"):
+        assert word in done.out
+
+
+def test_statements_as_json() -> None:
+    [statement] = lineage("extract", "-d", "postgres", "-q", SQL, "-f", "json").json
+    assert set(statement) == {
+        "operation",
+        "target",
+        "sources",
+        "output_columns",
+        "edges",
+        "diagnostics",
+        "completeness",
+    }
+    assert statement["operation"] == "CREATE_VIEW"
+    edge = statement["edges"][0]
+    assert (edge["source"], edge["target"]) == ({"table": "t", "column": "a"}, {"table": "v", "column": "c"})
+    assert SQL[edge["span"]["start"] : edge["span"]["end"]] == "a"
+
+
+def test_edges_as_csv() -> None:
+    rows = list(csv.DictReader(io.StringIO(lineage("extract", "-d", "postgres", "-q", SQL, "-f", "csv").out)))
+    assert [row["source"] for row in rows] == ["t.a", "t.b", "t.d"]
+
+
+def test_standard_input_and_files(tmp_path: Path) -> None:
+    assert "v.c" in lineage("extract", "-d", "postgres", stdin=SQL).out
+    path = tmp_path / "v.sql"
+    path.write_text(SQL, encoding="utf-8")
+    assert "v.c" in lineage("extract", "-d", "postgres", path).out
+
+
+def test_a_catalog_names_the_columns_behind_a_star(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text('{"t": {"a": "int", "b": "int"}}', encoding="utf-8")
+    [statement] = lineage("extract", "-d", "postgres", "-c", path, "-q", "SELECT * FROM t", "-f", "json").json
+    assert statement["output_columns"] == ["a", "b"]
+
+
+def test_tables() -> None:
+    done = lineage("tables", "-d", "postgres", "-f", "json", "-q", "INSERT INTO r SELECT * FROM a JOIN b USING (i)")
+    [row] = done.json
+    assert (row["operation"], row["destination"], row["upstream"]) == ("INSERT", "r", ["a", "b"])
+
+
+def test_errors_in_the_input_are_listed_and_end_with_1() -> None:
+    done = lineage("extract", "-d", "postgres", "-q", f"SELECT (; {SQL}")
+    assert done.code == 1
+    assert "v.c" in done.out
+    assert "PARSE_ERROR at 1:" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["extract", "-d", "postgras", "-q", "SELECT 1"], "did you mean 'postgres'"),
+        (["extract", "-d", "postgres", "no-such-file.sql"], "no-such-file.sql"),
+        (["extract", "-d", "postgres", "-q", "SELECT 1", "a.sql"], "not both"),
+        (["extract", "--no-such-option"], "No such option"),
+        (["no-such-command"], "No such command"),
+    ],
+)
+def test_wrong_use_ends_with_2(arguments: list[str], message: str) -> None:
+    done = lineage(*arguments)
+    assert done.code == 2
+    assert message in " ".join(done.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("command", ["extract", "tables", "impact", "root-cause", "path", "neo4j", "ingest", "demo"])
+def test_every_command_has_help(command: str) -> None:
+    done = lineage(command, "--help")
+    assert done.code == 0
+    assert "Usage: lineage" in done.out

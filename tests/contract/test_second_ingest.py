@@ -1,0 +1,57 @@
+"""The same files twice leave the same graph, but for when they were last seen and how often."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.catalog import Catalog
+from lineage.sql.extractor import options_for
+from lineage.store.protocol import GraphDump, GraphStore
+from lineage.traversal import impact, resolve, root_cause
+from lineage_ingest.sql_files import ingest_sql_files
+from tests.truth.compare import DEMO
+
+MOVES = {"last_seen", "observations", "timeline"}
+
+
+def ingest(store: GraphStore, folder: Path) -> dict[str, int | float]:
+    catalog = Catalog.from_ddl(DEMO / "create.sql", "postgres")
+    return ingest_sql_files([folder], store, options_for("postgres"), catalog).to_dict()
+
+
+def still(dump: GraphDump) -> tuple[list[Any], list[Any]]:
+    def kept(properties: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in properties.items() if name not in MOVES}
+
+    nodes = [(label, key, kept(properties)) for label, key, properties in dump.nodes]
+    relationships = [(kind, start, end, kept(properties)) for kind, start, end, properties in dump.relationships]
+    return nodes, relationships
+
+
+@pytest.fixture
+def mimic(store: GraphStore) -> dict[str, int | float]:
+    return ingest(store, DEMO / "concepts")
+
+
+def test_mimic_is_resolved(mimic: dict[str, int | float]) -> None:
+    assert mimic["statements"] == mimic["resolved"]
+    assert mimic["diagnostics"] == 0
+    assert mimic["edges_created"] == mimic["edges"] > 1900
+
+
+def test_a_second_ingest_changes_nothing(store: GraphStore, mimic: dict[str, int | float]) -> None:
+    before = store.dump()
+    again = ingest(store, DEMO / "concepts")
+    assert again["edges_created"] == 0
+    assert still(store.dump()) == still(before)
+
+
+def test_two_questions(store: GraphStore, mimic: dict[str, int | float]) -> None:
+    reached = impact(store, resolve(store, "mimiciv_icu.chartevents.valuenum"))
+    assert len(reached.columns) == 397
+    assert "mimiciv_derived.sofa.sofa_24hours" in {column.name for column in reached.columns}
+    causes = root_cause(store, resolve(store, "mimiciv_derived.sofa.sofa_24hours"))
+    assert "mimiciv_icu.chartevents.valuenum" in {column.name for column in causes.columns}

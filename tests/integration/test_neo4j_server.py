@@ -26,6 +26,9 @@ from lineage.store.neo4j.server import (
 from lineage.store.neo4j.server.ports import free_port
 from lineage.store.neo4j.server.process import is_running
 
+# One process runs these: they share a server of their own.
+pytestmark = pytest.mark.xdist_group("neo4j-server")
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -129,12 +132,6 @@ def test_a_test_run_that_is_killed_leaves_no_server(tmp_path: Path) -> None:
             break
         subprocess.run(["sleep", "0.1"], check=True)
     assert not list(tmp_path.iterdir()), "the watcher removes the folder when the server is gone"
-
-
-def test_the_fixture_answers(neo4j_uri: tuple[str, str, str]) -> None:
-    uri, user, password = neo4j_uri
-    with neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver:
-        assert driver.execute_query("RETURN 1 AS one").records[0]["one"] == 1
 
 
 def test_settings_reach_the_server(home: Path) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["Diagnostic", "DiagnosticCode", "Severity", "Span"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(NamedTuple):
     """A piece of SQL text: `text[start:end]`, in code points, and the line and column where it begins (from 1)."""
 
     start: int

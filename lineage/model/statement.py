@@ -1,10 +1,14 @@
-"""What one statement says: edges between columns, and how sure the reading is."""
+"""What one statement says: edges between columns, and how sure the reading is.
+
+Edges and what they are made of are named tuples: they are made by the million, and a frozen dataclass takes three
+times as long to make.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, Span
 from lineage.model.transformations import EdgeKind, Subtype
@@ -22,8 +26,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnRef:
+class ColumnRef(NamedTuple):
     """A column. A bare SELECT's output has the table None; a star that could not be expanded is the column `*`."""
 
     table: str | None
@@ -37,8 +40,7 @@ class ColumnRef:
         return {"table": self.table, "column": self.column}
 
 
-@dataclass(frozen=True, slots=True)
-class TableRef:
+class TableRef(NamedTuple):
     """A table as the target of an influence on which rows it has; a bare SELECT's output has the table None."""
 
     table: str | None
@@ -51,8 +53,7 @@ class TableRef:
         return {"table": self.table}
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A value flow or an influence that a statement states, and the place in the SQL that proves it.
 
     `limited` marks a SORT that decides, with a LIMIT, which rows there are. `ambiguous` marks one of several

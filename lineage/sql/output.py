@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
+from collections.abc import Iterable
 
 from lineage.model.diagnostics import Diagnostic, Severity, Span
 from lineage.model.statement import ColumnRef, Completeness, Edge, TableRef
@@ -13,6 +13,8 @@ from lineage.sql.statements import Outcome
 
 __all__ = ["completeness_of", "edges_of"]
 
+_FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effect, s in enumerate(STEPS))
+
 
 def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
     """Return the edges of a statement: column by column in the target's order, then the influences on its rows.
@@ -20,52 +22,34 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
     `whole` is the statement's place, for an edge that no smaller place shows (MERGE … INSERT *).
     """
     edges: list[Edge] = []
-    builder = _Builder(edges, whole)
-    for name, sources in zip(outcome.names, outcome.columns, strict=True):
-        builder.add(sources, ColumnRef(outcome.target, name))
-    builder.add(outcome.rows, TableRef(outcome.target))
+    spans: dict[int, Span | None] = {}
+    references: dict[Source, ColumnRef] = {}
+
+    def add(sources: Sources, target: ColumnRef | TableRef) -> None:
+        for (source, effect), mention in sources.items():
+            place = id(mention)
+            if place not in spans:
+                spans[place] = span_of(mention) or whole
+            reference = references.get(source)
+            if reference is None:
+                reference = references[source] = ColumnRef(source.table, source.column)
+            kind, subtype, masking, limited = _FIELDS[effect]
+            edges.append(Edge(reference, target, kind, subtype, masking, spans[place], limited, source.ambiguous))
+
+    for name, sources in _by_name(outcome):
+        add(sources, ColumnRef(outcome.target, name))
+    add(outcome.rows, TableRef(outcome.target))
     return edges
 
 
-class _Builder:
-    """Makes edges; a source's reference and a mention's span are made once."""
-
-    def __init__(self, edges: list[Edge], whole: Span | None) -> None:
-        self._edges = edges
-        self._whole = whole
-        self._references: dict[Source, ColumnRef] = {}
-        self._spans: dict[int, Span | None] = {}
-        self._stated: set[tuple[Source, int, ColumnRef | TableRef]] = set()
-
-    def add(self, sources: Sources, target: ColumnRef | TableRef) -> None:
-        for (source, effect), mention in sources.items():
-            key = (source, effect, target)
-            if key in self._stated:  # two output columns of one name
-                continue
-            self._stated.add(key)
-            step = STEPS[effect]
-            edge = Edge(
-                self._reference(source),
-                target,
-                step.kind,
-                step.subtype,
-                step.masking,
-                self._span(mention),
-                limited=effect == LIMITED_SORT,
-                ambiguous=source.ambiguous,
-            )
-            self._edges.append(edge)
-
-    def _reference(self, source: Source) -> ColumnRef:
-        found = self._references.get(source)
-        if found is None:
-            found = self._references[source] = ColumnRef(source.table, source.column)
-        return found
-
-    def _span(self, mention: exp.Expr | None) -> Span | None:
-        if id(mention) not in self._spans:
-            self._spans[id(mention)] = span_of(mention) or self._whole
-        return self._spans[id(mention)]
+def _by_name(outcome: Outcome) -> Iterable[tuple[str, Sources]]:
+    """Return the output columns; those of one name as one."""
+    if len(set(outcome.names)) == len(outcome.names):
+        return zip(outcome.names, outcome.columns, strict=True)
+    merged: dict[str, Sources] = {}
+    for name, sources in zip(outcome.names, outcome.columns, strict=True):
+        merged[name] = {**sources, **merged.get(name, {})}
+    return merged.items()
 
 
 def completeness_of(diagnostics: list[Diagnostic]) -> tuple[Completeness, str | None]:

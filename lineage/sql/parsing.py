@@ -63,7 +63,7 @@ def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
             tokens = parser.tokenize(text[:start])
         except TokenError:
             tokens = []
-    for piece in _statements(tokens):
+    for piece in _statements(tokens, text):
         yield from _parsed(parser, piece, text)
     if tail is not None:
         yield tail
@@ -76,9 +76,14 @@ def _last_statement(text: str, dialect: Dialect) -> int:
     return start + len(text[start:]) - len(text[start:].lstrip())
 
 
-def _statements(tokens: list[Token]) -> Iterator[list[Token]]:
+def _statements(tokens: list[Token], text: str) -> Iterator[list[Token]]:
     piece: list[Token] = []
     semicolon = TokenType.SEMICOLON
+    if tokens and ";" not in text[: tokens[-1].start]:  # one statement: nothing to look for
+        piece = tokens[:-1] if tokens[-1].token_type is semicolon else tokens
+        if piece:
+            yield piece
+        return
     for token in tokens:
         if token.token_type is semicolon:
             if piece:

@@ -140,10 +140,11 @@ class BaseTable(Relation):
 
     __slots__ = ("_columns", "_make", "known", "name")
 
-    def __init__(self, name: str, schema: Iterable[str] | None, make: Callable[[str, str], Source]) -> None:
-        super().__init__([], [])
+    def __init__(self, name: str, schema: dict[str, None] | None, make: Callable[[str, str], Source]) -> None:
         self.name = name
-        self.known = schema if schema is None or isinstance(schema, dict) else dict.fromkeys(schema)
+        self.known = schema
+        self.rows = None
+        self.opens = []
         self._columns: dict[str, Sources] = {}
         self._make = make
 
@@ -156,7 +157,7 @@ class BaseTable(Relation):
         """Return the sources of a column of the schema."""
         if self.known is None or name not in self.known:
             return None
-        return self._columns.get(name) or self.infer(name)
+        return self.infer(name)
 
     def infer(self, name: str) -> Sources:
         """Return the sources of a column, whether a schema knows it or not."""

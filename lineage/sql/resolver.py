@@ -17,7 +17,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming
 from lineage.model.statement import ColumnRef
-from lineage.sql.effects import COMPOSE, TRANSFORMATION
+from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects
 from lineage.sql.identifiers import Identifiers
 from lineage.sql.relations import STAR, BaseTable, Relation, Rows, Source, Sources, absorb_rows
@@ -44,6 +44,11 @@ RelationRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Relation]"
 
 LEAVES: set[type[exp.Expr]] = set()
 """Types below which no column is read."""
+
+BINARY = frozenset(
+    (exp.And, exp.Or, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Is)
+)
+"""Types with two operands and nothing else, which make up most of a WHERE."""
 
 EXPRESSION_RULES: dict[type[exp.Expr], ExpressionRule] = {}
 RELATION_RULES: dict[type[exp.Expr], RelationRule] = {}
@@ -120,7 +125,7 @@ class Resolver:
     def table(self, node: exp.Table) -> Relation:
         """Return the table (or temporary table) that a node names, and note that it is read."""
         name, relation = self.named(self.identifiers.table_parts(node))
-        self.reads.setdefault(name)
+        self.reads[name] = None
         return relation
 
     def name(self, table: exp.Table) -> str:
@@ -199,9 +204,8 @@ class Resolver:
             node, effect = pop()
             kind = type(node)
             if kind is exp.Column:
-                sources = scope.resolve(node, aliases_first)
                 composed = COMPOSE[effect]
-                for (source, inner), place in sources.items():
+                for (source, inner), place in scope.resolve(node, aliases_first).items():
                     key = (source, composed[inner])
                     if key not in sink:
                         sink[key] = place or node
@@ -210,15 +214,24 @@ class Resolver:
             if rule is not None:
                 rule(self, scope, node, effect, stack, sink)
                 continue
-            below = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
-            for value in reversed(node.args.values()):
+            args = node.args
+            if effect < FIRST_REFERENCE:
+                effect = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
+            if kind in BINARY:
+                right, left = args["expression"], args["this"]
+                if type(right) not in LEAVES:
+                    push((right, effect))
+                if type(left) not in LEAVES:
+                    push((left, effect))
+                continue
+            for value in reversed(args.values()):
                 if isinstance(value, exp.Expr):
                     if type(value) not in LEAVES:
-                        push((value, below))
+                        push((value, effect))
                 elif type(value) is list:
                     for item in reversed(value):
                         if isinstance(item, exp.Expr) and type(item) not in LEAVES:
-                            push((item, below))
+                            push((item, effect))
 
     def _step(self, node: exp.Expr, kind: type[exp.Expr]) -> int:
         """Return what a node does to the values below it: computes with them, aggregates them, hides them."""

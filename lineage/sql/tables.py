@@ -47,20 +47,23 @@ class CatalogTables:
     def __init__(self, catalog: Catalog, naming: Naming) -> None:
         self._catalog = catalog
         self._naming = naming
+        self._entries: dict[tuple[str, ...], TableEntry] = {}
 
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name: the catalog's, if it knows the table, else the defaults fill it in."""
-        name = self._naming.qualify(parts)
-        schema = self._catalog.find(name)
-        return name if schema is None else schema.name
+        return self.find(parts).name
 
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return the table's full name and its columns, if the catalog has it."""
-        name = self._naming.qualify(parts)
-        schema = self._catalog.find(name)
-        if schema is None:
-            return TableEntry(name)
-        return TableEntry(schema.name, None if schema.inferred else schema.names)
+        key = tuple(parts)
+        entry = self._entries.get(key)
+        if entry is None:
+            name = self._naming.qualify(parts)
+            schema = self._catalog.find(name)
+            known = schema is not None and not schema.inferred
+            entry = TableEntry(schema.name if schema else name, schema.names if schema and known else None)
+            self._entries[key] = entry
+        return entry
 
     def seen(self, table: str, column: str) -> bool:
         """Return whether the catalog holds the column as one that was inferred from use."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
 from lineage.sql.effects import IDENTITY, JOIN
@@ -62,9 +64,12 @@ def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
 
 
 def _nested_joins(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> list[Relation]:
-    before = set(scope.items)
-    add_joins(resolver, node.args.get("joins") or (), scope, rows)
-    return [relation for alias, relation in scope.items.items() if alias not in before]
+    joins = node.args.get("joins")
+    if not joins:
+        return []
+    before = len(scope.items)
+    add_joins(resolver, joins, scope, rows)
+    return list(scope.items.values())[before:]
 
 
 def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str | None]:
@@ -84,37 +89,38 @@ def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str 
 
 def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows) -> None:
     args = join.args
-    before = list(scope.items)
-    kept = dict(scope.items)
+    count = len(scope.items)
     added = add_source(resolver, join.this, scope, rows)
-    side, kind = (args.get("side") or "").upper(), (args.get("kind") or "").upper()
-    if using := args.get("using"):
-        names = [resolver.identifiers.column(name.this if isinstance(name, exp.Column) else name) for name in using]
-        _merge(scope, before, added, dict(zip(names, using, strict=True)), side, rows)
-    elif (args.get("method") or "").upper() == "NATURAL":
-        shared = dict.fromkeys(_shared(scope, before, added), join.this)
-        _merge(scope, before, added, shared, side, rows)
-    elif on := args.get("on"):
+    if on := args.get("on"):
         resolver.evaluate(scope, on, JOIN, rows.own)
     if match := args.get("match_condition"):
         resolver.evaluate(scope, match, JOIN, rows.own)
+    side, kind, using = (args.get("side") or "").upper(), (args.get("kind") or "").upper(), args.get("using")
+    is_natural = (args.get("method") or "").upper() == "NATURAL"
+    if not using and not is_natural and kind not in ("SEMI", "ANTI"):
+        return
+    before = dict(list(scope.items.items())[:count])
+    if using:
+        names = [resolver.identifiers.column(name.this if isinstance(name, exp.Column) else name) for name in using]
+        _merge(scope, before, added, dict(zip(names, using, strict=True)), side, rows)
+    elif is_natural:
+        shared = dict.fromkeys(_shared(scope, before, added), join.this)
+        _merge(scope, before, added, shared, side, rows)
     if kind in ("SEMI", "ANTI"):
-        # Only whether a row matches counts: the right side is gone after the join.
-        if side == "RIGHT":
-            scope.keep({alias: item for alias, item in scope.items.items() if alias not in kept})
-        else:
-            scope.keep(kept)
+        # Only whether a row matches counts: the other side is gone after the join.
+        after = {alias: item for alias, item in scope.items.items() if alias not in before}
+        scope.keep(after if side == "RIGHT" else before)
 
 
-def _shared(scope: Scope, before: list[str], added: list[Relation]) -> list[str]:
-    left = [name for alias in before for name, _ in scope.items[alias].columns()]
+def _shared(scope: Scope, before: Mapping[str, Relation], added: list[Relation]) -> list[str]:
+    left = [name for relation in before.values() for name, _ in relation.columns()]
     right = {name for relation in added for name, _ in relation.columns()}
     return [name for name in [*scope.merged, *left] if name in right and name != STAR]
 
 
 def _merge(
     scope: Scope,
-    before: list[str],
+    before: Mapping[str, Relation],
     added: list[Relation],
     names: dict[str, exp.Expr],
     side: str,
@@ -122,10 +128,9 @@ def _merge(
 ) -> None:
     """USING and NATURAL: both sides' columns are compared, and one is seen from then on (SQL:2016 7.10)."""
     for name, mention in names.items():
-        lefts = [scope.items[alias] for alias in before]
         left = scope.merged.get(name)
         if left is None:
-            left = _column(lefts, name)
+            left = _column(list(before.values()), name)
         right = _column(added, name)
         for sources in (left, right):
             absorb(rows.own, sources, JOIN, mention)

@@ -48,31 +48,39 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
     projection = Projection()
     identifiers = resolver.identifiers
     for position, item in enumerate(select.expressions):
-        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
-            expand_star(resolver, item, scope, projection)
-            continue
         kind = type(item)
-        expression = item.this if kind is exp.Alias else item
-        if kind is exp.Aliases:
+        if kind is exp.Star or (kind is exp.Column and type(item.this) is exp.Star):
+            expand_star(resolver, item, scope, projection)
+        elif kind is exp.Aliases:
             _several(resolver, item, scope, projection)
-            continue
-        sources: Sources = {}
-        resolver.evaluate(scope, expression, IDENTITY, sources)
-        if kind is exp.Alias:
-            name = identifiers.alias(item.args["alias"])
+        elif kind is exp.Alias:
+            args = item.args
+            sources = value_of(resolver, args["this"], scope)
+            name = identifiers.alias(args["alias"])
             scope.aliases.setdefault(name, sources)
-        elif type(item) is exp.Column:
-            name = identifiers.column(item.this)
+            projection.add(name, sources, args["this"])
         else:
-            name = output_name(resolver, item, position)
-        projection.add(name, sources, expression)
+            name = identifiers.column(item.this) if kind is exp.Column else output_name(resolver, item, position)
+            projection.add(name, value_of(resolver, item, scope), item)
     return projection
+
+
+def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:
+    """Return the sources of an expression. A column that is handed on shares them with the relation it is from."""
+    sources: Sources
+    if type(expression) is exp.Column:
+        sources = scope.resolve(expression)
+        if None not in sources.values():
+            return sources
+        return {key: place or expression for key, place in sources.items()}
+    sources = {}
+    resolver.evaluate(scope, expression, IDENTITY, sources)
+    return sources
 
 
 def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
     """`explode(m) AS (k, v)`: one expression that gives several columns."""
-    sources: Sources = {}
-    resolver.evaluate(scope, item.this, IDENTITY, sources)
+    sources = value_of(resolver, item.this, scope)
     for alias in item.args["expressions"]:
         name = resolver.identifiers.alias(alias)
         scope.aliases.setdefault(name, sources)

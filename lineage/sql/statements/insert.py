@@ -105,7 +105,9 @@ def _on_conflict(resolver: Resolver, conflict: exp.Expr, named: exp.Table, known
     for name, sources in assignments(resolver, conflict.expressions, scope):
         absorb(sources, conditions, IDENTITY, None)
         if name in outcome.names:
-            absorb(outcome.columns[outcome.names.index(name)], sources, IDENTITY, None)
+            position = outcome.names.index(name)
+            outcome.columns[position] = dict(outcome.columns[position])
+            absorb(outcome.columns[position], sources, IDENTITY, None)
         else:
             outcome.names.append(name)
             outcome.columns.append(sources)

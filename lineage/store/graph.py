@@ -94,7 +94,7 @@ LABELS: Mapping[str, Properties] = {
         "code": _TEXT,
         "severity": _TEXT,
         "message": _TEXT,
-        "hint": _TEXT,
+        "advice": _TEXT,
         "span_start": _INTEGER,
         "span_end": _INTEGER,
         "span_line": _INTEGER,

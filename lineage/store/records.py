@@ -291,7 +291,7 @@ def diagnostic_records(found: FoundDiagnostic, *, job_known: bool) -> Iterator[N
             "code": str(diagnostic.code),
             "severity": str(diagnostic.severity),
             "message": diagnostic.message,
-            "hint": diagnostic.hint,
+            "advice": diagnostic.hint,
             "span_start": span.start if span else None,
             "span_end": span.end if span else None,
             "span_line": span.line if span else None,
@@ -315,7 +315,7 @@ def diagnostic_from(node: Row) -> FoundDiagnostic:
         severity=Severity(node["severity"]),
         message=node["message"],
         span=Span(*(place for place in places if place is not None)) if places[0] is not None else None,
-        hint=node.get("hint"),
+        hint=node.get("advice"),
     )
     record = DiagnosticRecord(diagnostic, node["source"], node.get("job"))
     return FoundDiagnostic(record, node["run"], node["last_seen"])

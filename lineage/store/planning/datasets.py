@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from lineage.model.names import column_key
 from lineage.model.statement import DatasetKind
@@ -39,6 +39,8 @@ def see_datasets(state: State, intake: Intake) -> None:
             times[key] += (job.first_seen, job.last_seen)
     for news in intake.datasets:
         times[news.key].append(news.at)
+    for used in intake.usage:
+        times[intake.column_owner(used.of)].append(datetime.combine(used.day, datetime.min.time(), UTC))
     for key, seen in times.items():
         dataset = state.datasets.get(key) or _new_dataset(key, min(seen))
         dataset = dataset.seen(min(seen), max(seen))
@@ -88,7 +90,7 @@ def describe_datasets(state: State, before: State, intake: Intake) -> None:
 
 
 def see_columns(state: State, intake: Intake) -> None:
-    """Make the columns that edges name."""
+    """Make the columns that edges and counts of use name."""
     for observation in intake.observations:
         at = observation.job.last_seen
         for stated in observation.outputs.values():
@@ -98,6 +100,11 @@ def see_columns(state: State, intake: Intake) -> None:
                 ensure_column(state, pair.from_dataset, pair.source[len(pair.from_dataset) + 1 :], at)
                 if pair.target != pair.output:
                     ensure_column(state, pair.output, pair.target[len(pair.output) + 1 :], at)
+    for used in intake.usage:
+        dataset = intake.column_owner(used.of)
+        if dataset != used.of:
+            midnight = datetime.combine(used.day, datetime.min.time(), UTC)
+            ensure_column(state, dataset, used.of[len(dataset) + 1 :], midnight)
 
 
 def part_with_columns(state: State, before: State, intake: Intake) -> None:

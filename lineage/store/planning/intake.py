@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from lineage.model.batch import (
     DatasetChange,
@@ -77,8 +77,8 @@ class Intake:
         keys = {news.key for news in self.datasets}
         for observation in self.observations:
             keys.update(observation.job.reads, observation.job.writes, observation.outputs)
-        for pair in self.pairs():
-            keys.add(pair.from_dataset)
+        keys.update(pair.from_dataset for pair in self.pairs())
+        keys.update(self.column_owner(used.of) for used in self.usage)
         return keys
 
 
@@ -96,7 +96,7 @@ def take_in(batch: LineageBatch, naming: Naming) -> Intake:
         return naming.job_today(job, times.get(job, batch.run.at)) if job else None
 
     def used_today(record: UsageRecord) -> UsageRecord:
-        day = datetime.combine(record.day, datetime.min.time(), batch.run.at.tzinfo)
+        day = datetime.combine(record.day, datetime.min.time(), UTC)
         return replace(record, of=_node_today(record.of, day, naming, owner))
 
     return Intake(

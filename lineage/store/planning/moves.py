@@ -11,8 +11,9 @@ from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import let_go
 from lineage.store.planning.intake import split_dataset_key
 from lineage.store.planning.naming import Naming
-from lineage.store.planning.periods import join
+from lineage.store.planning.periods import end_at, join
 from lineage.store.planning.state import Dataset, Job, Pair, Relation, Seen, State, Unit
+from lineage.store.planning.timeline import UNOBSERVED
 from lineage.store.protocol import StoredColumn
 
 __all__ = ["apply_move"]
@@ -38,12 +39,25 @@ def apply_move(state: State, change: DatasetChange, known: Naming) -> None:
         if old != new and old in state.datasets and state.datasets[old].first_seen <= change.at
     }
     if keys:
+        _end_replaced_definitions(state, keys, change)
         _let_go_of_the_replaced(state, keys, change)
         _Rekeying(keys).apply(state)
     if change.kind is ChangeKind.RENAME and (dataset := state.datasets.get(target)) is not None:
         alias = split_dataset_key(change.dataset)[1]
         if alias not in dataset.aliases:
             state.datasets[target] = replace(dataset, aliases=(*dataset.aliases, alias))
+
+
+def _end_replaced_definitions(state: State, keys: dict[str, str], change: DatasetChange) -> None:
+    """End what the definition of a dataset said whose place one with a definition of its own takes."""
+    replaced = {
+        definition_job_key(new)
+        for old, new in keys.items()
+        if new not in keys and definition_job_key(old) in state.jobs
+    }
+    for pair, history in state.histories.items():
+        if pair.job in replaced:
+            state.histories[pair] = end_at(history, change.at, UNOBSERVED)
 
 
 def _let_go_of_the_replaced(state: State, keys: dict[str, str], change: DatasetChange) -> None:

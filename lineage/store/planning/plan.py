@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import chain
 
 from lineage.model.batch import DatasetChange, LineageBatch
@@ -34,7 +34,7 @@ def earliest(batch: LineageBatch) -> datetime:
         (job.first_seen for job in batch.jobs),
         (change.at for change in batch.changes),
         (record.at for record in batch.datasets if record.at is not None),
-        (datetime.combine(used.day, datetime.min.time(), batch.run.at.tzinfo) for used in batch.usage),
+        (datetime.combine(used.day, datetime.min.time(), UTC) for used in batch.usage),
     )
     return min(times, default=batch.run.at)
 
@@ -80,13 +80,14 @@ def plan_pruning(before: State, older_than: datetime) -> State:
 
 
 def _is_replaced(dataset: str, drop: DatasetChange, before: State, intake: Intake, naming: Naming) -> bool:
-    """Return whether the dropped dataset is made again in the batch, or another takes its name."""
+    """Return whether the dropped dataset is made again in the batch, or one that was made takes its name."""
+    written = any(dataset in observation.outputs for observation in intake.observations)
     taken = any(
         move.kind is ChangeKind.RENAME
         and move.at >= drop.at
-        and move.dataset in before.datasets
         and move.other is not None
         and naming.after(move.other, move) == dataset
+        and (written or move.dataset in before.datasets)
         for move in intake.changes
     )
     return taken or is_made_again(intake, dataset, drop.at)

@@ -41,18 +41,19 @@ class Units:
         """Bring in what a job was seen to say."""
         job = observation.job
         state = self.state
+        observed = self._moments_observed(job.key)
         state.jobs[job.key] = self._job(job)
         for read in job.reads:
             seen = state.reads.get((job.key, read)) or Seen(job.first_seen, job.last_seen)
             state.reads[job.key, read] = seen.widened(job.first_seen, job.last_seen)
         for output, stated in observation.outputs.items():
             if job.kind.defines_output:
-                self._replace(job, output, stated)
+                self._replace(job, output, stated, observed)
             else:
                 self._add(job, output, stated)
         if job.kind.defines_output:
             for output in self.outputs[job.key] - observation.outputs.keys():
-                self._replace(job, output, None)
+                self._replace(job, output, None, observed)
 
     def retire(self, job: Job, at: datetime) -> None:
         """End what a job states from then on, unless it was observed since: its source no longer holds it."""
@@ -111,15 +112,32 @@ class Units:
             state.histories[pair] = extend(state.histories.get(pair, ()), period)
             self.pairs[job.key, output].add(pair)
 
-    def _replace(self, job: JobRecord, output: str, stated: Mapping[Pair, Stated] | None) -> None:
-        """Set what the unit says from each of the observation's moments until the next that is known."""
+    def _moments_observed(self, job: str) -> set[datetime]:
+        """Return when a job is known to have been observed, whatever it then wrote."""
+        known = self.state.jobs.get(job)
+        moments = {known.first_seen, known.last_seen} if known else set()
+        for output in self.outputs[job]:
+            moments.update(at for at, _ in self.state.units[job, output].timeline.points)
+        return moments
+
+    def _replace(
+        self,
+        job: JobRecord,
+        output: str,
+        stated: Mapping[Pair, Stated] | None,
+        observed: Iterable[datetime],
+    ) -> None:
+        """Set what the unit says from each of the observation's moments until the next that is known.
+
+        A unit that is heard of for the first time was absent whenever its job had been observed without it.
+        """
         known = self.state.units.get((job.key, output))
         timeline = known.timeline if known else UNOBSERVED
         content = ABSENT if stated is None else _digest(stated)
         moments = sorted({job.first_seen, job.last_seen})
-        for absent_at in self.absences.get(job.key, ()):
-            if absent_at > job.last_seen:
-                timeline = timeline.observe(absent_at, ABSENT)
+        absences = [at for at in self.absences.get(job.key, ()) if at > job.last_seen]
+        for absent_at in (*(() if known else observed), *absences):
+            timeline = timeline.observe(absent_at, ABSENT)
         for moment in moments:
             timeline = timeline.observe(moment, content)
         if stated is None and known is not None:

@@ -19,7 +19,7 @@ CREATE NODE TABLE Run (
 );
 CREATE NODE TABLE Change (key STRING PRIMARY KEY, kind STRING, dataset STRING, other STRING, at TIMESTAMP);
 CREATE NODE TABLE Diagnostic (
-  key STRING PRIMARY KEY, code STRING, severity STRING, message STRING, `hint` STRING, span_start INT64,
+  key STRING PRIMARY KEY, code STRING, severity STRING, message STRING, advice STRING, span_start INT64,
   span_end INT64, span_line INT64, span_column INT64, source STRING, job STRING, run STRING, last_seen TIMESTAMP
 );
 CREATE NODE TABLE Usage (key STRING PRIMARY KEY, run STRING, day DATE, reads INT64, writes INT64);

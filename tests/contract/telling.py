@@ -1,0 +1,199 @@
+"""Batches and what a store holds, told in short texts.
+
+A job's lines are `a.x -> v.x` (the value flows), `a.x ~> v.x` and `a.x ~> v` (it influences); marks may follow:
+`a.x -> v.x MASKING AGGREGATION`. Datasets are of the namespace `pg`; days are those of January 2024.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from lineage.model.batch import (
+    ColumnRecord,
+    DatasetChange,
+    DatasetRecord,
+    EdgeRecord,
+    JobKind,
+    JobRecord,
+    LineageBatch,
+    RunRecord,
+    definition_job_key,
+)
+from lineage.model.statement import ChangeKind, DatasetKind
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage.store import GraphStore
+from lineage.store.protocol import GraphDump
+
+NAMESPACE = "pg"
+
+
+def day(number: float) -> datetime:
+    """Return midnight of a day of January 2024; fractions are of a day."""
+    return datetime.fromtimestamp(datetime(2024, 1, 1, tzinfo=UTC).timestamp() + (number - 1) * 86400, UTC)
+
+
+def key(name: str) -> str:
+    """Return the key of `v`, or of the column `v.x`; the path of a nested field may have dots.
+
+    >>> key("v"), key("v.address.city")
+    ('pg/v', 'pg/v#address.city')
+    """
+    dataset, dot, path = name.partition(".")
+    return f"{NAMESPACE}/{dataset}" + (f"#{path}" if dot else "")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A job and its edges, as part of a batch."""
+
+    job: JobRecord
+    edges: tuple[EdgeRecord, ...]
+
+
+def job(
+    name: str,
+    *lines: str,
+    at: float,
+    until: float | None = None,
+    kind: JobKind = JobKind.SQL_FILE,
+    reads: Iterable[str] = (),
+    writes: Iterable[str] = (),
+    source: str | None = None,
+    observations: int = 1,
+    sql: str = "select …",
+) -> Told:
+    """Return a job that was seen from one day until another; it reads and writes what its lines name."""
+    edges = tuple(_edge(line, name) for line in lines)
+    read = {edge.source.partition("#")[0] for edge in edges} | {key(one) for one in reads}
+    written = {edge.output for edge in edges} | {key(one) for one in writes}
+    return Told(
+        JobRecord(
+            key=name,
+            kind=kind,
+            first_seen=day(at),
+            last_seen=day(at if until is None else until),
+            reads=tuple(sorted(read)),
+            writes=tuple(sorted(written)),
+            sql=sql,
+            dialect="postgres",
+            source=source,
+            operation="CREATE_VIEW",
+            observations=observations,
+        ),
+        edges,
+    )
+
+
+def view(name: str, *lines: str, at: float, until: float | None = None) -> Told:
+    """Return the definition of a dataset."""
+    return job(definition_job_key(key(name)), *lines, at=at, until=until, kind=JobKind.DEFINITION, writes=[name])
+
+
+def query(name: str, *lines: str, at: float, until: float | None = None, reads: Iterable[str] = ()) -> Told:
+    """Return a query template, which only adds."""
+    return job(f"query:{name}", *lines, at=at, until=until, kind=JobKind.QUERY, reads=reads)
+
+
+def table(name: str, *columns: str, at: float | None = None, kind: DatasetKind = DatasetKind.TABLE) -> DatasetRecord:
+    """Return a dataset whose schema is known."""
+    records = tuple(ColumnRecord(path, "int", ordinal) for ordinal, path in enumerate(columns))
+    when = None if at is None else day(at)
+    return DatasetRecord(NAMESPACE, name, kind, "postgres", records, schema_known=True, at=when)
+
+
+def drop(name: str, at: float) -> DatasetChange:
+    """Return a DROP."""
+    return DatasetChange(ChangeKind.DROP, f"{NAMESPACE}/{name}", day(at))
+
+
+def rename(name: str, other: str, at: float) -> DatasetChange:
+    """Return a RENAME."""
+    return DatasetChange(ChangeKind.RENAME, f"{NAMESPACE}/{name}", day(at), f"{NAMESPACE}/{other}")
+
+
+def swap(name: str, other: str, at: float) -> DatasetChange:
+    """Return a SWAP."""
+    return DatasetChange(ChangeKind.SWAP, f"{NAMESPACE}/{name}", day(at), f"{NAMESPACE}/{other}")
+
+
+def batch(
+    *told: Told | DatasetRecord | DatasetChange, at: float | None = None, run: str = "", files: Iterable[str] = ()
+) -> LineageBatch:
+    """Return a batch of all that is told, run on the day of its latest job unless a day is given."""
+    jobs = [one.job for one in told if isinstance(one, Told)]
+    changes = tuple(one for one in told if isinstance(one, DatasetChange))
+    when = max([record.last_seen for record in jobs] + [change.at for change in changes], default=day(1))
+    return LineageBatch(
+        run=RunRecord(f"run:{run or repr(told)}", "sql", "tests", when if at is None else day(at), {"files": 1}, 0.5),
+        datasets=tuple(one for one in told if isinstance(one, DatasetRecord)),
+        jobs=tuple(jobs),
+        edges=tuple(edge for one in told if isinstance(one, Told) for edge in one.edges),
+        changes=changes,
+        complete_sources=tuple(files),
+    )
+
+
+def later(told: LineageBatch, days: float) -> LineageBatch:
+    """Return the same batch, observed again some days later."""
+
+    def moved(at: datetime) -> datetime:
+        return datetime.fromtimestamp(at.timestamp() + days * 86400, UTC)
+
+    jobs = tuple(replace(one, first_seen=moved(one.first_seen), last_seen=moved(one.last_seen)) for one in told.jobs)
+    return replace(told, run=replace(told.run, at=moved(told.run.at)), jobs=jobs)
+
+
+def history(store: GraphStore) -> list[str]:
+    """Return every edge, live and ended, as one line: `a.x -> v.x 1..3` with its days, `1..` while it holds."""
+    return sorted(_lines(store.dump(), {"CONTRIBUTES", "CONTRIBUTED", "REFERENCES", "REFERENCED"}))
+
+
+def table_history(store: GraphStore) -> list[str]:
+    """Return table-level lineage, live and ended, in the same way: `a => v 1..`."""
+    return sorted(_lines(store.dump(), {"FEEDS", "FED"}))
+
+
+def live(store: GraphStore) -> list[str]:
+    """Return the live edges, without their days."""
+    return sorted(line.rpartition(" ")[0] for line in history(store) if line.endswith(".."))
+
+
+def _lines(dump: GraphDump, types: set[str]) -> Iterable[str]:
+    arrows = {"C": "->", "R": "~>", "F": "=>"}
+    for name, source, target, properties in dump.relationships:
+        if name in types:
+            arrow = arrows[name[0]]
+            start = properties.get("first_seen") or properties["valid_from"]
+            end = properties.get("valid_to")
+            days = f"{_number(start)}..{_number(end) if end else ''}"
+            masks = " masked" if properties.get("masking") else ""
+            yield f"{_name(source)} {arrow} {_name(target)}{masks} {days}"
+
+
+def _name(node: str) -> str:
+    return node.removeprefix(f"{NAMESPACE}/").replace("#", ".", 1)
+
+
+def _number(at: datetime) -> str:
+    return f"{(at - day(1)).total_seconds() / 86400 + 1:g}"
+
+
+def _edge(line: str, job_key: str) -> EdgeRecord:
+    source, arrow, target, *marks = line.split()
+    contributes = arrow == "->"
+    default = Subtype.IDENTITY if contributes else Subtype.FILTER
+    subtypes = tuple(Subtype(mark) for mark in marks if mark in Subtype.__members__) or (default,)
+    return EdgeRecord(
+        source=key(source),
+        target=key(target),
+        kind=EdgeKind.CONTRIBUTES if contributes else EdgeKind.REFERENCES,
+        job=job_key,
+        output=key(target.partition(".")[0]),
+        subtypes=subtypes,
+        masking="MASKING" in marks,
+        limited="LIMITED" in marks,
+        ambiguous="AMBIGUOUS" in marks,
+        spans=((7, 12),),
+    )

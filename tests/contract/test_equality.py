@@ -1,0 +1,76 @@
+"""One sequence of batches leaves one graph, whichever store it is told to."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import date
+
+from lineage.model.batch import DiagnosticRecord, LineageBatch, UsageRecord
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.store import GraphStore
+from tests.contract.telling import batch, day, drop, job, key, query, rename, swap, table, view
+
+
+def random_batch(chance: random.Random) -> LineageBatch:
+    """Return a batch about a handful of datasets, at any time of the month."""
+    names = ["one", "two", "three", "four"]
+
+    def lines(output: str) -> list[str]:
+        made = set()
+        for _ in range(chance.randrange(4)):
+            source = f"{chance.choice(names)}.c{chance.randrange(3)}"
+            target = output if chance.random() < 0.3 else f"{output}.c{chance.randrange(3)}"
+            arrow = "->" if "." in target and chance.random() < 0.7 else "~>"
+            made.add(f"{source} {arrow} {target}{' MASKING' if chance.random() < 0.2 else ''}")
+        return sorted(made, key=lambda line: line.removesuffix(" MASKING"))
+
+    told: list[object] = []
+    for _ in range(chance.randrange(1, 4)):
+        at, output, other = chance.randrange(1, 30), *chance.sample(names, 2)
+        until = at + chance.choice([0, 0, 2])
+        what = chance.randrange(8)
+        if what == 0:
+            told.append(table(output, *(f"c{n}" for n in range(chance.randrange(1, 4))), at=at))
+        elif what == 1:
+            told.append(chance.choice([drop(output, at), rename(output, other, at), swap(output, other, at)]))
+        elif what == 2:
+            told.append(query(f"q{chance.randrange(3)}", *lines(output), at=at, until=until))
+        elif what < 5:
+            told.append(view(output, *lines(output), at=at, until=until))
+        else:
+            source = f"f{chance.randrange(2)}.sql"
+            told.append(job(f"file:{source}>{output}", *lines(output), at=at, until=until, source=source))
+    found = batch(*told, files=["f0.sql"] if chance.random() < 0.4 else [], at=chance.randrange(1, 30))  # type: ignore[arg-type]
+    diagnostic = Diagnostic(DiagnosticCode.PARSE_ERROR, Severity.ERROR, f"finding {chance.randrange(5)}")
+    jobs = {one.key: one for one in found.jobs}
+    return replace(
+        found,
+        jobs=tuple(jobs.values()),
+        diagnostics=(DiagnosticRecord(diagnostic, "f0.sql", next(iter(jobs), None)),),
+        usage=(UsageRecord(key(chance.choice(names)), date(2024, 1, chance.randrange(1, 30)), 1, 2),),
+    )
+
+
+def test_a_random_sequence_leaves_equal_graphs(both_stores: tuple[GraphStore, GraphStore]) -> None:
+    embedded, server = both_stores
+    chance = random.Random(7)
+    for step in range(40):
+        told = random_batch(chance)
+        assert embedded.apply(told) == server.apply(told), (step, told)
+        if step % 10 == 5:
+            assert embedded.prune(day(step / 2)) == server.prune(day(step / 2))
+    one, other = embedded.dump(), server.dump()
+    assert one.nodes == other.nodes
+    assert one.relationships == other.relationships
+    assert len(one.relationships) > 100
+
+
+def test_a_batch_applied_twice_in_a_row_is_as_once(store: GraphStore) -> None:
+    chance = random.Random(11)
+    for _ in range(30):
+        told = random_batch(chance)
+        store.apply(told)
+        once = store.dump()
+        store.apply(told)
+        assert store.dump() == once, told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import subprocess
@@ -16,6 +17,7 @@ from testcontainers.community.neo4j import Neo4jContainer
 
 from lineage.store.errors import StoreError
 from lineage.store.neo4j.server import ServerSettings, start_server
+from lineage.store.neo4j.server.home import exclusive
 from lineage.store.neo4j.server.ports import free_port
 from lineage.store.neo4j.server.release import VERSION
 
@@ -67,6 +69,9 @@ def first_there_is(stack: ExitStack) -> Neo4jAddress:
         StoreError: none is named, none is in a container, and this machine cannot run one.
     """
     if uri := os.environ.get(URI_VARIABLE):
+        # Two processes of tests that empty one database would empty it under each other.
+        name = hashlib.sha256(uri.encode()).hexdigest()[:12]
+        stack.enter_context(exclusive(Path(tempfile.gettempdir()) / f"lineage-tests-{name}.lock"))
         user = os.environ.get(f"{URI_VARIABLE[:-4]}_USER", "neo4j")
         return Neo4jAddress(uri, user, os.environ.get(f"{URI_VARIABLE[:-4]}_PASSWORD", ""))
     if container_ready():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -9,12 +10,17 @@ from tests import neo4j_fixture
 from tests.unit.neo4j_server.programs import write_program
 
 
-def test_a_server_that_is_named_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_named_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("LINEAGE_TEST_NEO4J_URI", "bolt://127.0.0.1:1")
     monkeypatch.setenv("LINEAGE_TEST_NEO4J_PASSWORD", "secret")
 
     with ExitStack() as stack:
         address = neo4j_fixture.first_there_is(stack)
+
+        (lock,) = tmp_path.iterdir()
+        with lock.open() as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     assert address == ("bolt://127.0.0.1:1", "neo4j", "secret")
 

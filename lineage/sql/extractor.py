@@ -134,7 +134,6 @@ def resolve_statement(
         problem = Diagnostic(DiagnosticCode.INTERNAL_ERROR, Severity.ERROR, message, parsed.span, hint)
         return _from_tokens(parsed, options, [*resolver.diagnostics, problem]), None
     completeness, reason = completeness_of(resolver.diagnostics)
-    inferred = {edge.source: None for edge in edges if not edge.ambiguous and resolver.is_inferred(edge.source)}
     statement = StatementLineage(
         operation=outcome.operation,
         target=outcome.target,
@@ -148,7 +147,7 @@ def resolve_statement(
         target_kind=outcome.target_kind,
         defines=outcome.defines,
         schema=outcome.schema,
-        inferred=tuple(inferred),
+        inferred=resolver.inferred(edges),
         changes=outcome.changes,
     )
     return statement, outcome

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming
-from lineage.model.statement import ColumnRef
+from lineage.model.statement import ColumnRef, Edge
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects
 from lineage.sql.identifiers import Identifiers
@@ -115,12 +115,19 @@ class Resolver:
         """Return whether a table without a schema is known, from use elsewhere, to have a column."""
         return self._tables.seen(table, column)
 
-    def is_inferred(self, reference: ColumnRef) -> bool:
-        """Return whether no schema knows a base column that this statement uses."""
-        relation = self._base.get(reference.table or "")
-        if not isinstance(relation, BaseTable):
-            return False
-        return reference.column != STAR and (relation.known is None or reference.column not in relation.known)
+    def inferred(self, edges: list[Edge]) -> tuple[ColumnRef, ...]:
+        """Return the base columns of the edges that no schema knows, but for stars and ambiguous ones."""
+        schemas = {r.name: r.known for r in self._base.values() if isinstance(r, BaseTable)}
+        if None not in schemas.values() and not self.diagnostics:
+            return ()
+        found: dict[ColumnRef, None] = {}
+        for edge in edges:
+            table, column = edge.source
+            if table in schemas and column != STAR and not edge.ambiguous:
+                known = schemas[table]
+                if known is None or column not in known:
+                    found[edge.source] = None
+        return tuple(found)
 
     def table(self, node: exp.Table) -> Relation:
         """Return the table (or temporary table) that a node names, and note that it is read."""

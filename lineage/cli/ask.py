@@ -26,8 +26,9 @@ def _complete_name(context: typer.Context, incomplete: str) -> list[str]:
 
     try:
         with open_store(context.params.get("store"), read_only=True) as store:
-            names = (hit.name for hit in store.search(incomplete, limit=20))
-            return [name for name in names if name.startswith(incomplete)]
+            last = incomplete.rpartition(".")[2] or incomplete
+            names = (_named(hit.key).removesuffix(" (rows)") for hit in store.search(last, limit=200))
+            return sorted(name for name in names if name.startswith(incomplete))
     except StoreError:
         return []
 

@@ -118,10 +118,12 @@ class Naming:
 def dataset_key(namespace: str, name: str) -> str:
     """Return the key of a dataset's node.
 
+    `#` begins a column in a key, so one in a name is written `%23`.
+
     >>> dataset_key("postgres://db:5432", "shop.public.orders")
     'postgres://db:5432/shop.public.orders'
     """
-    return f"{namespace}/{name}"
+    return f"{namespace}/{name.replace('#', '%23')}"
 
 
 def column_key(dataset: str, path: str) -> str:

@@ -12,9 +12,20 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, IDENTITY
+from lineage.sql.effects import COMPOSE, IDENTITY
 
-__all__ = ["STAR", "BaseTable", "Relation", "Rows", "Source", "Sources", "absorb", "absorb_rows"]
+__all__ = [
+    "STAR",
+    "BaseTable",
+    "Composite",
+    "FunctionTable",
+    "Relation",
+    "Rows",
+    "Source",
+    "Sources",
+    "absorb",
+    "absorb_rows",
+]
 
 STAR = "*"
 """The name of what a star over an unknown table stands for."""
@@ -36,6 +47,19 @@ class Source:
 
 Sources: TypeAlias = "dict[tuple[Source, int], exp.Expr | None]"
 """Base columns and the effect they have, each with the place of mention; None: where it is read is the place."""
+
+
+class Composite(dict[tuple[Source, int], "exp.Expr | None"]):
+    """The sources of a value that has fields: built as a struct (`fields`), or an element of a column (`whole`)."""
+
+    __slots__ = ("fields", "whole")
+
+    def __init__(
+        self, sources: Sources, fields: dict[str, Sources] | None = None, whole: Sources | None = None
+    ) -> None:
+        super().__init__(sources)
+        self.fields = fields
+        self.whole = whole
 
 
 def absorb(sink: Sources, sources: Sources, effect: int, mention: exp.Expr | None) -> None:
@@ -181,6 +205,20 @@ class BaseTable(Relation):
         return Relation([n for n, _ in pairs], [s for _, s in pairs], None, opens).renamed(names)
 
 
-def contributes(effect: int) -> bool:
-    """Return whether an effect carries a value."""
-    return effect < FIRST_REFERENCE
+class FunctionTable(Relation):
+    """What a function called as a table gives: columns that nobody declares, each from all the arguments."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, names: list[str], value: Sources) -> None:
+        super().__init__(names, [value for _ in names])
+        self.value = value
+
+    @property
+    def is_open(self) -> bool:
+        """It may have any column."""
+        return True
+
+    def infer(self, _: str) -> Sources:
+        """Return the sources of the arguments, whatever the column is called."""
+        return self.value

@@ -135,6 +135,14 @@ class Resolver:
         self.reads[name] = None
         return relation
 
+    def location(self, text: str) -> Relation:
+        """Return the file, stage or path of that name as a table without a schema, and note that it is read."""
+        self.reads[text] = None
+        relation = self._base.get(text)
+        if relation is None:
+            relation = self._base[text] = BaseTable(text, None, self.source)
+        return relation
+
     def name(self, table: exp.Table) -> str:
         """Return the full name of a table that a statement defines or ends, whatever is known of it."""
         return self._tables.name(self.identifiers.table_parts(table))

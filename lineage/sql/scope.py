@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.effects import IDENTITY, TRANSFORMATION
-from lineage.sql.relations import BaseTable, Relation, Sources, absorb
+from lineage.sql.relations import BaseTable, Composite, FunctionTable, Relation, Sources, absorb
 
 if TYPE_CHECKING:
     from lineage.sql.resolver import Resolver
@@ -179,6 +179,10 @@ class Scope:
     def _inferred(self, column: exp.Expr, name: str) -> Sources:
         for scope in self.chain():
             open_items = {alias: relation for alias, relation in scope.items.items() if relation.is_open}
+            tables = {
+                alias: relation for alias, relation in open_items.items() if not isinstance(relation, FunctionTable)
+            }
+            open_items = tables or open_items
             supported = {
                 alias: relation
                 for alias, relation in open_items.items()
@@ -235,13 +239,28 @@ class Scope:
         return total
 
     def field(self, sources: Sources, path: list[str]) -> Sources:
-        """Return the sources of a nested field, a path below a column: `address.city` of a base column as it is."""
-        if not path:
-            return sources
+        """Return the sources of a nested field, a path below a value.
+
+        What a struct was built of is known exactly; a field of a base column is a column with a path; of any other
+        value a field may come from all of it.
+        """
+        for depth, name in enumerate(path):
+            if isinstance(sources, Composite):
+                if sources.fields is not None and name in sources.fields:
+                    sources = sources.fields[name]
+                    continue
+                if sources.whole is not None:
+                    sources = sources.whole
+            return self._path(sources, path[depth:])
+        return sources
+
+    def _path(self, sources: Sources, path: list[str]) -> Sources:
         suffix = "." + ".".join(path)
         nested: Sources = {}
         for (source, effect), place in sources.items():
-            whole = effect != IDENTITY
-            inner = source if whole else self.resolver.source(source.table, source.column + suffix, source.ambiguous)
+            is_column = effect == IDENTITY
+            inner = (
+                self.resolver.source(source.table, source.column + suffix, source.ambiguous) if is_column else source
+            )
             nested[(inner, effect)] = place
         return nested

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from lineage.sql.effects import IDENTITY
-from lineage.sql.relations import Relation, Sources
+from lineage.sql.relations import Composite, Relation, Sources
 from lineage.sql.resolver import Resolver
+from lineage.sql.rules.nested import nested_value
 from lineage.sql.rules.stars import expand_star
 from lineage.sql.scope import Scope
 from lineage.sql.spans import span_of
@@ -72,7 +73,11 @@ def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:
         sources = scope.resolve(expression)
         if None not in sources.values():
             return sources
-        return {key: place or expression for key, place in sources.items()}
+        placed: Sources = {key: place or expression for key, place in sources.items()}
+        return Composite(placed, sources.fields, sources.whole) if isinstance(sources, Composite) else placed
+    nested = nested_value(resolver, expression, scope)
+    if nested is not None:
+        return nested
     sources = {}
     resolver.evaluate(scope, expression, IDENTITY, sources)
     return sources

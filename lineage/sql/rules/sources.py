@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from lineage.sql.effects import IDENTITY, TRANSFORMATION
-from lineage.sql.relations import Relation, Sources
+from lineage.sql.relations import FunctionTable, Relation, Sources, absorb
 from lineage.sql.resolver import Resolver, relation_rule
 from lineage.sql.rules.ctes import scope_with_ctes
+from lineage.sql.rules.match_recognize import recognized
+from lineage.sql.rules.nested import element_of, json_keys
+from lineage.sql.rules.pivots import pivoted
+from lineage.sql.rules.projection import value_of
 from lineage.sql.scope import Scope
+
+_FILE_READERS = frozenset(
+    ("read_files", "read_csv_auto", "read_json", "read_json_auto", "read_ndjson", "read_text", "read_blob",
+     "delta_scan", "iceberg_scan", "parquet_scan", "read_avro", "s3", "gcs", "hdfs", "url")
+)  # fmt: skip
 
 
 def _listed(resolver: Resolver, node: exp.Expr) -> list[str]:
@@ -22,22 +33,34 @@ def _listed(resolver: Resolver, node: exp.Expr) -> list[str]:
 
 @relation_rule(exp.Table)
 def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
-    """A table, a CTE of that name, or a function called as a table."""
+    """A table, a CTE of that name, a staged file, or a function called as a table."""
     assert isinstance(node, exp.Table)
-    if not isinstance(node.this, exp.Identifier):
-        return _function(resolver, node.this, scope, node)
-    if node.args.get("db") is None:
-        cte = scope.ctes.get(resolver.identifiers.alias(node.this))
-        if cte is not None:
-            return cte.renamed(_listed(resolver, node))
-    return resolver.table(node).renamed(_listed(resolver, node))
+    named = node.this
+    if isinstance(named, exp.Identifier):
+        cte = scope.ctes.get(resolver.identifiers.alias(named)) if node.args.get("db") is None else None
+        relation = cte if cte is not None else resolver.table(node)
+    elif isinstance(named, exp.Var | exp.Literal):
+        relation = resolver.location(named.name)
+    else:
+        return function_table(resolver, named, scope, node)
+    return reshaped(resolver, node, relation, scope).renamed(_listed(resolver, node))
+
+
+def reshaped(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
+    """Return a relation after the PIVOT, UNPIVOT or MATCH_RECOGNIZE that stands behind it."""
+    for pivot in node.args.get("pivots") or ():
+        relation = pivoted(resolver, pivot, relation, scope)
+    if pattern := node.args.get("match_recognize"):
+        relation = recognized(resolver, pattern, relation, scope)
+    return relation
 
 
 @relation_rule(exp.Subquery)
 def subquery(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """`(query) AS t(a, b)`. Its own ORDER BY and LIMIT stand on the query inside."""
     inner = scope_with_ctes(resolver, node, scope) if node.args.get("with_") else scope
-    return resolver.relation(node.this, inner).renamed(_listed(resolver, node))
+    relation = reshaped(resolver, node, resolver.relation(node.this, inner), scope)
+    return relation.renamed(_listed(resolver, node))
 
 
 @relation_rule(exp.Paren)
@@ -65,18 +88,14 @@ def lateral(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     inner = node.this
     if isinstance(inner, exp.Query):
         return resolver.relation(inner, scope).renamed(_listed(resolver, node))
-    return _function(resolver, inner, scope, node)
+    return function_table(resolver, inner, scope, node)
 
 
 @relation_rule(exp.Unnest)
 def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """`UNNEST(a, b) WITH ORDINALITY AS t(x, y, n)`: each array gives its own column, the ordinal comes from none."""
     names = _listed(resolver, node)
-    columns: list[Sources] = []
-    for array in node.expressions:
-        sources: Sources = {}
-        resolver.evaluate(scope, array, TRANSFORMATION, sources)
-        columns.append(sources)
+    columns: list[Sources] = [element_of(value_of(resolver, array, scope)) for array in node.expressions]
     alias = node.args.get("alias")
     if not names and alias is not None and alias.this is not None:
         names = [resolver.identifiers.alias(alias.this)]
@@ -90,14 +109,78 @@ def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     return Relation(names, columns)
 
 
-def _function(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) -> Relation:
-    """A function called as a table: every column that the alias names may come from every argument."""
-    sources: Sources = {}
-    resolver.evaluate(scope, call, TRANSFORMATION, sources)
+def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) -> Relation:
+    """A function called as a table: its declared columns, else any column that is asked for, from its arguments."""
+    location = _file_read(call)
+    if location is not None:
+        return resolver.location(location).renamed(_listed(resolver, node))
+    argument = call.args.get("this")
+    value: Sources = {}
+    if isinstance(call, exp.Explode | exp.Posexplode | exp.Inline) and isinstance(argument, exp.Expr):
+        value = element_of(
+            value_of(resolver, argument.expression if isinstance(argument, exp.Kwarg) else argument, scope)
+        )
+    else:
+        resolver.evaluate(scope, call, TRANSFORMATION, value)
+    declared = _declared(resolver, call, value, scope)
+    if declared is not None:
+        return declared.renamed(_listed(resolver, node))
     names = _listed(resolver, node)
     alias = node.args.get("alias")
     if not names and isinstance(alias, exp.TableAlias) and alias.this is not None:
         names = [resolver.identifiers.alias(alias.this)]
     if not names:
         names = [str(call.meta.get("name") or getattr(call, "name", "") or call.key).lower()]
-    return Relation(names, [sources for _ in names])
+    return FunctionTable(names, value)
+
+
+def _file_read(call: exp.Expr) -> str | None:
+    """Return the path that a function such as `read_parquet('s3://…')` reads."""
+    is_reader = isinstance(call, exp.ReadCSV | exp.ReadParquet) or (
+        isinstance(call, exp.Anonymous) and str(call.this).lower() in _FILE_READERS
+    )
+    first = next(iter(call.args.get("expressions") or ()), call.args.get("this"))
+    return first.name if is_reader and isinstance(first, exp.Literal) else None
+
+
+def _declared(resolver: Resolver, call: exp.Expr, value: Sources, scope: Scope) -> Relation | None:
+    """Return the columns that OPENJSON … WITH, JSON_TABLE and XMLTABLE declare, each from its own path."""
+    if isinstance(call, exp.JSONTable):
+        schema = call.args.get("schema")
+        definitions = list(_flattened(schema.expressions)) if schema is not None else []
+    elif isinstance(call, exp.OpenJSON):
+        definitions = call.expressions
+    elif isinstance(call, exp.XMLTable):
+        definitions = call.args.get("columns") or []
+    else:
+        return None
+    if not definitions:
+        return None
+    document = value_of(resolver, call.this, scope) if isinstance(call, exp.JSONTable | exp.OpenJSON) else {}
+    names: list[str] = []
+    columns: list[Sources] = []
+    for definition in definitions:
+        identifier = definition.this
+        if not isinstance(identifier, exp.Identifier):
+            continue
+        names.append(resolver.identifiers.column(identifier))
+        keys = json_keys(definition.args.get("path")) if document else None
+        if definition.args.get("ordinality"):
+            columns.append({})
+        elif keys:
+            found: Sources = {}
+            absorb(found, scope.field(document, keys), TRANSFORMATION, identifier)
+            columns.append(found)
+        else:
+            columns.append(value)
+    return Relation(names, columns)
+
+
+def _flattened(definitions: list[exp.Expr]) -> Iterator[exp.Expr]:
+    """Yield JSON_TABLE's columns, those of NESTED PATH in their place."""
+    for definition in definitions:
+        nested = definition.args.get("nested_schema")
+        if nested is not None:
+            yield from _flattened(nested.expressions)
+        else:
+            yield definition

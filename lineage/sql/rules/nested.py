@@ -1,0 +1,130 @@
+"""Nested data: structs built and read back, elements of arrays, paths into JSON.
+
+A field of a base column is a column with a path (`address.city`, `payload.user.id`); a field of a struct that the
+query itself builds is exactly what was put into it.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model.names import format_name
+from lineage.sql.effects import IDENTITY, TRANSFORMATION
+from lineage.sql.relations import Composite, Sources, absorb
+from lineage.sql.resolver import Resolver, Stack, expression_rule
+from lineage.sql.scope import Scope
+
+__all__ = ["element_of", "json_keys", "nested_value"]
+
+_JSON = (exp.JSONExtract, exp.JSONBExtract)
+_JSON_TEXT = (exp.JSONExtractScalar, exp.JSONBExtractScalar)
+
+
+def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
+    """Return the sources of a struct, of a field, of an element or of a path; None for any other expression."""
+    match node:
+        case exp.Paren():
+            return nested_value(resolver, node.this, scope)
+        case exp.Struct():
+            return _struct(resolver, node, scope)
+        case exp.Dot() if isinstance(node.expression, exp.Identifier):
+            return scope.field(_value(resolver, node.this, scope), [resolver.identifiers.column(node.expression)])
+        case exp.Bracket():
+            return _subscript(resolver, node, scope)
+        case exp.Array() if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Struct):
+            return _value(resolver, node.expressions[0], scope)
+        case exp.JSONExtract() | exp.JSONBExtract() | exp.JSONExtractScalar() | exp.JSONBExtractScalar():
+            return _json(resolver, node, scope)
+    return None
+
+
+def _value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
+    """Return the sources of any expression, with its fields where it has some."""
+    if type(node) is exp.Column:
+        found = scope.resolve(node)
+        return found if isinstance(found, Composite) else {key: place or node for key, place in found.items()}
+    found_nested = nested_value(resolver, node, scope)
+    if found_nested is not None:
+        return found_nested
+    sources: Sources = {}
+    resolver.evaluate(scope, node, IDENTITY, sources)
+    return sources
+
+
+def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
+    fields: dict[str, Sources] = {}
+    total: Sources = {}
+    for position, item in enumerate(node.expressions):
+        value = item.expression if isinstance(item, exp.PropertyEQ) else item
+        if isinstance(item, exp.PropertyEQ):
+            name = resolver.identifiers.column(item.this) if isinstance(item.this, exp.Identifier) else item.this.name
+        elif isinstance(item, exp.Alias):
+            name, value = resolver.identifiers.alias(item.args["alias"]), item.this
+        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier):
+            name = resolver.identifiers.column(item.this)
+        else:
+            name = f"col{position + 1}"
+        fields[name] = _value(resolver, value, scope)
+        absorb(total, fields[name], TRANSFORMATION, item)
+    return Composite(total, fields)
+
+
+def _subscript(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
+    """`a[1]` is an element of a, `m['key']` the field of a map or struct; the subscript itself computes."""
+    keys = [key for key in node.expressions if isinstance(key, exp.Literal) and key.is_string]
+    value = _value(resolver, node.this, scope)
+    if len(keys) == 1 and len(node.expressions) == 1:
+        return scope.field(value, [format_name([keys[0].this])])
+    found = element_of(value)
+    for key in node.expressions:
+        resolver.evaluate(scope, key, TRANSFORMATION, found)
+    return found
+
+
+def element_of(value: Sources) -> Composite:
+    """Return the sources of an element of an array: a transformation of the whole, whose fields are the whole's."""
+    lifted: Sources = {}
+    absorb(lifted, value, TRANSFORMATION, None)
+    if isinstance(value, Composite):
+        return Composite(lifted, value.fields, value.whole)
+    return Composite(lifted, None, value)
+
+
+def json_keys(path: exp.Expr | None) -> list[str] | None:
+    """Return the keys of a constant JSON path, without its subscripts; None where it is not constant.
+
+    >>> import sqlglot
+    >>> json_keys(sqlglot.parse_one("SELECT v:a.b[0].c", dialect="snowflake").find(exp.JSONPath))
+    ['a', 'b', 'c']
+    """
+    if isinstance(path, exp.JSONPath):
+        keys = [part.this for part in path.expressions if isinstance(part, exp.JSONPathKey)]
+        return [format_name([key]) for key in keys] if all(isinstance(key, str) for key in keys) else None
+    if isinstance(path, exp.Literal) and path.is_string:
+        parts = [
+            part.partition("[")[0] for part in str(path.this).removeprefix("$").strip("{}").replace(",", ".").split(".")
+        ]
+        return [format_name([part]) for part in parts if part]
+    return None
+
+
+def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
+    path = node.args.get("expression")
+    keys = json_keys(path)
+    found = scope.field(_value(resolver, node.this, scope), keys or [])
+    computed: Sources = {}
+    is_text = isinstance(node, _JSON_TEXT)
+    absorb(computed, found, TRANSFORMATION if is_text or not keys else IDENTITY, node.this)
+    if keys is None and isinstance(path, exp.Expr):
+        resolver.evaluate(scope, path, TRANSFORMATION, computed)
+    return computed
+
+
+@expression_rule(exp.Struct, exp.Dot, exp.Bracket, *_JSON, *_JSON_TEXT)
+def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
+    """Nested values inside a larger expression."""
+    if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier):
+        stack.append((node.expression, effect))  # a function in a package or schema
+        return
+    found = nested_value(resolver, node, scope)
+    absorb(sink, found or {}, effect, node)

@@ -62,7 +62,7 @@ class CypherStore:
 
         def work(transaction: Transaction) -> AppliedChanges:
             known = load_changes(transaction, earliest(batch))
-            naming = Naming.of(known, batch.changes)
+            naming = Naming.of((change.told for change in known), batch.changes)
             intake = take_in(batch, naming)
             before = load_state(transaction, intake, known, naming)
             changes = difference(before, plan(before, intake, naming))

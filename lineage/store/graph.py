@@ -89,7 +89,7 @@ LABELS: Mapping[str, Properties] = {
         "seconds": PropertyType.NUMBER,
         "complete_sources": _TEXTS,
     },
-    "Change": {"kind": _TEXT, "dataset": _TEXT, "other": _TEXT, "at": _TIME},
+    "Change": {"kind": _TEXT, "dataset": _TEXT, "other": _TEXT, "at": _TIME, "replaced": _FLAG},
     "Diagnostic": {
         "code": _TEXT,
         "severity": _TEXT,

@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from lineage.model.batch import DatasetChange, definition_job_key
+from lineage.model.batch import definition_job_key
 from lineage.store.backend import Row, Transaction
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.periods import Period
-from lineage.store.planning.state import Pair, Seen, State, Usage, change_key
+from lineage.store.planning.state import KnownChange, Pair, Seen, State, Usage, change_key
 from lineage.store.queries import query
 from lineage.store.records import (
     change_from,
@@ -37,16 +37,17 @@ _AROUND = (
     "row_edges_out_of_dataset",
     "feeds_out_of_dataset",
 )
+_AROUND_COLUMN = ("edges_out_of_column", "row_edges_out_of_column", "edges_into_column")
 
 
-def load_changes(transaction: Transaction, since: datetime) -> list[DatasetChange]:
+def load_changes(transaction: Transaction, since: datetime) -> list[KnownChange]:
     """Return the DROPs, RENAMEs and SWAPs that the graph knows from that time on."""
     return [change_from(row["n"]) for row in transaction.read(query("changes_since"), [{"at": since}])]
 
 
-def load_state(transaction: Transaction, intake: Intake, known: Iterable[DatasetChange], naming: Naming) -> State:
+def load_state(transaction: Transaction, intake: Intake, known: Iterable[KnownChange], naming: Naming) -> State:
     """Return everything that applying the batch may change, and what decides how."""
-    return _Loading(transaction, intake, naming).load({change_key(change): change for change in known})
+    return _Loading(transaction, intake, naming).load({change_key(change.told): change for change in known})
 
 
 def load_units_that_only_add(transaction: Transaction) -> State:
@@ -64,7 +65,7 @@ class _Loading:
         self.naming = naming
         self.state = State()
 
-    def load(self, known: Mapping[str, DatasetChange]) -> State:
+    def load(self, known: Mapping[str, KnownChange]) -> State:
         state, intake = self.state, self.intake
         state.changes = dict(known)
         changed = self._changed_datasets()
@@ -79,7 +80,7 @@ class _Loading:
         self._load_runs()
         self._load_diagnostics(observed)
         self._load_usage(changed)
-        self._find_bound_columns()
+        self._load_lineage_of_absent_columns()
         return state
 
     def _rows(self, name: str, rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -182,8 +183,8 @@ class _Loading:
             used = Usage(node["run"], of, of_column, node["day"], node["reads"], node["writes"])
             self.state.usage[used.key] = used
 
-    def _find_bound_columns(self) -> None:
-        """Find which columns have lineage or use, among those that a known schema in the batch does not name."""
+    def _load_lineage_of_absent_columns(self) -> None:
+        """Load all lineage of columns that known schemas in the batch do not name: it decides their fate."""
         named = {
             (news.key, column.path)
             for news in self.intake.datasets
@@ -196,8 +197,9 @@ class _Loading:
             for column in self.state.columns.values()
             if column.dataset in described and (column.dataset, column.path) not in named
         }
-        rows = self._by_key("columns_with_lineage_or_usage", absent)
-        self.state.bound_columns = frozenset(row["key"] for row in rows)
+        for name in _AROUND_COLUMN:
+            _add_lineage(self.state, self._by_key(name, absent))
+        self.state.bound_columns = frozenset(row["of"] for row in self._by_key("usage_of_column", absent))
 
 
 def _load_histories(transaction: Transaction, state: State, units: Iterable[tuple[str, str]]) -> None:

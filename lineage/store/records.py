@@ -17,6 +17,7 @@ from lineage.store.planning.state import (
     Dataset,
     FoundDiagnostic,
     Job,
+    KnownChange,
     Pair,
     Relation,
     Run,
@@ -264,20 +265,23 @@ def observed_relationship(run: str, job: str, observations: int) -> Relationship
     return Relationship("OBSERVED", "Run", run, "Job", job, {"observations": observations})
 
 
-def change_node(change: DatasetChange) -> Node:
+def change_node(change: KnownChange) -> Node:
     """Return the node of a DROP, RENAME or SWAP. It names datasets as they were called then."""
+    told = change.told
     properties = {
-        "kind": str(change.kind),
-        "dataset": change.dataset,
-        "other": change.other,
-        "at": change.at,
+        "kind": str(told.kind),
+        "dataset": told.dataset,
+        "other": told.other,
+        "at": told.at,
+        "replaced": change.replaced,
     }
-    return Node("Change", change_key(change), properties)
+    return Node("Change", change_key(told), properties)
 
 
-def change_from(node: Row) -> DatasetChange:
+def change_from(node: Row) -> KnownChange:
     """Return the change that a node stands for."""
-    return DatasetChange(ChangeKind(node["kind"]), node["dataset"], node["at"], node.get("other"))
+    told = DatasetChange(ChangeKind(node["kind"]), node["dataset"], node["at"], node.get("other"))
+    return KnownChange(told, node["replaced"])
 
 
 def diagnostic_records(found: FoundDiagnostic, *, job_known: bool) -> Iterator[Node | Relationship]:

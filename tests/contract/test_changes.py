@@ -236,3 +236,13 @@ def test_temporary_tables_and_plain_queries_leave_no_edges(store: GraphStore) ->
     [stored] = store.jobs()
     assert (stored.reads, stored.writes) == ((key("a"),), ())
     assert store.feeds([key("a")], Direction.DOWNSTREAM) == []
+
+
+def test_a_move_that_is_told_late_leaves_alone_what_took_the_name_since(store: GraphStore) -> None:
+    store.apply(batch(view("v", "a.x -> v.x", at=6), view("w", "b.x -> w.x", at=6)))
+    before = history(store)
+    store.apply(batch(rename("v", "old", at=4)))
+    store.apply(batch(swap("v", "w", at=5)))
+    assert history(store) == before
+    store.apply(batch(view("v", "a.y -> v.y", at=2)))
+    assert history(store) == sorted([*before, "a.y -> old.y 2.."])

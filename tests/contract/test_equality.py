@@ -46,6 +46,7 @@ def random_batch(chance: random.Random) -> LineageBatch:
     jobs = {one.key: one for one in found.jobs}
     return replace(
         found,
+        datasets=tuple({one.key: one for one in found.datasets}.values()),
         jobs=tuple(jobs.values()),
         diagnostics=(DiagnosticRecord(diagnostic, "f0.sql", next(iter(jobs), None)),),
         usage=(UsageRecord(key(chance.choice(names)), date(2024, 1, chance.randrange(1, 30)), 1, 2),),

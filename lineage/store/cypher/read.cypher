@@ -19,8 +19,17 @@ MATCH (n:`Table`) WHERE n.search ENDS WITH $suffix RETURN n
 // name: columns_of_dataset
 MATCH (:`Table` {key: $key})-[:HAS_COLUMN]->(n:`Column`) RETURN n
 
-// name: columns_with_lineage_or_usage
-MATCH (n:`Column` {key: $key})-[:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED|OF]-() RETURN DISTINCT n.key AS key
+// name: edges_out_of_column
+MATCH (a:`Column` {key: $key})-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]->(b:`Column`)
+RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, b.dataset AS output, e
+
+// name: row_edges_out_of_column
+MATCH (a:`Column` {key: $key})-[e:`REFERENCES`|REFERENCED]->(b:`Table`)
+RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, b.key AS output, e
+
+// name: edges_into_column
+MATCH (b:`Column` {key: $key})<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a:`Column`)
+RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, b.dataset AS output, e
 
 // name: jobs_by_key
 MATCH (n:Job {key: $key}) RETURN n

@@ -82,10 +82,22 @@ def complete_column(state: State, dataset: str, record: ColumnRecord, at: dateti
 
 
 def let_go(state: State, gone: Iterable[StoredColumn], at: datetime) -> None:
-    """Remove columns that a schema no longer has; those with lineage stay, marked, for the sake of their history."""
+    """Remove columns that a schema no longer has. Those with a past stay, marked; those in use since, as they are.
+
+    The state must hold all lineage of these columns.
+    """
     bound = {end for pair in state.histories for end in (pair.source, pair.target)} | state.bound_columns
+    used = {
+        end
+        for pair, history in state.histories.items()
+        if history[-1].live or history[-1].last_seen > at
+        for end in (pair.source, pair.target)
+    }
+    parents = {column.parent for column in state.columns.values()}
     for column in gone:
-        if column.key not in bound:
+        if column.key in used:
+            continue
+        if column.key not in bound and column.key not in parents:
             del state.columns[column.key]
         elif column.dropped_at is None:
             state.columns[column.key] = replace(column, ordinal=None, dropped_at=at)

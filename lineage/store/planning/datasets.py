@@ -115,11 +115,9 @@ def part_with_columns(state: State, before: State, intake: Intake) -> None:
             continue
         present = {column_key(news.key, path) for column in news.record.columns for path in with_parents(column.path)}
         absent = [
-            column
-            for column in before.columns.values()
-            if column.dataset == news.key and column.key not in present and column.key in state.columns
+            column for column in state.columns.values() if column.dataset == news.key and column.key not in present
         ]
-        let_go(state, [state.columns[column.key] for column in absent], news.at)
+        let_go(state, absent, news.at)
 
 
 def end_dropped(state: State, dataset: str, at: datetime) -> None:

@@ -25,7 +25,8 @@ V = TypeVar("V")
 def apply_move(state: State, change: DatasetChange, known: Naming) -> None:
     """Bring a RENAME or SWAP that the graph has not seen into it; `known` are the changes that it has.
 
-    A dataset that was first seen after the change is another one, which took the name later: it stays.
+    Told late, when a dataset was seen under its old name after the change: that is another one, which took the
+    name later. It is not told apart from the one that moved; what is known stays where it is.
     """
     if change.other is None:
         return
@@ -33,12 +34,8 @@ def apply_move(state: State, change: DatasetChange, known: Naming) -> None:
     keys = {change.dataset: target}
     if change.kind is ChangeKind.SWAP:
         keys[target] = change.dataset
-    keys = {
-        old: new
-        for old, new in keys.items()
-        if old != new and old in state.datasets and state.datasets[old].first_seen <= change.at
-    }
-    if keys:
+    keys = {old: new for old, new in keys.items() if old != new and old in state.datasets}
+    if keys and all(state.datasets[old].last_seen <= change.at for old in keys):
         _end_replaced_definitions(state, keys, change)
         _let_go_of_the_replaced(state, keys, change)
         _Rekeying(keys).apply(state)

@@ -22,7 +22,7 @@ from lineage.store.planning.intake import Intake
 from lineage.store.planning.moves import apply_move
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.runs import record_run
-from lineage.store.planning.state import State, change_key
+from lineage.store.planning.state import KnownChange, State, change_key
 from lineage.store.planning.units import Units
 
 __all__ = ["earliest", "plan", "plan_pruning"]
@@ -43,18 +43,20 @@ def plan(before: State, intake: Intake, naming: Naming) -> State:
     """Return the state after the batch; `before` is left as it is."""
     after = before.copy()
     told = [change for change in intake.changes if change_key(change) not in before.changes]
-    known = Naming.of(before.changes.values(), ())
+    known = Naming.of((change.told for change in before.changes.values()), ())
     for move in told:
         if move.kind is not ChangeKind.DROP:
             apply_move(after, move, known)
-            after.changes[change_key(move)] = move
+            after.changes[change_key(move)] = KnownChange(move)
     moved = after.copy()
     see_datasets(after, intake)
     for drop in told:
-        dataset = naming.after(drop.dataset, drop)
-        if drop.kind is ChangeKind.DROP and not _is_replaced(dataset, drop, before, intake, naming):
-            after.changes[change_key(drop)] = drop
-            end_dropped(after, dataset, drop.at)
+        if drop.kind is ChangeKind.DROP:
+            dataset = naming.after(drop.dataset, drop)
+            replaced = _is_replaced(dataset, drop, before, intake, naming)
+            after.changes[change_key(drop)] = KnownChange(drop, replaced)
+            if not replaced:
+                end_dropped(after, dataset, drop.at)
     describe_datasets(after, moved, intake)
     units = Units(after, _drops(after, naming), _absences(before, intake))
     observed = {observation.job.key for observation in intake.observations}
@@ -65,7 +67,7 @@ def plan(before: State, intake: Intake, naming: Naming) -> State:
             units.retire(job, intake.run.at)
     see_columns(after, intake)
     part_with_columns(after, moved, intake)
-    record_run(after, before, intake)
+    record_run(after, moved, intake)
     return after
 
 
@@ -96,7 +98,7 @@ def _is_replaced(dataset: str, drop: DatasetChange, before: State, intake: Intak
 def _drops(state: State, naming: Naming) -> Drops:
     drops: Drops = defaultdict(list)
     for change in naming.changes:
-        if change.kind is ChangeKind.DROP and change_key(change) in state.changes:
+        if change.kind is ChangeKind.DROP and not state.changes[change_key(change)].replaced:
             drops[naming.after(change.dataset, change)].append(change.at)
     return drops
 

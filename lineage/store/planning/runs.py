@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.state import FoundDiagnostic, Run, State, Usage
@@ -45,24 +44,27 @@ def record_run(state: State, before: State, intake: Intake) -> None:
 
 
 def _replace_diagnostics(state: State, before: State, intake: Intake) -> None:
-    """Store the batch's diagnostics in place of those of the jobs and sources that it restates, if they are older."""
-    jobs = {observation.job.key: observation.job.last_seen for observation in intake.observations}
+    """Store the batch's diagnostics in place of those of the jobs and sources that it restates, if they are older.
+
+    A diagnostic of a job is as old as what is known of the job; one of a source alone, as its latest run.
+    """
+    at = intake.run.at
+    observed = {observation.job.key: observation.job.last_seen for observation in intake.observations}
+    late_jobs = {key for key, seen in observed.items() if key in before.jobs and seen < before.jobs[key].last_seen}
     sources = {*intake.complete_sources, *(record.source for record in intake.diagnostics if record.job is None)}
-    newest: dict[str, datetime] = {}
-    for found in before.diagnostics.values():
-        source = found.record.source
-        newest[source] = max(found.last_seen, newest.get(source, found.last_seen))
-
-    def is_late(job: str | None, source: str) -> bool:
-        if job is not None and job in before.jobs and job in jobs:
-            return jobs[job] < before.jobs[job].last_seen
-        return source in newest and intake.run.at < newest[source]
-
+    newer = {
+        found.record.source
+        for found in before.diagnostics.values()
+        if found.record.job is None and found.last_seen > at
+    }
     for key, found in list(state.diagnostics.items()):
         job, source = found.record.job, found.record.source
-        restated = job in jobs or source in intake.complete_sources or (job is None and source in sources)
-        if restated and not is_late(job, source):
+        if job in observed:
+            restated = job not in late_jobs
+        else:
+            restated = source in (sources if job is None else intake.complete_sources) and found.last_seen <= at
+        if restated:
             del state.diagnostics[key]
     for record in intake.diagnostics:
-        if not is_late(record.job, record.source):
-            state.diagnostics[record.key] = FoundDiagnostic(record, intake.run.key, intake.run.at)
+        if record.job not in late_jobs if record.job is not None else record.source not in newer:
+            state.diagnostics[record.key] = FoundDiagnostic(record, intake.run.key, at)

@@ -16,6 +16,7 @@ __all__ = [
     "Dataset",
     "FoundDiagnostic",
     "Job",
+    "KnownChange",
     "Pair",
     "Relation",
     "Run",
@@ -171,6 +172,14 @@ class Usage:
         return f"usage:{self.run}|{self.day.isoformat()}|{self.of}"
 
 
+@dataclass(frozen=True, slots=True)
+class KnownChange:
+    """A `Change` node. A DROP that its own batch made good by making the dataset again has no effect."""
+
+    told: DatasetChange
+    replaced: bool = False
+
+
 def change_key(change: DatasetChange) -> str:
     """Return the key of a change's node: the same change is one node, however often it is told."""
     return f"{change.kind}:{change.dataset}>{change.other or ''}@{change.at.isoformat()}"
@@ -188,11 +197,11 @@ class State:
     histories: dict[Pair, History] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     observed: dict[tuple[str, str], int] = field(default_factory=dict)
-    changes: dict[str, DatasetChange] = field(default_factory=dict)
+    changes: dict[str, KnownChange] = field(default_factory=dict)
     diagnostics: dict[str, FoundDiagnostic] = field(default_factory=dict)
     usage: dict[str, Usage] = field(default_factory=dict)
     bound_columns: frozenset[str] = frozenset()
-    """Columns that have lineage or usage, more than what was read of it."""
+    """Columns that counts of use are tied to, beside those that were read."""
 
     def copy(self) -> State:
         """Return a state whose dictionaries can be changed apart from this one's."""

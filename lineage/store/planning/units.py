@@ -129,17 +129,18 @@ class Units:
     ) -> None:
         """Set what the unit says from each of the observation's moments until the next that is known.
 
-        A unit that is heard of for the first time was absent whenever its job had been observed without it.
+        A unit that was absent, or is heard of for the first time, was absent whenever its job was observed since.
         """
         known = self.state.units.get((job.key, output))
         timeline = known.timeline if known else UNOBSERVED
         content = ABSENT if stated is None else _digest(stated)
         moments = sorted({job.first_seen, job.last_seen})
-        absences = [at for at in self.absences.get(job.key, ()) if at > job.last_seen]
-        for absent_at in (*(() if known else observed), *absences):
-            timeline = timeline.observe(absent_at, ABSENT)
         for moment in moments:
             timeline = timeline.observe(moment, content)
+        # After the moments: only the ends of a run are kept, and the moments may part one.
+        for absent_at in (*_absent_since(known, observed), *self.absences.get(job.key, ())):
+            if absent_at not in moments:
+                timeline = timeline.observe(absent_at, ABSENT)
         if stated is None and known is not None:
             unit = replace(known, timeline=timeline)
         else:
@@ -177,6 +178,16 @@ class Units:
         if not self.drops:
             return ()
         return (*self.drops.get(pair.from_dataset, ()), *self.drops.get(pair.output, ()))
+
+
+def _absent_since(known: Unit | None, observed: Iterable[datetime]) -> list[datetime]:
+    """Return the moments at which a job was observed without the unit, beyond those in the unit's own timeline."""
+    if known is None:
+        return list(observed)
+    if not known.timeline.points or known.timeline.present:
+        return []
+    last, _ = known.timeline.points[-1]
+    return [at for at in observed if at > last]
 
 
 def _digest(stated: Mapping[Pair, Stated]) -> str:

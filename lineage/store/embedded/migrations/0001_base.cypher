@@ -17,7 +17,9 @@ CREATE NODE TABLE Run (
   key STRING PRIMARY KEY, kind STRING, source STRING, at TIMESTAMP, last_seen TIMESTAMP, counts STRING,
   seconds DOUBLE, complete_sources STRING[]
 );
-CREATE NODE TABLE Change (key STRING PRIMARY KEY, kind STRING, dataset STRING, other STRING, at TIMESTAMP);
+CREATE NODE TABLE Change (
+  key STRING PRIMARY KEY, kind STRING, dataset STRING, other STRING, at TIMESTAMP, replaced BOOL
+);
 CREATE NODE TABLE Diagnostic (
   key STRING PRIMARY KEY, code STRING, severity STRING, message STRING, advice STRING, span_start INT64,
   span_end INT64, span_line INT64, span_column INT64, source STRING, job STRING, run STRING, last_seen TIMESTAMP

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from lineage.catalog import Catalog
@@ -23,7 +23,7 @@ from lineage.model.batch import (
     file_job_key,
 )
 from lineage.model.diagnostics import Diagnostic
-from lineage.model.names import Naming, column_key, dataset_key
+from lineage.model.names import Naming, column_key, dataset_key, split_location
 from lineage.model.statement import (
     ColumnRef,
     Completeness,
@@ -78,6 +78,7 @@ class BatchBuilder:
         self._changes: list[TableChange] = []
         self._diagnostics: list[DiagnosticRecord] = []
         self._sources: list[str] = []
+        self._statements: list[StatementLineage] = []
 
     def add_file(self, name: str, text: str, statements: Iterable[StatementLineage]) -> None:
         """Add the statements of one file, whose text their spans lie in."""
@@ -86,7 +87,10 @@ class BatchBuilder:
         names, changes = composed_names(listed)
         self._changes.extend(changes)
         for statement, renamed in zip(listed, names, strict=True):
-            self._add(name, text, statement, renamed)
+            own = [edge for edge in statement.edges if edge.target.table == statement.target]
+            self._statements.append(statement)
+            self._add(name, text, replace(statement, edges=own), renamed)
+            self._besides(name, text, statement, renamed)
 
     def add_diagnostic(self, source: str, diagnostic: Diagnostic) -> None:
         """Add a finding about a whole file."""
@@ -99,7 +103,7 @@ class BatchBuilder:
         datasets = tuple(self._record(name, dataset) for name, dataset in sorted(self._datasets.items()))
         jobs = tuple(self._job(job) for job in self._jobs.values())
         edges = tuple(edge for job in self._jobs.values() for edge in self._edges(job))
-        statements = [s for job in self._jobs.values() for s in job.statements]
+        statements = self._statements
         counts = {
             "files": len(self._sources),
             "statements": len(statements),
@@ -157,6 +161,19 @@ class BatchBuilder:
         for edge in statement.edges:
             self._add_edge(job, edge, target, renamed, offset)
 
+    def _besides(self, source: str, text: str, statement: StatementLineage, renamed: Mapping[str, str]) -> None:
+        """Add what a statement writes beside its target: each other target is a job of its own."""
+        by_target: dict[str, list[Edge]] = defaultdict(list)
+        for edge in statement.edges:
+            if edge.target.table not in (None, statement.target):
+                by_target[str(edge.target.table)].append(edge)
+        for target, edges in by_target.items():
+            columns = dict.fromkeys(e.target.column for e in edges if isinstance(e.target, ColumnRef))
+            beside = replace(
+                statement, target=target, edges=edges, output_columns=list(columns), schema=(), diagnostics=[]
+            )
+            self._add(source, text, beside, renamed)
+
     def _add_text(self, job: _Job, text: str, statement: StatementLineage) -> int:
         """Add the statement's masked text to the job's; return what turns a place in the file into one in it."""
         span = statement.span
@@ -186,8 +203,12 @@ class BatchBuilder:
 
     # Datasets
 
+    def _place(self, name: str) -> tuple[str, str]:
+        """Return the namespace and name of a dataset: a file's are in its path."""
+        return split_location(name) or (self._naming.dataset_namespace, name)
+
     def _table_key(self, name: str) -> str:
-        return dataset_key(self._naming.dataset_namespace, name)
+        return dataset_key(*self._place(name))
 
     def _know(self, name: str, columns: list[ColumnRecord]) -> None:
         dataset = self._datasets.setdefault(name, _Dataset())
@@ -201,10 +222,12 @@ class BatchBuilder:
         dataset.columns.setdefault(column, ColumnRecord(column, inferred=True))
 
     def _record(self, name: str, dataset: _Dataset) -> DatasetRecord:
+        namespace, own = self._place(name)
+        is_file = split_location(name) is not None or name.startswith("@")
         return DatasetRecord(
-            namespace=self._naming.dataset_namespace,
-            name=name,
-            kind=dataset.kind,
+            namespace=namespace,
+            name=own,
+            kind=DatasetKind.FILE if is_file else dataset.kind,
             dialect=self._naming.dialect.name,
             columns=tuple(dataset.columns.values()),
             schema_known=dataset.schema_known and not any(c.inferred for c in dataset.columns.values()),

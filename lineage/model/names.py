@@ -16,12 +16,14 @@ __all__ = [
     "parse_column_name",
     "parse_table_name",
     "split_column_key",
+    "split_location",
     "split_name",
 ]
 
 _PLAIN = re.compile(r"[^.\"`\[\]\s]+")
 # BigQuery: date-sharded tables share a prefix and differ by a day, YYYYMMDD.
 _SHARD = re.compile(r"^(.+?)_?(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]+)/?(.*)", re.DOTALL)
 _PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[([^\]]*)\]|([^."`\[\]]+)')
 
 
@@ -124,6 +126,20 @@ def dataset_key(namespace: str, name: str) -> str:
     'postgres://db:5432/shop.public.orders'
     """
     return f"{namespace}/{name.replace('#', '%23')}"
+
+
+def split_location(name: str) -> tuple[str, str] | None:
+    """Return the OpenLineage namespace and name of a dataset that is a file or path; None for a table's name.
+
+    >>> split_location("s3://bucket/raw/orders.parquet")
+    ('s3://bucket', 'raw/orders.parquet')
+    >>> split_location("/data/orders.csv"), split_location("shop.orders")
+    (('file', '/data/orders.csv'), None)
+    """
+    if match := _URL.fullmatch(name):
+        return match.group(1), match.group(2) or "/"
+    bare = name.strip('"')
+    return ("file", bare) if "/" in bare and not bare.startswith("@") else None
 
 
 def column_key(dataset: str, path: str) -> str:

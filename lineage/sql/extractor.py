@@ -16,7 +16,7 @@ from lineage.sql.functions import FunctionEffects
 from lineage.sql.output import completeness_of, edges_of
 from lineage.sql.parsing import ParsedStatement, parse_statements
 from lineage.sql.resolver import Resolver, SetOperationReferences
-from lineage.sql.statements import STATEMENT_RULES, Outcome, define_by_query
+from lineage.sql.statements import STATEMENT_RULES, Outcome, define_by_query, write
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableSource
 from lineage.sql.token_trace import trace_tokens
 
@@ -115,10 +115,12 @@ def resolve_statement(
         tables,
         options.functions,
         text=parsed.text,
+        write=write,
         set_operation_references=options.set_operation_references,
     )
     try:
         outcome = rule(resolver, tree)
+        outcome.others.extend(resolver.side_effects)
         if query_target is not None:
             define_by_query(outcome, query_target)
         edges = edges_of(outcome, parsed.span)

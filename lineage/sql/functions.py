@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from lineage.sql.effects import AGGREGATION, MASKED_AGGREGATION, MASKED_TRANSFORMATION, TRANSFORMATION
 
-__all__ = ["FunctionEffects"]
+__all__ = ["FunctionEffects", "pseudo_columns"]
 
 
 class FunctionEffects:
@@ -53,6 +53,13 @@ class FunctionEffects:
         if masking:
             return MASKED_AGGREGATION if aggregates else MASKED_TRANSFORMATION
         return AGGREGATION if aggregates else TRANSFORMATION
+
+
+@cache
+def pseudo_columns(dialect: str) -> frozenset[str]:
+    """Return the columns of a dialect that every row has and no schema lists, folded as the dialect folds them."""
+    data = tomllib.loads(files("lineage.sql").joinpath("pseudo_columns.toml").read_text(encoding="utf-8"))
+    return frozenset(data.get(dialect, ()))
 
 
 @cache

@@ -36,7 +36,9 @@ class Identifiers:
         return text.lower() if self._lower_columns else self._dialect.column.apply(text)
 
     def table(self, node: exp.Expr) -> str:
-        """Return one part of a table's name, folded."""
+        """Return one part of a table's name, folded; T-SQL's `#name` keeps the mark of a temporary table."""
+        if node.args.get("temporary"):
+            return "#" + self._dialect.fold_table(node.name)
         return self._dialect.fold_table(node.name, quoted=bool(node.args.get("quoted")))
 
     def alias(self, node: exp.Expr) -> str:

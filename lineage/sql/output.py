@@ -36,9 +36,10 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
             kind, subtype, masking, limited = _FIELDS[effect]
             edges.append(Edge(reference, target, kind, subtype, masking, spans[place], limited, source.ambiguous))
 
-    for name, sources in _by_name(outcome):
-        add(sources, ColumnRef(outcome.target, name))
-    add(outcome.rows, TableRef(outcome.target))
+    for written in (outcome, *outcome.others):
+        for name, sources in _by_name(written):
+            add(sources, ColumnRef(written.target, name))
+        add(written.rows, TableRef(written.target))
     return edges
 
 

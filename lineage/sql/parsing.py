@@ -27,6 +27,8 @@ MAX_STATEMENT_CHARACTERS = 4_000_000
 
 # What sqlglot lets through where a statement is so wrong that its own builders trip over it.
 _PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionError)
+# MySQL's and SQLite's REPLACE INTO is an INSERT for lineage; the parser keeps it as a command. The lengths agree.
+_REPLACE_INTO = re.compile(r"((?:\A|;)\s*)replace(?=\s+into\b)", re.IGNORECASE)
 _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 
 
@@ -51,6 +53,8 @@ def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
     parser = parser_named(dialect)
     if dialect.name in ("postgres", "redshift"):
         text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
+    if dialect.name in ("mysql", "sqlite", "doris", "starrocks"):
+        text = _REPLACE_INTO.sub(r"\1INSERT ", text)
     tail: ParsedStatement | None = None
     try:
         tokens = parser.tokenize(text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from sqlglot import exp
 
@@ -18,7 +18,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming
 from lineage.model.statement import ColumnRef, Edge
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
-from lineage.sql.functions import FunctionEffects
+from lineage.sql.functions import FunctionEffects, pseudo_columns
 from lineage.sql.identifiers import Identifiers
 from lineage.sql.relations import STAR, BaseTable, Relation, Rows, Source, Sources, absorb_rows
 from lineage.sql.scope import Scope
@@ -87,13 +87,17 @@ class Resolver:
         functions: FunctionEffects,
         *,
         text: str = "",
+        write: Callable[[Resolver, exp.Expr], Any] = lambda *_: None,
         set_operation_references: SetOperationReferences = "exact",
     ) -> None:
         self.naming = naming
         self.text = text
+        self.side_effects: list[Any] = []
+        self._write = write
         self.paper_set_operations = set_operation_references == "paper"
         self.identifiers = Identifiers(naming.dialect)
         self.functions = functions
+        self.pseudo_columns = pseudo_columns(naming.dialect.name)
         self.diagnostics: list[Diagnostic] = []
         self.reads: dict[str, None] = {}
         self._tables = tables
@@ -142,6 +146,17 @@ class Resolver:
         if relation is None:
             relation = self._base[text] = BaseTable(text, None, self.source)
         return relation
+
+    def written(self, node: exp.Expr, scope: Scope) -> Relation:
+        """Return what a data-modifying CTE returns: columns of the table that it writes. What it writes is kept."""
+        outcome = self._write(self, node)
+        self.side_effects.append(outcome)
+        returning = node.args.get("returning")
+        table = node.this.this if isinstance(node.this, exp.Schema) else node.this
+        if returning is None or not isinstance(table, exp.Table):
+            return Relation([], [])
+        select = exp.Select(expressions=returning.expressions, from_=exp.From(this=table))
+        return self.relation(select, scope)
 
     def name(self, table: exp.Table) -> str:
         """Return the full name of a table that a statement defines or ends, whatever is known of it."""

@@ -30,7 +30,7 @@ def _parts(column: exp.Expr) -> list[exp.Expr]:
 class Scope:
     """One query block: the relations of its FROM by alias, columns merged by USING, its CTEs, windows and aliases."""
 
-    __slots__ = ("_found", "aliases", "ctes", "items", "merged", "parent", "resolver", "windows")
+    __slots__ = ("_found", "aliases", "ctes", "items", "merged", "parent", "prefixed", "resolver", "windows")
 
     def __init__(
         self, resolver: Resolver, parent: Scope | None = None, ctes: Mapping[str, Relation] | None = None
@@ -39,6 +39,8 @@ class Scope:
         self.parent = parent
         self.items: dict[str, Relation] = {}
         self.ctes: Mapping[str, Relation] = ctes if ctes is not None else (parent.ctes if parent else {})
+        self.prefixed: dict[str, Relation] = {}
+        """Relations whose columns are seen with their prefix only, as those of EXCLUDED."""
         self.merged: dict[str, Sources] = {}
         self.aliases: dict[str, Sources] = {}
         self.windows: dict[str, exp.Expr] = {}
@@ -76,7 +78,7 @@ class Scope:
         for scope in self.chain():
             if qualifier and (found := scope.items.get(f"{qualifier}.{alias}")):
                 return found
-            if found := scope.items.get(alias):
+            if found := scope.items.get(alias) or scope.prefixed.get(alias):
                 return found
         return None
 
@@ -87,6 +89,8 @@ class Scope:
         """
         args = column.args
         node, table = args["this"], args.get("table")
+        if type(node) is exp.Parameter:  # `t.$1`
+            return self.positional(node.name, self.resolver.identifiers.alias(table) if table else None)
         if type(node) is not exp.Identifier:
             return self._whole_row(self.resolver.identifiers.alias(table)) if table else self._all_rows()
         if aliases_first and table is None and self.aliases:
@@ -133,6 +137,9 @@ class Scope:
         return found if found is not None else (relation.infer(name) if relation.is_open else None)
 
     def _of(self, relation: Relation, name: str, column: exp.Expr, alias: str) -> Sources:
+        found = relation.find(name)
+        if found is None and name in self.resolver.pseudo_columns:
+            return _NO_SOURCES
         found = self._known(relation, name)
         if found is not None:
             return found
@@ -174,6 +181,8 @@ class Scope:
         for scope in self.chain():
             if name in scope.aliases:
                 return scope.aliases[name]
+        if name in self.resolver.pseudo_columns:
+            return _NO_SOURCES
         return self._inferred(column, name)
 
     def _inferred(self, column: exp.Expr, name: str) -> Sources:
@@ -223,6 +232,14 @@ class Scope:
                 doubt = self.resolver.source(source.table, source.column, ambiguous=True)
                 marked.setdefault((doubt, effect), place)
         return marked
+
+    def positional(self, position: str, alias: str | None = None) -> Sources:
+        """Return the sources of `$1`, a column of a staged file by its place; none where no such file is read."""
+        for scope in self.chain():
+            for known, relation in scope.items.items():
+                if isinstance(relation, BaseTable) and relation.name.startswith("@") and alias in (None, known):
+                    return relation.infer(f"${position}")
+        return _NO_SOURCES
 
     def _whole_row(self, alias: str) -> Sources:
         relation = self.item(alias)

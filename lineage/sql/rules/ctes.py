@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.effects import COMPOSE, IDENTITY
-from lineage.sql.relations import Relation, Rows, Source, Sources, absorb_rows
+from lineage.sql.effects import COMPOSE, IDENTITY, TRANSFORMATION
+from lineage.sql.relations import Relation, Rows, Source, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.scope import Scope
 
@@ -23,11 +23,28 @@ def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
     for cte in with_.expressions:
         name = resolver.identifiers.alias(cte.args["alias"].this)
         columns = [resolver.identifiers.alias(c) for c in cte.args["alias"].args.get("columns") or ()]
-        if isinstance(cte.this, exp.SetOperation) and _reads(cte.this.expression, name, resolver):
+        if isinstance(cte.this, exp.DML) and not isinstance(cte.this, exp.Query):
+            ctes[name] = resolver.written(cte.this, scope).renamed(columns)
+        elif isinstance(cte.this, exp.SetOperation) and _reads(cte.this.expression, name, resolver):
             ctes[name] = _recursive(resolver, cte.this, name, columns, scope)
         else:
             ctes[name] = resolver.relation(cte.this, scope).renamed(columns)
+        if (search := with_.args.get("search")) is not None:
+            ctes[name] = _with_search(resolver, search, ctes[name])
     return scope
+
+
+def _with_search(resolver: Resolver, search: exp.Expr, relation: Relation) -> Relation:
+    """SEARCH … BY a SET s, CYCLE a SET c USING p: columns beside the query's, computed from the named one."""
+    named = search.args.get("this")
+    base = relation.find(resolver.identifiers.column(named)) if isinstance(named, exp.Identifier) else None
+    value: Sources = {}
+    absorb(value, base or {}, TRANSFORMATION, None)
+    added = [search.args.get(key) for key in ("expression", "using")]
+    names = [resolver.identifiers.column(name) for name in added if isinstance(name, exp.Identifier)]
+    return Relation(
+        [*relation.names, *names], [*relation.sources, *(value for _ in names)], relation.rows, relation.opens
+    )
 
 
 def _reads(node: exp.Expr, name: str, resolver: Resolver) -> bool:

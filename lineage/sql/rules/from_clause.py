@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from lineage.sql.effects import IDENTITY, JOIN
+from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
 from lineage.sql.relations import STAR, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver
 from lineage.sql.scope import Scope
@@ -32,6 +32,8 @@ def add_joins(resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scop
 
 def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> list[Relation]:
     """Make one item of FROM visible, with what is joined to it inside parentheses; return its relations."""
+    while isinstance(node, exp.Final | exp.Stream):  # ClickHouse's FINAL, Databricks' STREAM(t): the table as it is
+        node = node.this
     if (
         isinstance(node, exp.Subquery | exp.Paren)
         and isinstance(node.this, exp.Table | exp.Subquery)
@@ -90,6 +92,9 @@ def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str 
 def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows) -> None:
     args = join.args
     count = len(scope.items)
+    if args.get("kind") == "ARRAY":
+        _array_join(resolver, [join.this, *(join.args.get("expressions") or ())], scope)
+        return
     added = add_source(resolver, join.this, scope, rows)
     if on := args.get("on"):
         resolver.evaluate(scope, on, JOIN, rows.own)
@@ -110,6 +115,17 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows) -> None:
         # Only whether a row matches counts: the other side is gone after the join.
         after = {alias: item for alias, item in scope.items.items() if alias not in before}
         scope.keep(after if side == "RIGHT" else before)
+
+
+def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope) -> None:
+    """ClickHouse's ARRAY JOIN: each named array becomes its elements, under its alias or its own name."""
+    for array in arrays:
+        value = array.this if isinstance(array, exp.Alias) else array
+        sources: Sources = {}
+        resolver.evaluate(scope, value, TRANSFORMATION, sources)
+        name = array.args["alias"] if isinstance(array, exp.Alias) else value.this
+        if isinstance(name, exp.Identifier):
+            scope.merge(resolver.identifiers.alias(name), sources)
 
 
 def _shared(scope: Scope, before: Mapping[str, Relation], added: list[Relation]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.relations import Sources
+from lineage.sql.relations import Sources, absorb
 from lineage.sql.resolver import LEAVES, Resolver, Stack, expression_rule
 from lineage.sql.scope import Scope
 
@@ -26,7 +26,6 @@ LEAVES.update(
         exp.DataTypeParam,
         exp.Var,
         exp.Placeholder,
-        exp.Parameter,
         exp.SessionParameter,
         exp.CurrentDate,
         exp.CurrentTimestamp,
@@ -49,3 +48,10 @@ def ordered(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, _
 def named_argument(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
     """`name => value`: the name is no column."""
     stack.append((node.expression, effect))
+
+
+@expression_rule(exp.Parameter)
+def parameter(_: Resolver, scope: Scope, node: exp.Expr, effect: int, __: Stack, sink: Sources) -> None:
+    """`$1` is a column of a staged file where one is read, else a parameter of the statement."""
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        absorb(sink, scope.positional(node.name), effect, node)

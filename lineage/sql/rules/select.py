@@ -16,16 +16,25 @@ from lineage.sql.scope import Scope
 @relation_rule(exp.Select)
 def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
     """Return the relation of a query block."""
-    args = node.args
     scope = scope_with_ctes(resolver, node, outer)
     rows = Rows()
     add_sources(resolver, node, scope, rows)
+    return select_over(resolver, node, scope, rows)
+
+
+def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> Relation:
+    """Return the relation of a query block whose FROM is in the scope already."""
+    args = node.args
     for definition in args.get("windows") or ():
         scope.windows[resolver.identifiers.alias(definition.this)] = definition
     projection = project(resolver, node, scope)
     for clause in ("where", "prewhere", "having", "qualify"):
         if condition := args.get(clause):
             resolver.evaluate(scope, condition.this, FILTER, rows.own)
+    if connect := args.get("connect"):
+        for condition in (connect.args.get("start"), connect.args.get("connect")):
+            if condition is not None:
+                resolver.evaluate(scope, condition, FILTER, rows.own)
     if group := args.get("group"):
         _group_by(resolver, group, scope, projection, rows.own)
     if distinct := args.get("distinct"):

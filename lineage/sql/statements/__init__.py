@@ -1,19 +1,22 @@
 """What each kind of statement writes, one a file. Importing this package registers them."""
 
-from lineage.sql.statements import create, ddl, delete, insert, merge, query, update
-from lineage.sql.statements.outcome import STATEMENT_RULES, Outcome, statement_rule
+from lineage.sql.statements import copy, create, ddl, delete, insert, merge, multi_insert, query, update
+from lineage.sql.statements.outcome import STATEMENT_RULES, Outcome, statement_rule, write
 from lineage.sql.statements.query import define_by_query
 
 __all__ = [
     "STATEMENT_RULES",
     "Outcome",
+    "copy",
     "create",
     "ddl",
     "define_by_query",
     "delete",
     "insert",
     "merge",
+    "multi_insert",
     "query",
     "statement_rule",
     "update",
+    "write",
 ]

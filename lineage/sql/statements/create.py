@@ -8,7 +8,8 @@ from lineage.catalog.ddl import schema_columns
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage.sql.definitions import is_temporary
-from lineage.sql.relations import Relation
+from lineage.sql.effects import TRANSFORMATION
+from lineage.sql.relations import BaseTable, Relation, Sources
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.scope import Scope
@@ -30,20 +31,51 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         outcome.target_kind = DatasetKind.TEMPORARY
     elif kind == "VIEW":
         outcome.target_kind = DatasetKind.VIEW
+    if (to := next((item.this for item in listed if isinstance(item, exp.ToTableProperty)), None)) is not None:
+        outcome.target, outcome.target_kind = resolver.name(to), DatasetKind.TABLE  # ClickHouse: the view only fills it
     schema = schema_columns(tree.this, resolver.naming.dialect) if isinstance(tree.this, exp.Schema) else ()
     body = tree.args.get("expression")
+    if (clone := tree.args.get("clone")) is not None and isinstance(clone.this, exp.Table):
+        body = clone.this
     if not isinstance(body, exp.Query | exp.Table | exp.Values):
         outcome.operation = f"CREATE_{kind.replace(' ', '_')}"
-        outcome.schema = schema
+        outcome.schema = schema or _like(resolver, tree, listed)
+        _computed_columns(resolver, tree, outcome)
         return outcome
     is_materialized = any(isinstance(item, exp.MaterializedProperty) for item in listed)
     if kind == "TABLE":
-        outcome.operation = "CREATE_TABLE_AS"
+        outcome.operation = "CREATE_TABLE_AS" if clone is None else "CREATE_TABLE_CLONE"
     else:
         outcome.operation = "CREATE_MATERIALIZED_VIEW" if is_materialized else f"CREATE_{kind.replace(' ', '_')}"
     relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
     _name_columns(resolver, outcome, relation, [column.name for column in schema], tree)
     return outcome
+
+
+def _like(resolver: Resolver, tree: exp.Expr, properties: list[exp.Expr]) -> tuple[ColumnSchema, ...]:
+    """CREATE TABLE … LIKE s: the columns of s, none of its rows."""
+    inside = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+    for item in (*properties, *inside):
+        if isinstance(item, exp.LikeProperty) and isinstance(item.this, exp.Table):
+            _, model = resolver.named(resolver.identifiers.table_parts(item.this))
+            return () if model.is_open else tuple(ColumnSchema(name) for name, _ in model.columns())
+    return ()
+
+
+def _computed_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> None:
+    """`b int GENERATED ALWAYS AS (a * 2)`: b comes from a, another column of the same table."""
+    if not isinstance(tree.this, exp.Schema) or outcome.target is None:
+        return
+    own = BaseTable(outcome.target, dict.fromkeys(c.name for c in outcome.schema), resolver.source)
+    scope = Scope(resolver)
+    scope.add(outcome.target, own)
+    for item in tree.this.expressions:
+        for constraint in item.args.get("constraints") or () if isinstance(item, exp.ColumnDef) else ():
+            if isinstance(constraint.kind, exp.ComputedColumnConstraint):
+                sources: Sources = {}
+                resolver.evaluate(scope, constraint.kind.this, TRANSFORMATION, sources)
+                outcome.names.append(resolver.identifiers.column(item.this))
+                outcome.columns.append(sources)
 
 
 @statement_rule(exp.Cache)

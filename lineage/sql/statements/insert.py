@@ -15,6 +15,8 @@ from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.query import rows_of
 from lineage.sql.statements.update import assignments
 
+__all__ = ["target_columns"]
+
 
 @statement_rule(exp.Insert)
 def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
@@ -30,10 +32,7 @@ def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if body is None:
         return outcome
     relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
-    listed: list[str] = []
-    if isinstance(tree.this, exp.Schema):
-        listed = [identifiers.written(c) for c in tree.this.expressions]
-    pairs = _columns(resolver, tree, relation, listed, known, target)
+    pairs = target_columns(resolver, tree, relation, known, target)
     outcome.names = [name for name, _ in pairs]
     outcome.columns = [sources for _, sources in pairs]
     outcome.rows = rows_of(relation)
@@ -45,10 +44,13 @@ def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
     return outcome
 
 
-def _columns(
-    resolver: Resolver, tree: exp.Expr, relation: Relation, listed: list[str], known: Relation, target: str
+def target_columns(
+    resolver: Resolver, tree: exp.Expr, relation: Relation, known: Relation, target: str
 ) -> list[tuple[str, Sources]]:
     """Return the target's columns and what each gets."""
+    listed: list[str] = []
+    if isinstance(tree.this, exp.Schema):
+        listed = [resolver.identifiers.written(column) for column in tree.this.expressions]
     pairs = list(relation.columns())
     if tree.args.get("by_name"):
         return pairs
@@ -97,7 +99,11 @@ def _on_conflict(resolver: Resolver, conflict: exp.Expr, named: exp.Table, known
     scope = Scope(resolver)
     alias = named.args.get("alias")
     scope.add(resolver.identifiers.alias(alias.this if alias is not None else named.this), known)
-    scope.add(resolver.naming.dialect.fold_column("excluded"), proposed)
+    scope.prefixed[resolver.naming.dialect.fold_column("excluded")] = proposed
+    for call in list(conflict.find_all(exp.Anonymous)):
+        if call.name.upper() == "VALUES" and len(call.expressions) == 1:  # MySQL's VALUES(b) is EXCLUDED.b
+            column = exp.Column(this=_identifier(call.expressions[0]), table=exp.to_identifier("excluded"))
+            call.replace(column)
     conditions: Sources = {}
     for condition in (conflict.args.get("where"), conflict.args.get("index_where")):
         if condition is not None:
@@ -111,3 +117,7 @@ def _on_conflict(resolver: Resolver, conflict: exp.Expr, named: exp.Table, known
         else:
             outcome.names.append(name)
             outcome.columns.append(sources)
+
+
+def _identifier(node: exp.Expr) -> exp.Expr:
+    return node.this if isinstance(node, exp.Column) else node

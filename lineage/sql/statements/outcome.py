@@ -12,14 +12,15 @@ from lineage.model.statement import ColumnSchema, DatasetKind, TableChange
 from lineage.sql.relations import Relation, Sources
 from lineage.sql.resolver import Resolver
 
-__all__ = ["STATEMENT_RULES", "Outcome", "statement_rule"]
+__all__ = ["STATEMENT_RULES", "Outcome", "statement_rule", "write"]
 
 
 @dataclass(slots=True)
 class Outcome:
     """A statement's target and, for each column that it writes, the sources; `rows` influences the whole target.
 
-    `relation` is what later statements of a script read where the target is a temporary table.
+    `relation` is what later statements of a script read where the target is a temporary table; `others` is what
+    one statement writes besides (INSERT ALL, a data-modifying CTE).
     """
 
     operation: str
@@ -32,6 +33,7 @@ class Outcome:
     schema: tuple[ColumnSchema, ...] = ()
     changes: tuple[TableChange, ...] = ()
     relation: Relation | None = None
+    others: list[Outcome] = field(default_factory=list)
 
 
 StatementRule: TypeAlias = "Callable[[Resolver, exp.Expr], Outcome]"
@@ -47,3 +49,8 @@ def statement_rule(*types: type[exp.Expr]) -> Callable[[StatementRule], Statemen
         return rule
 
     return register
+
+
+def write(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what a statement inside another one (a data-modifying CTE) writes."""
+    return STATEMENT_RULES[type(tree)](resolver, tree)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from lineage.sql.effects import FILTER, IDENTITY
-from lineage.sql.relations import Rows, Sources, absorb, absorb_rows
+from lineage.sql.relations import Relation, Rows, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.rules.from_clause import add_joins, add_source
@@ -52,6 +52,10 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
             for each in items:
                 add_source(resolver, each, scope, rows)
             return resolver.named(identifiers.table_parts(found))[0], scope
+    through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
+    if through is not None and (base := _base_of(through)) is not None:
+        scope.add(identifiers.alias(table.this), through)
+        return base, scope
     target, relation = resolver.named(identifiers.table_parts(table))
     alias = table.args.get("alias")
     scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
@@ -59,6 +63,12 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
     for item in items:
         add_source(resolver, item, scope, rows)
     return target, scope
+
+
+def _base_of(relation: Relation) -> str | None:
+    """Return the one table whose columns a CTE hands on: T-SQL updates a table through it."""
+    tables = {source.table for sources in relation.sources for source, effect in sources if effect == IDENTITY}
+    return tables.pop() if len(tables) == 1 else None
 
 
 def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Table | None:

@@ -111,3 +111,20 @@ def test_the_run_is_named_by_its_content() -> None:
     one, same, other = (batch({"f.sql": f"SELECT {n}"}) for n in (1, 1, 2))
     assert one.run.key == same.run.key != other.run.key
     assert one.run.counts["statements"] == 1
+
+
+def test_a_statement_that_writes_two_targets_is_a_job_each() -> None:
+    made = batch({"f.sql": "WITH d AS (DELETE FROM t WHERE old RETURNING id) INSERT INTO arch (id) SELECT id FROM d"})
+    assert edges(made) == {"pg/t#id pg/arch#id IDENTITY", "pg/t#old pg/t FILTER"}
+    assert {job.key for job in made.jobs} == {"file:f.sql>pg/arch", "file:f.sql>pg/t"}
+    assert made.run.counts["statements"] == 1
+
+
+def test_files_are_datasets_of_their_own_namespace() -> None:
+    made = batch({"f.sql": "COPY t (a) FROM '/data/a.csv'; COPY (SELECT b FROM u) TO 's3://lake/b.csv'"})
+    assert {(d.namespace, d.name, d.kind) for d in made.datasets} == {
+        ("file", "/data/a.csv", DatasetKind.FILE),
+        ("s3://lake", "b.csv", DatasetKind.FILE),
+        ("pg", "t", DatasetKind.TABLE),
+        ("pg", "u", DatasetKind.TABLE),
+    }

@@ -1,0 +1,64 @@
+"""COPY: a table filled from files, or written to them; Snowflake's with a query in between."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model.statement import DatasetKind
+from lineage.sql.effects import IDENTITY
+from lineage.sql.relations import STAR, Relation, Sources, absorb
+from lineage.sql.resolver import Resolver
+from lineage.sql.scope import Scope
+from lineage.sql.statements.outcome import Outcome, statement_rule
+from lineage.sql.statements.query import rows_of
+
+
+@statement_rule(exp.Copy)
+def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what a COPY writes: a table's columns from a file's, or a file's from a table's or query's."""
+    places = [place for place in tree.args.get("files") or () if isinstance(place, exp.Expr)]
+    inner = tree.this.this if isinstance(tree.this, exp.Schema | exp.Subquery) else tree.this
+    if not tree.args.get("kind"):
+        return _unload(resolver, inner, places)
+    if not isinstance(inner, exp.Table):
+        return Outcome("COPY")
+    if not isinstance(inner.this, exp.Identifier):  # COPY INTO @stage FROM (query | table)
+        written = Outcome("COPY", inner.this.name, target_kind=DatasetKind.FILE)
+        return _from_relation(resolver, written, places[0]) if places else written
+    outcome = Outcome("COPY", resolver.name(inner))
+    listed: list[str] = []
+    if isinstance(tree.this, exp.Schema):
+        listed = [resolver.identifiers.written(column) for column in tree.this.expressions]
+    for place in places:
+        query = place.this if isinstance(place, exp.Subquery) else place
+        if isinstance(query, exp.Query):
+            relation = resolver.relation(query, Scope(resolver)).renamed(listed)
+            outcome.rows = rows_of(relation)
+        else:
+            relation = resolver.location(_path(place))
+            file_columns = dict(relation.columns())
+            # Which of the file's columns fills which of the table's is in the file.
+            relation = Relation(listed or [STAR], [file_columns[STAR] for _ in listed or [STAR]])
+        for name, sources in relation.columns():
+            placed: Sources = {}
+            absorb(placed, sources, IDENTITY, place)
+            outcome.names.append(name)
+            outcome.columns.append(placed)
+    return outcome
+
+
+def _unload(resolver: Resolver, inner: exp.Expr, places: list[exp.Expr]) -> Outcome:
+    outcome = Outcome("COPY", _path(places[0]) if places else None, target_kind=DatasetKind.FILE)
+    return _from_relation(resolver, outcome, inner)
+
+
+def _from_relation(resolver: Resolver, outcome: Outcome, source: exp.Expr) -> Outcome:
+    relation = resolver.relation(source, Scope(resolver))
+    pairs = list(relation.columns())
+    outcome.names, outcome.columns = [name for name, _ in pairs], [sources for _, sources in pairs]
+    outcome.rows = rows_of(relation)
+    return outcome
+
+
+def _path(place: exp.Expr) -> str:
+    return place.this.name if isinstance(place, exp.Table) else place.name

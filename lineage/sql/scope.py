@@ -115,11 +115,11 @@ class Scope:
         if relation is not None:
             return self._of(relation, name, column, alias)
         path = [identifiers.column(part) for part in _parts(column)]
-        for depth in range(len(path) - 1):
-            if owner := self.item(path[depth]) if depth else None:
-                found = self._known(owner, path[depth + 1])
-                if found is not None:
-                    return self.field(found, path[depth + 2 :])
+        for depth in range(len(path) - 2):  # `t.a.b`: a field of a column of an alias
+            owner = self.item(path[depth])
+            found = self._known(owner, path[depth + 1]) if owner is not None else None
+            if found is not None:
+                return self.field(found, path[depth + 2 :])
         found = self._find(path[0])
         if found is not None:
             return self.field(found, path[1:])

@@ -9,6 +9,7 @@ from sqlglot import exp
 from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
 from lineage.sql.relations import STAR, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver
+from lineage.sql.rules.match_recognize import recognized
 from lineage.sql.scope import Scope
 
 __all__ = ["add_joins", "add_source", "add_sources"]
@@ -22,6 +23,13 @@ def add_sources(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
     for lateral in args.get("laterals") or ():
         add_source(resolver, lateral, scope, rows)
     add_joins(resolver, args.get("joins") or (), scope, rows)
+    if pattern := args.get("match"):
+        name, relation = scope.items.popitem()
+        alias = pattern.args.get("alias")
+        made = recognized(resolver, pattern, relation, scope)
+        if made.rows is not None:
+            rows.inputs.append(made.rows)
+        scope.add(resolver.identifiers.alias(alias.this) if alias is not None and alias.this else name, made)
 
 
 def add_joins(resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scope, rows: Rows) -> None:
@@ -77,7 +85,8 @@ def _nested_joins(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) 
 def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str | None]:
     """Return the name that columns are prefixed with, and the one with the schema before it."""
     identifiers = resolver.identifiers
-    alias = node.args.get("alias")
+    pivots = node.args.get("pivots")
+    alias = (pivots and pivots[-1].args.get("alias")) or node.args.get("alias")
     if isinstance(alias, exp.TableAlias) and alias.this is not None:
         return identifiers.alias(alias.this), None
     if isinstance(alias, exp.Identifier):

@@ -20,10 +20,10 @@ def recognized(resolver: Resolver, node: exp.Expr, relation: Relation, outer: Sc
     for definition in args.get("define") or ():
         alias = definition.args.get("alias")
         if isinstance(alias, exp.Identifier):
-            _add_variable(scope, identifiers.alias(alias), relation)
+            scope.prefixed[identifiers.alias(alias)] = relation
     for column in node.find_all(exp.Column):  # a variable without a condition matches any row
         if (variable := column.args.get("table")) is not None:
-            _add_variable(scope, identifiers.alias(variable), relation)
+            scope.prefixed[identifiers.alias(variable)] = relation
     rows = Rows()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
@@ -54,8 +54,3 @@ def recognized(resolver: Resolver, node: exp.Expr, relation: Relation, outer: Sc
         names.append(identifiers.alias(alias) if isinstance(alias, exp.Identifier) else f"_col{len(names)}")
         columns.append(value)
     return Relation(names, columns, rows, [relation] if all_rows and relation.is_open else [])
-
-
-def _add_variable(scope: Scope, name: str, relation: Relation) -> None:
-    if name not in scope.items:
-        scope.add(name, relation)

@@ -60,6 +60,12 @@ def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
             name = resolver.identifiers.column(item.this) if isinstance(item.this, exp.Identifier) else item.this.name
         elif isinstance(item, exp.Alias):
             name, value = resolver.identifiers.alias(item.args["alias"]), item.this
+        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+            owner = scope.item(resolver.identifiers.alias(item.args["table"]))
+            for column, sources in owner.columns() if owner is not None else ():
+                fields[column] = {key: place or item for key, place in sources.items()}
+                absorb(total, sources, TRANSFORMATION, item)
+            continue
         elif isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier):
             name = resolver.identifiers.column(item.this)
         else:

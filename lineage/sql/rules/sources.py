@@ -10,7 +10,6 @@ from lineage.sql.effects import IDENTITY, TRANSFORMATION
 from lineage.sql.relations import FunctionTable, Relation, Sources, absorb
 from lineage.sql.resolver import Resolver, relation_rule
 from lineage.sql.rules.ctes import scope_with_ctes
-from lineage.sql.rules.match_recognize import recognized
 from lineage.sql.rules.nested import element_of, json_keys
 from lineage.sql.rules.pivots import pivoted
 from lineage.sql.rules.projection import value_of
@@ -47,11 +46,9 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
 
 
 def reshaped(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
-    """Return a relation after the PIVOT, UNPIVOT or MATCH_RECOGNIZE that stands behind it."""
+    """Return a relation after the PIVOT and UNPIVOT that stand behind it."""
     for pivot in node.args.get("pivots") or ():
         relation = pivoted(resolver, pivot, relation, scope)
-    if pattern := node.args.get("match_recognize"):
-        relation = recognized(resolver, pattern, relation, scope)
     return relation
 
 

@@ -207,15 +207,20 @@ class Scope:
                 return self._ambiguous(column, name, options)
         if self.item(name) is not None:
             return self._whole_row(name)
-        if any(scope.items for scope in self.chain()):
-            known = (known for scope in self.chain() for item in scope.items.values() for known, _ in item.columns())
-            self.resolver.report(
-                DiagnosticCode.UNKNOWN_COLUMN,
-                Severity.ERROR,
-                f"no column `{name}` in " + ", ".join(sorted({key for s in self.chain() for key in s.items})),
-                column,
-                hint=self.resolver.nearest(name, known),
-            )
+        nearest = next((scope for scope in self.chain() if scope.items), None)
+        if nearest is None:
+            return _NO_SOURCES
+        tables = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
+        if len(tables) == 1:  # the only table that may have it, whatever its schema says
+            return self._of(tables[0], name, column, tables[0].name)
+        known = (known for scope in self.chain() for item in scope.items.values() for known, _ in item.columns())
+        self.resolver.report(
+            DiagnosticCode.UNKNOWN_COLUMN,
+            Severity.ERROR,
+            f"no column `{name}` in " + ", ".join(sorted({key for s in self.chain() for key in s.items})),
+            column,
+            hint=self.resolver.nearest(name, known),
+        )
         return _NO_SOURCES
 
     def _ambiguous(self, column: exp.Expr, name: str, options: Mapping[str, Sources]) -> Sources:

@@ -118,7 +118,7 @@ def as_nobody() -> Iterator[None]:
 
 
 def test_a_path_without_permission(tmp_path: Path) -> None:
-    for parent in [tmp_path, *tmp_path.parents][:3]:
+    for parent in [tmp_path, *tmp_path.parents][:4]:  # up to the folder of all sessions
         parent.chmod(0o755)
     folder, path = tmp_path / "closed", tmp_path / "closed" / "store.lbug"
     folder.mkdir()

@@ -11,6 +11,9 @@ from lineage.sql.scope import Scope
 
 __all__ = ["scope_with_ctes"]
 
+_WITHOUT_KEYWORD = frozenset(("tsql", "fabric", "oracle", "snowflake"))
+"""Dialects that do not ask for the word RECURSIVE; in the others a name without it means the table outside."""
+
 
 def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
     """Return a new scope for a query, in which the CTEs of its WITH hide tables of the same names."""
@@ -20,12 +23,13 @@ def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
         return scope
     ctes = dict(outer.ctes)
     scope.ctes = ctes
+    recursive = with_.args.get("recursive") or resolver.naming.dialect.name in _WITHOUT_KEYWORD
     for cte in with_.expressions:
         name = resolver.identifiers.alias(cte.args["alias"].this)
         columns = [resolver.identifiers.alias(c) for c in cte.args["alias"].args.get("columns") or ()]
         if isinstance(cte.this, exp.DML) and not isinstance(cte.this, exp.Query):
             ctes[name] = resolver.written(cte.this, scope).renamed(columns)
-        elif isinstance(cte.this, exp.SetOperation) and _reads(cte.this.expression, name, resolver):
+        elif recursive and isinstance(cte.this, exp.SetOperation) and _reads(cte.this.expression, name, resolver):
             ctes[name] = _recursive(resolver, cte.this, name, columns, scope)
         else:
             ctes[name] = resolver.relation(cte.this, scope).renamed(columns)

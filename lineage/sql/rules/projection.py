@@ -43,6 +43,14 @@ class Projection:
                 return self.sources[position]
         return None
 
+    def named(self, key: exp.Expr, resolver: Resolver) -> Sources | None:
+        """Return the column that a bare name in ORDER BY means: that of the output, if it has the name."""
+        if type(key) is exp.Column and type(key.this) is exp.Identifier and key.args.get("table") is None:
+            name = resolver.identifiers.column(key.this)
+            if name in self.names:
+                return self.sources[self.names.index(name)]
+        return None
+
 
 def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
     """Return the output columns of a query block. Aliases become visible to what is evaluated after them."""

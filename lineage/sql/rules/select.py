@@ -12,6 +12,9 @@ from lineage.sql.rules.from_clause import add_sources
 from lineage.sql.rules.projection import Projection, project
 from lineage.sql.scope import Scope
 
+_INPUT_FIRST = frozenset(("postgres", "materialize", "risingwave", "duckdb", "sqlite", "tsql", "fabric"))
+"""Dialects where a name inside an expression of ORDER BY means a column of FROM before one of the select list."""
+
 
 @relation_rule(exp.Select)
 def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
@@ -83,6 +86,7 @@ def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Proje
     distinct = args.get("distinct")
     # DISTINCT ON keeps the first row of each group, and the order says which that is.
     limited = limited or (isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None)
+    aliases_first = resolver.naming.dialect.name not in _INPUT_FIRST
     for clause in ("order", "sort", "cluster", "distribute"):
         if (ordering := args.get(clause)) is None:
             continue
@@ -90,10 +94,11 @@ def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Proje
             key = item.this if isinstance(item, exp.Ordered) else item
             ordinal = projection.ordinal(key)
             effect = LIMITED_SORT if limited else SORT
-            if ordinal is not None:
-                absorb(sink, ordinal, effect, key)
+            output = ordinal if ordinal is not None else projection.named(key, resolver)
+            if output is not None:
+                absorb(sink, output, effect, key)
             elif isinstance(key, exp.Var) and key.name.upper() == "ALL":
                 for sources in projection.sources:
                     absorb(sink, sources, effect, key)
             else:
-                resolver.evaluate(scope, key, effect, sink, aliases_first=True)
+                resolver.evaluate(scope, key, effect, sink, aliases_first=aliases_first)

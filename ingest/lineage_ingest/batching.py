@@ -130,6 +130,9 @@ class BatchBuilder:
     def _add(self, source: str, text: str, statement: StatementLineage, renamed: Mapping[str, str]) -> None:
         target = renamed.get(statement.target or "", statement.target)
         is_stored = target is not None and statement.target_kind is not DatasetKind.TEMPORARY
+        if statement.changes or (target is None and not statement.sources):  # nothing that a job would hold
+            self._diagnostics.extend(DiagnosticRecord(diagnostic, source) for diagnostic in statement.diagnostics)
+            return
         job = self._jobs.setdefault(
             (source, target if is_stored else None), _Job(source, target if is_stored else None)
         )
@@ -145,7 +148,7 @@ class BatchBuilder:
         for reference in statement.inferred:
             if reference.table is not None:
                 self._infer(renamed.get(reference.table, reference.table), reference.column)
-        if not is_stored or target is None or statement.changes:
+        if not is_stored or target is None:
             return
         dataset = self._datasets.setdefault(target, _Dataset())
         dataset.is_target = True
@@ -239,7 +242,7 @@ class BatchBuilder:
         return file_job_key(job.source, self._table_key(job.target) if job.target is not None else None)
 
     def _job(self, job: _Job) -> JobRecord:
-        operations = dict.fromkeys(statement.operation for statement in job.statements if not statement.changes)
+        operations = dict.fromkeys(statement.operation for statement in job.statements)
         completeness = max((s.completeness for s in job.statements), key=_WORST.index)
         return JobRecord(
             key=self._job_key(job),
@@ -247,11 +250,12 @@ class BatchBuilder:
             first_seen=self._at,
             last_seen=self._at,
             reads=tuple(self._table_key(name) for name in job.reads),
-            writes=(self._table_key(job.target),) if job.target is not None and operations else (),
+            writes=(self._table_key(job.target),) if job.target is not None else (),
             sql="".join(job.sql),
             dialect=self._naming.dialect.name,
             source=job.source,
-            operation=" ".join(operations) or None,
+            source_line=first.line if (first := job.statements[0].span) and len(job.statements) == 1 else None,
+            operation=" ".join(operations),
             completeness=completeness,
         )
 

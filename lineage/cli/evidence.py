@@ -19,7 +19,10 @@ def excerpt(job: StoredJob, span: tuple[int, int], width: int) -> Text:
     sql = job.sql or ""
     start, end = span
     line_start = sql.rfind("\n", 0, start) + 1
-    place = f"{job.source or job.key}:{sql.count(chr(10), 0, start) + 1}:{start - line_start + 1}  "
+    line_number = sql.count("\n", 0, start) + 1
+    # Of a job of several pieces the line is that of its own SQL, not of the file.
+    where = f"{job.source}:{line_number + job.source_line - 1}" if job.source_line else f"{job.key}, line {line_number}"
+    place = f"{where}:{start - line_start + 1}  "
     around = max(_LEAST, min(_MOST, (width - len(place) - (end - start) - 6) // 2))
     left, right = max(0, start - around), min(len(sql), end + around)
     line = Text(place)

@@ -112,7 +112,8 @@ class JobRecord:
     """A job as one batch saw it: when first and last, how often, what it read and wrote (keys of datasets).
 
     `source` is the file it stands in: a batch that states a file whole retires the jobs that the file no
-    longer holds (`LineageBatch.complete_sources`). `sql` has its literals masked.
+    longer holds (`LineageBatch.complete_sources`); `source_line` is the line on which its SQL begins there, if
+    that is one piece. `sql` has its literals masked.
     """
 
     key: str
@@ -124,6 +125,7 @@ class JobRecord:
     sql: str | None = None
     dialect: str | None = None
     source: str | None = None
+    source_line: int | None = None
     operation: str | None = None
     completeness: Completeness = Completeness.FULL
     observations: int = 1

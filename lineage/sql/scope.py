@@ -6,8 +6,8 @@ aliases for what a select list's own aliases may be used for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
@@ -18,7 +18,7 @@ from lineage.sql.relations import BaseTable, Composite, FunctionTable, Relation,
 if TYPE_CHECKING:
     from lineage.sql.resolver import Resolver
 
-__all__ = ["Scope"]
+__all__ = ["Merge", "Scope"]
 
 _NO_SOURCES: Sources = {}
 
@@ -27,10 +27,18 @@ def _parts(column: exp.Expr) -> list[exp.Expr]:
     return [part for key in ("catalog", "db", "table", "this") if (part := column.args.get(key)) is not None]
 
 
+class Merge(NamedTuple):
+    """Columns that a join by USING or NATURAL merged, and the keys of the items on its two sides."""
+
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    columns: dict[str, Sources]
+
+
 class Scope:
     """One query block: the relations of its FROM by alias, columns merged by USING, its CTEs, windows and aliases."""
 
-    __slots__ = ("_found", "aliases", "ctes", "items", "merged", "parent", "prefixed", "resolver", "windows")
+    __slots__ = ("_found", "aliases", "ctes", "items", "merged", "merges", "parent", "prefixed", "resolver", "windows")
 
     def __init__(
         self, resolver: Resolver, parent: Scope | None = None, ctes: Mapping[str, Relation] | None = None
@@ -42,6 +50,7 @@ class Scope:
         self.prefixed: dict[str, Relation] = {}
         """Relations whose columns are seen with their prefix only, as those of EXCLUDED."""
         self.merged: dict[str, Sources] = {}
+        self.merges: list[Merge] = []
         self.aliases: dict[str, Sources] = {}
         self.windows: dict[str, exp.Expr] = {}
         self._found: dict[tuple[str, bool | None, tuple[str, bool | None] | None], Sources] = {}
@@ -61,10 +70,20 @@ class Scope:
         self.items = items
         self._found.clear()
 
-    def merge(self, name: str, sources: Sources) -> None:
-        """Let an unprefixed name stand for the column that a join merged."""
-        self.merged[name] = sources
+    def merge(self, merge: Merge) -> None:
+        """Let unprefixed names stand for the columns that a join merged."""
+        self.merges.append(merge)
+        self.merged.update(merge.columns)
         self._found.clear()
+
+    def part(self, keys: Iterable[str]) -> Scope:
+        """Return a scope inside this one that sees some of its items first, with what joins between them merged."""
+        part = Scope(self.resolver, self, self.ctes)
+        part.items = {key: self.items[key] for key in keys if key in self.items}
+        for merge in self.merges:
+            if part.items.keys() >= {key for key in merge.left if key in self.items}:
+                part.merged.update(merge.columns)
+        return part
 
     def chain(self) -> Iterator[Scope]:
         """Yield this scope and those around it, from the inside out."""
@@ -210,9 +229,9 @@ class Scope:
         nearest = next((scope for scope in self.chain() if scope.items), None)
         if nearest is None:
             return _NO_SOURCES
-        tables = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
-        if len(tables) == 1:  # the only table that may have it, whatever its schema says
-            return self._of(tables[0], name, column, tables[0].name)
+        bases = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
+        if len(bases) == 1:  # the only table that may have it, whatever its schema says
+            return self._of(bases[0], name, column, bases[0].name)
         known = (known for scope in self.chain() for item in scope.items.values() for known, _ in item.columns())
         self.resolver.report(
             DiagnosticCode.UNKNOWN_COLUMN,

@@ -136,6 +136,7 @@ def jobs(transaction: Transaction, keys: Collection[str] | None) -> list[StoredJ
                 dialect=job.dialect,
                 operation=job.operation,
                 source=job.source,
+                source_line=job.source_line,
                 completeness=job.completeness,
                 first_seen=job.first_seen,
                 last_seen=job.last_seen,

@@ -117,7 +117,7 @@ class StoredFeed:
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job; `observations` is the sum of what each source batch counted.
+    """A job; `observations` is the sum of what each source batch counted, `source_line` where its SQL begins.
 
     `reads` and `writes` are those of the latest statement of a job that defines its output, all of another's;
     none once the job is retired: since `retired_at` its source no longer holds it.
@@ -129,6 +129,7 @@ class StoredJob:
     dialect: str | None
     operation: str | None
     source: str | None
+    source_line: int | None
     completeness: Completeness
     first_seen: datetime
     last_seen: datetime

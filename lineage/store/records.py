@@ -140,6 +140,7 @@ def job_node(job: Job) -> Node:
             "dialect": job.dialect,
             "operation": job.operation,
             "source": job.source,
+            "source_line": job.source_line,
             "completeness": str(job.completeness),
             "first_seen": job.first_seen,
             "last_seen": job.last_seen,
@@ -157,6 +158,7 @@ def job_from(node: Row) -> Job:
         dialect=node.get("dialect"),
         operation=node.get("operation"),
         source=node.get("source"),
+        source_line=node.get("source_line"),
         completeness=Completeness(node["completeness"]),
         first_seen=node["first_seen"],
         last_seen=node["last_seen"],
@@ -175,14 +177,14 @@ def writes_relationship(job: str, dataset: str, unit: Unit) -> Relationship:
     properties = {
         "first_seen": unit.first_seen,
         "last_seen": unit.last_seen,
-        "timeline": unit.timeline.to_texts(),
+        "observations": unit.timeline.to_texts(),
     }
     return Relationship("WRITES", "Job", job, "Table", dataset, properties)
 
 
 def unit_from(writes: Row) -> Unit:
     """Return the unit that a relationship of type WRITES stands for."""
-    timeline = Timeline.from_texts(writes.get("timeline") or [], writes["last_seen"])
+    timeline = Timeline.from_texts(writes.get("observations") or [], writes["last_seen"])
     return Unit(writes["first_seen"], writes["last_seen"], timeline)
 
 

@@ -14,7 +14,7 @@ from lineage.traversal import impact, resolve, root_cause
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.truth.compare import DEMO
 
-MOVES = {"last_seen", "observations", "timeline"}
+MOVES = {"last_seen", "observations"}
 
 
 def ingest(store: GraphStore, folder: Path) -> dict[str, int | float]:

@@ -48,12 +48,14 @@ class EmbeddedTransaction:
 
     def __init__(self, connection: ladybug.Connection) -> None:
         self._connection = connection
+        # Only for this transaction: a plan made for an emptier graph is slow on a fuller one.
+        self._prepared: dict[str, ladybug.PreparedStatement] = {}
 
     def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Return what the statement answers for each row of parameters."""
         answers: list[dict[str, Any]] = []
         for row in rows:
-            result = self._connection.execute(statement, {name: _to_store(value) for name, value in row.items()})
+            result = self._execute(statement, row)
             names = result.get_column_names()
             answers += (dict(zip(names, map(_from_store, values), strict=True)) for values in result)
             result.close()
@@ -74,8 +76,16 @@ class EmbeddedTransaction:
         for relationship in changes.updated_relationships:
             self._change(relationship, "update_relationship", relationship.properties)
 
+    def _execute(self, statement: str, row: Row) -> ladybug.QueryResult:
+        prepared = self._prepared.get(statement)
+        if prepared is None:
+            prepared = self._prepared[statement] = ladybug.PreparedStatement(self._connection, statement)
+            if not prepared.is_success():
+                raise RuntimeError(prepared.get_error_message())
+        return self._connection.execute(prepared, {name: _to_store(value) for name, value in row.items()})
+
     def _run(self, statement: str, row: Row) -> None:
-        self._connection.execute(statement, {name: _to_store(value) for name, value in row.items()}).close()
+        self._execute(statement, row).close()
 
     def _change(self, relationship: Relationship, statement: str, properties: Row) -> None:
         ends = (relationship.source_label, relationship.target_label)

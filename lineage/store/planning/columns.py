@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from lineage.model.batch import ColumnRecord
 from lineage.model.names import column_key
@@ -12,6 +12,8 @@ from lineage.store.planning.state import State
 from lineage.store.protocol import StoredColumn
 
 __all__ = ["complete_column", "ensure_column", "last_part", "let_go", "parent_path", "with_parents"]
+
+_FOR_EVER = datetime.max.replace(tzinfo=UTC)
 
 
 def parent_path(path: str) -> str | None:
@@ -81,26 +83,34 @@ def complete_column(state: State, dataset: str, record: ColumnRecord, at: dateti
             state.columns[above.key] = replace(above, inferred=False)
 
 
-def let_go(state: State, gone: Iterable[StoredColumn], at: datetime) -> None:
-    """Remove columns that a schema no longer has. Those with a past stay, marked; those in use since, as they are.
+def let_go(state: State, gone: Mapping[str, datetime]) -> None:
+    """Remove columns that schemas no longer have, by key with the schema's time; those with a past stay, marked.
 
-    The state must hold all lineage of these columns.
+    Those in use since then stay as they are. The state must hold all lineage of these columns.
     """
-    bound = {end for pair in state.histories for end in (pair.source, pair.target)} | state.bound_columns
-    used = {
-        end
-        for pair, history in state.histories.items()
-        if history[-1].live or history[-1].last_seen > at
-        for end in (pair.source, pair.target)
-    }
+    if not gone:
+        return
+    last_used = _last_used(state, gone.keys())
     parents = {column.parent for column in state.columns.values()}
-    for column in gone:
-        if column.key in used:
+    for key, at in gone.items():
+        column, used = state.columns[key], last_used.get(key)
+        if used is not None and used > at:
             continue
-        if column.key not in bound and column.key not in parents:
-            del state.columns[column.key]
+        if used is None and key not in state.bound_columns and key not in parents:
+            del state.columns[key]
         elif column.dropped_at is None:
-            state.columns[column.key] = replace(column, ordinal=None, dropped_at=at)
+            state.columns[key] = replace(column, ordinal=None, dropped_at=at)
+
+
+def _last_used(state: State, columns: Collection[str]) -> dict[str, datetime]:
+    """Return when lineage of each of these columns was last stated; what is live is used for ever."""
+    last_used: dict[str, datetime] = {}
+    for pair, history in state.histories.items():
+        for key in (pair.source, pair.target):
+            if key in columns:
+                used = _FOR_EVER if history[-1].live else history[-1].last_seen
+                last_used[key] = max(used, last_used.get(key, used))
+    return last_used
 
 
 def _last_dot(path: str) -> int:

@@ -108,16 +108,21 @@ def see_columns(state: State, intake: Intake) -> None:
 
 
 def part_with_columns(state: State, before: State, intake: Intake) -> None:
-    """Part with the columns that a known schema has no more."""
+    """Part with the columns that known schemas have no more."""
+    described: dict[str, datetime] = {}
+    present: set[str] = set()
     for news in intake.datasets:
         known = before.datasets.get(news.key)
-        if not news.record.schema_known or (known is not None and news.at < known.last_seen):
-            continue
-        present = {column_key(news.key, path) for column in news.record.columns for path in with_parents(column.path)}
-        absent = [
-            column for column in state.columns.values() if column.dataset == news.key and column.key not in present
-        ]
-        let_go(state, absent, news.at)
+        if news.record.schema_known and (known is None or news.at >= known.last_seen):
+            described[news.key] = news.at
+            paths = (path for column in news.record.columns for path in with_parents(column.path))
+            present.update(column_key(news.key, path) for path in paths)
+    absent = {
+        key: described[column.dataset]
+        for key, column in state.columns.items()
+        if column.dataset in described and key not in present
+    }
+    let_go(state, absent)
 
 
 def end_dropped(state: State, dataset: str, at: datetime) -> None:

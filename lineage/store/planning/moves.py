@@ -61,12 +61,12 @@ def _let_go_of_the_replaced(state: State, keys: dict[str, str], change: DatasetC
     """Part with the columns of a dataset whose place another one takes, where that has none of the name."""
     arriving = {(keys[column.dataset], column.path) for column in state.columns.values() if column.dataset in keys}
     replaced = {new for old, new in keys.items() if new not in keys and state.datasets[old].schema_known}
-    gone = [
-        column
-        for column in state.columns.values()
+    gone = {
+        key: change.at
+        for key, column in state.columns.items()
         if column.dataset in replaced and (column.dataset, column.path) not in arriving
-    ]
-    let_go(state, gone, change.at)
+    }
+    let_go(state, gone)
 
 
 def _moved(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined: Callable[[V, V], V]) -> dict[K, V]:

@@ -101,6 +101,7 @@ class Job:
     dialect: str | None
     operation: str | None
     source: str | None
+    source_line: int | None
     completeness: Completeness
     first_seen: datetime
     last_seen: datetime

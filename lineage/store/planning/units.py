@@ -88,6 +88,7 @@ class Units:
             dialect=record.dialect,
             operation=record.operation,
             source=record.source,
+            source_line=record.source_line,
             completeness=record.completeness,
             first_seen=first_seen,
             last_seen=last_seen,

@@ -181,6 +181,7 @@ class FakeStore:
                 dialect=None,
                 operation=None,
                 source=None,
+                source_line=None,
                 completeness=self.completeness.get(job, Completeness.FULL),
                 first_seen=NOW,
                 last_seen=NOW,

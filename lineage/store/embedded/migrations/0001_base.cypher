@@ -11,7 +11,7 @@ CREATE NODE TABLE `Column` (
 );
 CREATE NODE TABLE Job (
   key STRING PRIMARY KEY, kind STRING, sql STRING, dialect STRING, operation STRING, source STRING,
-  completeness STRING, first_seen TIMESTAMP, last_seen TIMESTAMP, retired_at TIMESTAMP
+  source_line INT64, completeness STRING, first_seen TIMESTAMP, last_seen TIMESTAMP, retired_at TIMESTAMP
 );
 CREATE NODE TABLE Run (
   key STRING PRIMARY KEY, kind STRING, source STRING, at TIMESTAMP, last_seen TIMESTAMP, counts STRING,
@@ -53,7 +53,7 @@ CREATE REL TABLE FED (
   FROM `Table` TO `Table`, job STRING, valid_from TIMESTAMP, valid_to TIMESTAMP, last_seen TIMESTAMP
 );
 CREATE REL TABLE READS (FROM Job TO `Table`, first_seen TIMESTAMP, last_seen TIMESTAMP);
-CREATE REL TABLE WRITES (FROM Job TO `Table`, first_seen TIMESTAMP, last_seen TIMESTAMP, timeline STRING[]);
+CREATE REL TABLE WRITES (FROM Job TO `Table`, first_seen TIMESTAMP, last_seen TIMESTAMP, observations STRING[]);
 CREATE REL TABLE OBSERVED (FROM Run TO Job, observations INT64);
 CREATE REL TABLE REPORTED (FROM Run TO Diagnostic);
 CREATE REL TABLE ABOUT (FROM Diagnostic TO Job);

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sqlglot import exp
 
 from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
 from lineage.sql.relations import STAR, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.match_recognize import recognized
-from lineage.sql.scope import Scope
+from lineage.sql.scope import Merge, Scope
 
 __all__ = ["add_joins", "add_source", "add_sources"]
 
@@ -32,14 +30,24 @@ def add_sources(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
         scope.add(resolver.identifiers.alias(alias.this) if alias is not None and alias.this else name, made)
 
 
-def add_joins(resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scope, rows: Rows) -> None:
-    """Add joined relations in order; each sees those to its left."""
+def add_joins(resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scope, rows: Rows, first: int = 0) -> None:
+    """Add joined relations in order. JOIN binds tighter than a comma: it joins what stands after the last one."""
+    start = first
     for join in joins:
-        _join(resolver, join, scope, rows)
+        if _is_comma(join):
+            start = len(scope.items)
+        _join(resolver, join, scope, rows, start)
+
+
+def _is_comma(join: exp.Expr) -> bool:
+    """Return whether a join is written as a comma (or is a JOIN that compares nothing, which is the same)."""
+    args = join.args
+    return not any(args.get(key) for key in ("kind", "side", "method", "on", "using", "match_condition"))
 
 
 def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> list[Relation]:
     """Make one item of FROM visible, with what is joined to it inside parentheses; return its relations."""
+    first = len(scope.items)
     while isinstance(node, exp.Final | exp.Stream):  # ClickHouse's FINAL, Databricks' STREAM(t): the table as it is
         node = node.this
     if (
@@ -50,7 +58,7 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> 
         inner = node.this
         if isinstance(inner, exp.Table) or inner.args.get("joins") or inner.alias:
             added = add_source(resolver, inner, scope, rows)
-            return added + _nested_joins(resolver, node, scope, rows)
+            return added + _nested_joins(resolver, node, scope, rows, first)
     relation = resolver.relation(node, _seen_by(resolver, node, scope))
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
@@ -59,7 +67,7 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> 
     added = [relation]
     for lateral in node.args.get("laterals") or ():
         added += add_source(resolver, lateral, scope, rows)
-    return added + _nested_joins(resolver, node, scope, rows)
+    return added + _nested_joins(resolver, node, scope, rows, first)
 
 
 def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
@@ -73,12 +81,12 @@ def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
     return scope
 
 
-def _nested_joins(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> list[Relation]:
+def _nested_joins(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows, first: int) -> list[Relation]:
     joins = node.args.get("joins")
     if not joins:
         return []
     before = len(scope.items)
-    add_joins(resolver, joins, scope, rows)
+    add_joins(resolver, joins, scope, rows, first)
     return list(scope.items.values())[before:]
 
 
@@ -98,32 +106,31 @@ def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str 
     return f"?{position}", None
 
 
-def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows) -> None:
+def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: int) -> None:
+    """Add one join; its left side are the items from `start` on."""
     args = join.args
     count = len(scope.items)
     if args.get("kind") == "ARRAY":
         _array_join(resolver, [join.this, *(join.args.get("expressions") or ())], scope)
         return
-    added = add_source(resolver, join.this, scope, rows)
+    add_source(resolver, join.this, scope, rows)
+    keys = list(scope.items)
+    left, right = keys[start:count], keys[count:]
+    sees = scope.part([*left, *right]) if start else scope
     if on := args.get("on"):
-        resolver.evaluate(scope, on, JOIN, rows.own)
+        resolver.evaluate(sees, on, JOIN, rows.own)
     if match := args.get("match_condition"):
-        resolver.evaluate(scope, match, JOIN, rows.own)
+        resolver.evaluate(sees, match, JOIN, rows.own)
     side, kind, using = (args.get("side") or "").upper(), (args.get("kind") or "").upper(), args.get("using")
-    is_natural = (args.get("method") or "").upper() == "NATURAL"
-    if not using and not is_natural and kind not in ("SEMI", "ANTI"):
-        return
-    before = dict(list(scope.items.items())[:count])
     if using:
         names = [resolver.identifiers.column(name.this if isinstance(name, exp.Column) else name) for name in using]
-        _merge(scope, before, added, dict(zip(names, using, strict=True)), side, rows)
-    elif is_natural:
-        shared = dict.fromkeys(_shared(scope, before, added), join.this)
-        _merge(scope, before, added, shared, side, rows)
+        _merge(scope, left, right, dict(zip(names, using, strict=True)), side, rows)
+    elif (args.get("method") or "").upper() == "NATURAL":
+        _merge(scope, left, right, dict.fromkeys(_shared(scope, left, right), join.this), side, rows)
     if kind in ("SEMI", "ANTI"):
         # Only whether a row matches counts: the other side is gone after the join.
-        after = {alias: item for alias, item in scope.items.items() if alias not in before}
-        scope.keep(after if side == "RIGHT" else before)
+        gone = left if side == "RIGHT" else right
+        scope.keep({key: item for key, item in scope.items.items() if key not in gone})
 
 
 def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope) -> None:
@@ -134,40 +141,35 @@ def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope) -> Non
         resolver.evaluate(scope, value, TRANSFORMATION, sources)
         name = array.args["alias"] if isinstance(array, exp.Alias) else value.this
         if isinstance(name, exp.Identifier):
-            scope.merge(resolver.identifiers.alias(name), sources)
+            scope.merge(Merge((), (), {resolver.identifiers.alias(name): sources}))
 
 
-def _shared(scope: Scope, before: Mapping[str, Relation], added: list[Relation]) -> list[str]:
-    left = [name for relation in before.values() for name, _ in relation.columns()]
-    right = {name for relation in added for name, _ in relation.columns()}
-    return [name for name in [*scope.merged, *left] if name in right and name != STAR]
+def _shared(scope: Scope, left: list[str], right: list[str]) -> list[str]:
+    ours = [*scope.part(left).merged, *(name for key in left for name, _ in scope.items[key].columns())]
+    theirs = {name for key in right for name, _ in scope.items[key].columns()}
+    return [name for name in ours if name in theirs and name != STAR]
 
 
-def _merge(
-    scope: Scope,
-    before: Mapping[str, Relation],
-    added: list[Relation],
-    names: dict[str, exp.Expr],
-    side: str,
-    rows: Rows,
-) -> None:
+def _merge(scope: Scope, left: list[str], right: list[str], names: dict[str, exp.Expr], side: str, rows: Rows) -> None:
     """USING and NATURAL: both sides' columns are compared, and one is seen from then on (SQL:2016 7.10)."""
+    merged: dict[str, Sources] = {}
+    sides = scope.part(left), scope.part(right)
     for name, mention in names.items():
-        left = scope.merged.get(name)
-        if left is None:
-            left = _column(list(before.values()), name)
-        right = _column(added, name)
-        for sources in (left, right):
+        ours, theirs = (_column(part, name) for part in sides)
+        for sources in (ours, theirs):
             absorb(rows.own, sources, JOIN, mention)
-        seen: Sources = {}
+        seen = merged[name] = {}
         if side != "RIGHT":
-            absorb(seen, left, IDENTITY, None)
+            absorb(seen, ours, IDENTITY, None)
         if side in ("RIGHT", "FULL"):
-            absorb(seen, right, IDENTITY, None)
-        scope.merge(name, seen)
+            absorb(seen, theirs, IDENTITY, None)
+    scope.merge(Merge(tuple(left), tuple(right), merged))
 
 
-def _column(relations: list[Relation], name: str) -> Sources:
+def _column(part: Scope, name: str) -> Sources:
+    if name in part.merged:
+        return part.merged[name]
+    relations = list(part.items.values())
     for relation in relations:
         found = relation.find(name)
         if found is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from lineage.sql.rules.projection import Projection
 
 __all__ = ["expand_star"]
+
+_Shown: TypeAlias = "tuple[str, Sources, Relation | None]"
+"""A column behind a star: its name, its sources, and the relation that it is from unless a join merged it."""
 
 
 def expand_star(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
@@ -33,9 +37,9 @@ def expand_star(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Pr
                 hint=resolver.nearest(alias, scope.items),
             )
             return
-        items, merged = [relation], {}
+        shown = _columns(relation)
     else:
-        items, merged = list(scope.items.values()), scope.merged
+        shown = _all_columns(resolver, scope)
     identifiers = resolver.identifiers
     dropped = {identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in _listed(star, "except_")}
     renamed = {
@@ -59,14 +63,51 @@ def expand_star(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Pr
             sources = {key: place or star for key, place in sources.items()}
         projection.add(renamed.get(name, name), sources, None)
 
-    for name, sources in merged.items():
+    for name, sources, relation in shown:
+        if name == STAR and relation is not None:
+            _stays_open(resolver, item, relation, projection)
         add(name, sources)
-    for relation in items:
-        for name, sources in relation.columns():
-            if name == STAR:
-                _stays_open(resolver, item, relation, projection)
-            if name not in merged:
-                add(name, sources)
+
+
+def _columns(relation: Relation) -> list[_Shown]:
+    return [(name, sources, relation) for name, sources in relation.columns()]
+
+
+def _all_columns(resolver: Resolver, scope: Scope) -> list[_Shown]:
+    """Return the columns of FROM in the order in which `*` shows them; each join's merged columns once.
+
+    SQL:2016 7.10 puts a join's merged columns first, DuckDB leaves them where the left side has them.
+    """
+    blocks = {key: _columns(relation) for key, relation in scope.items.items()}
+    in_place = resolver.naming.dialect.name == "duckdb"
+    for left_keys, right_keys, merged in scope.merges:
+        left, right = (_distinct(blocks, keys) for keys in (left_keys, right_keys))
+        ours, theirs = ([column for block in side for column in block] for side in (left, right))
+        front: list[_Shown] = []
+        for name, sources in merged.items():
+            at = next((i for i, column in enumerate(ours) if column[0] == name), None)
+            theirs = _without(theirs, name)
+            if in_place and at is not None:
+                ours[at] = (name, sources, None)
+            else:
+                ours = _without(ours, name)
+                front.append((name, sources, None))
+        joined = [*front, *ours, *theirs]
+        for key in (*left_keys, *right_keys):
+            if key in blocks:
+                blocks[key] = joined
+    return [column for block in _distinct(blocks, list(blocks)) for column in block]
+
+
+def _distinct(blocks: dict[str, list[_Shown]], keys: Sequence[str]) -> list[list[_Shown]]:
+    """Return the blocks of some items in order, that of several items once."""
+    return list({id(blocks[key]): blocks[key] for key in keys if key in blocks}.values())
+
+
+def _without(columns: list[_Shown], name: str) -> list[_Shown]:
+    """Return the columns without the first of a name."""
+    at = next((i for i, column in enumerate(columns) if column[0] == name), None)
+    return columns if at is None else [*columns[:at], *columns[at + 1 :]]
 
 
 def _listed(star: exp.Expr, key: str) -> list[exp.Expr]:

@@ -19,6 +19,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.sql.lexing import PieceKind, pieces
 from lineage.sql.nesting import too_deep
+from lineage.sql.templates import fill_placeholders
 
 __all__ = ["MAX_STATEMENT_CHARACTERS", "ParsedStatement", "parse_statements", "parser_named"]
 
@@ -51,6 +52,7 @@ def parser_named(dialect: Dialect) -> Parser:
 def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
     """Yield the statements of a text in order; empty ones are left out."""
     parser = parser_named(dialect)
+    text = fill_placeholders(text, dialect.name)
     if dialect.name in ("postgres", "redshift"):
         text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
     if dialect.name in ("mysql", "sqlite", "doris", "starrocks"):

@@ -1,0 +1,70 @@
+"""Placeholders of templates, filled in so that the text around them parses; no position changes.
+
+A placeholder where a name stands (after FROM, inside a dotted or longer name) becomes a name, else a literal. Known:
+Jinja's `{{ x }}`, `{% … %}` and `{# … #}` (dbt's `ref` and `source` become the table that they name), `${x}` (shells,
+Spark), `##x##` (Stack Exchange Data Explorer), `%(x)s` (Python drivers), `&x` (SQL*Plus). `?`, `:x` and `@x` are
+read by the parser itself.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["fill_placeholders"]
+
+_SIGNS = re.compile(r"\{[{%#]|\$\{|##|%\(|&")
+_PLACEHOLDER = re.compile(
+    r"(?P<blank>\{%.*?%\}|\{#.*?#\})|(?P<jinja>\{\{.*?\}\})|(?P<dollar>\$\{[^}\n]*\})"
+    r"|(?P<hash>\#\#\w+(?::\w+)?(?:\?[^#\n]*)?\#\#)|(?P<percent>%\(\w+\)s)|(?P<amp>&&?\w+\.?)",
+    re.DOTALL,
+)
+_REF = re.compile(r"\{\{\s*-?\s*(?:ref|source)\s*\(([^)]*)\)")
+_QUOTED = re.compile(r"['\"]([^'\"]+)['\"]")
+_BEFORE_A_NAME = re.compile(
+    r"(?:\b(?:from|join|into|table|update|view|using|schema|database|use|exists|overwrite|as)\s+|[\w.`\"])\Z",
+    re.IGNORECASE,
+)
+
+
+def fill_placeholders(text: str, dialect: str) -> str:
+    """Return the text with each placeholder replaced by something of its length that parses.
+
+    >>> fill_placeholders("SELECT a FROM ${env}_db.t WHERE b = ${day}", "spark")
+    'SELECT a FROM __env__db.t WHERE b = 000000'
+    >>> fill_placeholders("SELECT a FROM {{ ref('orders') }} LIMIT {{ n }}", "postgres")
+    'SELECT a FROM orders              LIMIT 0000000'
+    """
+    if not _SIGNS.search(text):
+        return text
+
+    def filled(match: re.Match[str]) -> str:
+        found, kind = match.group(), match.lastgroup
+        if kind == "blank":
+            return _spaces(found)
+        if kind == "amp" and dialect != "oracle":
+            return found
+        before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 1]
+        if kind == "jinja" and (reference := _REF.match(found)):
+            return _padded(".".join(_QUOTED.findall(reference.group(1))), found)
+        if _inside_string(text, match.start()):
+            return re.sub(r"['\"]", "_", found)
+        if _BEFORE_A_NAME.search(before) or re.match(r"[\w.]", after):
+            return re.sub(r"\W", "_", found)
+        return _padded("0" * len(found.split("\n", 1)[0]), found)
+
+    return _PLACEHOLDER.sub(filled, text)
+
+
+def _inside_string(text: str, position: int) -> bool:
+    """Return whether a quote is open before the position, on its own line."""
+    line = text[text.rfind("\n", 0, position) + 1 : position]
+    return line.count("'") % 2 == 1
+
+
+def _spaces(found: str) -> str:
+    return re.sub(r"[^\n]", " ", found)
+
+
+def _padded(name: str, found: str) -> str:
+    """Return the name at the beginning of as much space as the placeholder took."""
+    return name + _spaces(found[len(name) :]) if len(name) <= len(found) else re.sub(r"\W", "_", found)

@@ -210,8 +210,8 @@ class FunctionTable(Relation):
 
     __slots__ = ("value",)
 
-    def __init__(self, names: list[str], value: Sources) -> None:
-        super().__init__(names, [value for _ in names])
+    def __init__(self, names: list[str], value: Sources, rows: Rows | None = None) -> None:
+        super().__init__(names, [value for _ in names], rows)
         self.value = value
 
     @property

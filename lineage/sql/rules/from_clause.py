@@ -111,7 +111,7 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: i
     args = join.args
     count = len(scope.items)
     if args.get("kind") == "ARRAY":
-        _array_join(resolver, [join.this, *(join.args.get("expressions") or ())], scope)
+        _array_join(resolver, [join.this, *(join.args.get("expressions") or ())], scope, rows)
         return
     add_source(resolver, join.this, scope, rows)
     keys = list(scope.items)
@@ -133,12 +133,13 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: i
         scope.keep({key: item for key, item in scope.items.items() if key not in gone})
 
 
-def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope) -> None:
+def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope, rows: Rows) -> None:
     """ClickHouse's ARRAY JOIN: each named array becomes its elements, under its alias or its own name."""
     for array in arrays:
         value = array.this if isinstance(array, exp.Alias) else array
         sources: Sources = {}
         resolver.evaluate(scope, value, TRANSFORMATION, sources)
+        absorb(rows.own, sources, JOIN, value)
         name = array.args["alias"] if isinstance(array, exp.Alias) else value.this
         if isinstance(name, exp.Identifier):
             scope.merge(Merge((), (), {resolver.identifiers.alias(name): sources}))

@@ -82,7 +82,10 @@ def _distinct(resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: 
 def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
     """ORDER BY (SORT BY, CLUSTER BY, DISTRIBUTE BY): by ordinal, output name or expression, in that order."""
     args = node.args
-    limited = bool(args.get("limit") or args.get("offset") or args.get("fetch"))
+    limits = [limit for key in ("limit", "offset", "fetch") if (limit := args.get(key)) is not None]
+    for limit in limits:  # the count may be a sub-query
+        resolver.evaluate(scope, limit, FILTER, sink)
+    limited = bool(limits)
     distinct = args.get("distinct")
     # DISTINCT ON keeps the first row of each group, and the order says which that is.
     limited = limited or (isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None)

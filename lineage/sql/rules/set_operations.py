@@ -84,7 +84,7 @@ def _paired(
 
 def _ordered(resolver: Resolver, operation: exp.Expr, relation: Relation, around: Scope) -> Relation:
     """ORDER BY after a set operation sees the output's names only."""
-    if not operation.args.get("order"):
+    if not any(operation.args.get(clause) for clause in ("order", "limit", "offset", "fetch")):
         return relation
     scope = Scope(resolver, None, around.ctes)
     scope.add("", relation)

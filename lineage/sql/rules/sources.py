@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from lineage.sql.effects import IDENTITY, TRANSFORMATION
-from lineage.sql.relations import FunctionTable, Relation, Sources, absorb
+from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
+from lineage.sql.relations import FunctionTable, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver, relation_rule
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.rules.nested import element_of, json_keys
@@ -19,6 +19,9 @@ _FILE_READERS = frozenset(
     ("read_files", "read_csv_auto", "read_json", "read_json_auto", "read_ndjson", "read_text", "read_blob",
      "delta_scan", "iceberg_scan", "parquet_scan", "read_avro", "s3", "gcs", "hdfs", "url")
 )  # fmt: skip
+
+_ONE_ROW = frozenset(("json_tuple", "jsontuple", "parse_url_tuple", "stack"))
+"""Functions called as tables whose arguments do not decide how many rows there are."""
 
 
 def _listed(resolver: Resolver, node: exp.Expr) -> list[str]:
@@ -103,7 +106,16 @@ def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     while len(names) > len(columns):  # an array of rows gives several columns
         columns.append(columns[0] if columns else {})
     names += [f"unnest{position}" for position in range(len(names), len(columns))]
-    return Relation(names, columns)
+    rows = _rows_made(columns, node)
+    return Relation(names, columns, rows)
+
+
+def _rows_made(values: list[Sources], mention: exp.Expr) -> Rows | None:
+    """Return what decides how many rows a function makes: its arguments, whichever of its columns are read."""
+    rows = Rows()
+    for value in values:
+        absorb(rows.own, value, JOIN, mention)
+    return rows if rows.own else None
 
 
 def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) -> Relation:
@@ -119,8 +131,10 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
         )
     else:
         resolver.evaluate(scope, call, TRANSFORMATION, value)
+    rows = None if _function_name(call) in _ONE_ROW else _rows_made([value], call)
     declared = _declared(resolver, call, value, scope)
     if declared is not None:
+        declared.rows = rows
         return declared.renamed(_listed(resolver, node))
     names = _listed(resolver, node)
     alias = node.args.get("alias")
@@ -128,7 +142,11 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
         names = [resolver.identifiers.alias(alias.this)]
     if not names:
         names = [str(call.meta.get("name") or getattr(call, "name", "") or call.key).lower()]
-    return FunctionTable(names, value)
+    return FunctionTable(names, value, rows)
+
+
+def _function_name(call: exp.Expr) -> str:
+    return str(call.this if isinstance(call, exp.Anonymous) else call.key).lower()
 
 
 def _file_read(call: exp.Expr) -> str | None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Merge", "Scope"]
 
 _NO_SOURCES: Sources = {}
+_OWN_ALIASES_FIRST = frozenset(("duckdb", "snowflake", "redshift", "databricks", "spark", "clickhouse", "teradata"))
+"""Dialects with lateral aliases, where the block's own aliases come before the columns of the blocks around it."""
 
 
 def _parts(column: exp.Expr) -> list[exp.Expr]:
@@ -197,6 +199,8 @@ class Scope:
                 return self._ambiguous(column, name, found)
             for sources in found.values():
                 return sources
+            if name in scope.aliases and self.resolver.naming.dialect.name in _OWN_ALIASES_FIRST:
+                return scope.aliases[name]
         for scope in self.chain():
             if name in scope.aliases:
                 return scope.aliases[name]

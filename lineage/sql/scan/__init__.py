@@ -1,0 +1,82 @@
+"""What must look at every character of a text: split it into statements, mask, fingerprint, measure how it nests.
+
+There are two twins: this package, which is the reference, and the Rust crate `lineage/native`. `engine()` says which
+one works.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from lineage.model.dialects import Dialect, dialect_named
+from lineage.sql.scan.engines import chosen_engine
+
+__all__ = ["engine", "fingerprint", "mask_literals", "nesting_depth", "normal_form", "split_statements"]
+
+
+def engine() -> Literal["native", "python"]:
+    """Return which of the twins is in use; `chosen_engine().reason` says why."""
+    return chosen_engine().name
+
+
+def split_statements(sql: str, dialect: str | Dialect = "ansi") -> list[tuple[int, int]]:
+    """Return where each statement of a script begins and ends, in characters.
+
+    Comments before and behind a statement are left out, as are its semicolon and lines for the client (GO, DELIMITER).
+
+    >>> script = "SELECT ';'; -- the second\\nSELECT 2"
+    >>> [script[start:end] for start, end in split_statements(script, "postgres")]
+    ["SELECT ';'", 'SELECT 2']
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+    """
+    return chosen_engine().split_statements(sql, dialect_named(dialect).name)
+
+
+def mask_literals(sql: str, dialect: str | Dialect = "ansi") -> str:
+    """Return the text with its literals masked and its comments blanked; its length does not change.
+
+    >>> mask_literals("SELECT 'Ann''s', 42.5 FROM t1 -- her", "postgres")
+    "SELECT '******', 00.0 FROM t1       "
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+    """
+    return chosen_engine().mask_literals(sql, dialect_named(dialect).name)
+
+
+def normal_form(sql: str, dialect: str | Dialect = "ansi") -> str:
+    """Return a statement without what cannot shape its lineage: what its fingerprint is the hash of.
+
+    >>> normal_form("SELECT a, 'x' AS b FROM t WHERE a IN (1, 2) AND c = 'Ann' -- hers", "postgres")
+    "select a,'x' as b from t where a in(?)and c=?"
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+    """
+    return chosen_engine().normal_form(sql, dialect_named(dialect).name)
+
+
+def fingerprint(sql: str, dialect: str | Dialect = "ansi") -> str:
+    """Return 128 bits in hexadecimal, the same for all statements of one normal form.
+
+    >>> fingerprint("select 1 from t where a = 1") == fingerprint("SELECT 1 FROM t WHERE a = 2 -- again")
+    True
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+    """
+    return chosen_engine().fingerprint(sql, dialect_named(dialect).name)
+
+
+def nesting_depth(sql: str, dialect: str | Dialect = "ansi") -> int:
+    """Return how deep the deepest statement of a text nests: never less than a recursive parser would go.
+
+    >>> nesting_depth("SELECT ((1))"), nesting_depth("SELECT CASE WHEN a THEN (b) END")
+    (2, 2)
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+    """
+    return chosen_engine().nesting_depth(sql, dialect_named(dialect).name)

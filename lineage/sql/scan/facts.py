@@ -1,0 +1,52 @@
+"""The scanner's table of facts, `facts.txt`: what each dialect's texts are made of, and what SQL's words do.
+
+The native crate builds the same file in, so that a fact is written down once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+__all__ = ["dialect_features", "facts_text", "word_flags", "word_roles"]
+
+
+@cache
+def facts_text() -> str:
+    """Return the table as it is written: a native wheel that holds another one is out of date."""
+    return (resources.files(__package__) / "facts.txt").read_text(encoding="utf-8")
+
+
+@cache
+def _sections() -> dict[str, dict[str, tuple[str, ...]]]:
+    sections: dict[str, dict[str, tuple[str, ...]]] = {}
+    section: dict[str, tuple[str, ...]] = {}
+    for line in facts_text().splitlines():
+        if line.startswith("["):
+            section = sections.setdefault(line.strip("[]"), {})
+        elif line and not line.startswith("#"):
+            name, _, words = line.partition(":")
+            section[name] = (*section.get(name, ()), *words.split())
+    return sections
+
+
+@cache
+def dialect_features(dialect: str) -> frozenset[str]:
+    """Return the features of a dialect, by its own name (no alias).
+
+    >>> sorted(dialect_features("sqlite"))
+    ['bracket_names']
+    """
+    return frozenset(_sections()["dialects"][dialect])
+
+
+@cache
+def word_roles() -> dict[str, str]:
+    """Return the role of each word that has one, in lower case."""
+    return {word: role for role, words in _sections()["roles"].items() for word in words}
+
+
+@cache
+def word_flags(flag: str) -> frozenset[str]:
+    """Return the words that carry a flag, in lower case."""
+    return frozenset(_sections()["flags"][flag])

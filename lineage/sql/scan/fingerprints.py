@@ -1,0 +1,233 @@
+"""A statement's fingerprint: one for all statements that differ only in what cannot shape their lineage.
+
+The text is written anew without it, and hashed. Dropped are comments, white space, the case of keywords (of names
+where the dialect folds them), and literals that are compared, listed, limited or inserted: lists of any length
+and rows of any number become one. Kept is all else; `contexts` says which literals stand where.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from lineage.sql.scan.contexts import DROPPED, Behind, Region
+from lineage.sql.scan.facts import dialect_features, word_flags, word_roles
+from lineage.sql.scan.levels import Level, inner_region, takes_rows
+from lineage.sql.scan.pieces import LITERALS, PieceKind, ascii_lower, pieces
+from lineage.sql.scan.writing import Writing
+
+__all__ = ["fingerprint", "normal_form"]
+
+_OPERATORS = {
+    **dict.fromkeys(("=", "==", "<=>"), Behind.EQUALS),
+    **dict.fromkeys(("<", ">", "<=", ">=", "<>", "!=", "^=", "~", "~*", "!~", "~~"), Behind.COMPARISON),
+    **dict.fromkeys(("+", "-", "*", "/", "%", "||", "|", "&", "^", "<<", ">>"), Behind.ARITHMETIC),
+    ",": Behind.COMMA,
+}
+_REGIONS = {
+    "projection": Region.PROJECTION,
+    "from": Region.SOURCES,
+    "source": Region.SOURCES,
+    "condition": Region.CONDITION,
+    "when": Region.CONDITION,
+    "other": Region.OTHER,
+    "update": Region.OTHER,
+    "by": Region.KEYS,
+}
+_BEHIND = {
+    "condition": Behind.LOGIC,
+    "when": Behind.LOGIC,
+    "then": Behind.LOGIC,
+    "open": Behind.LOGIC,
+    "like": Behind.LIKE,
+    "similar": Behind.LIKE,
+    "between": Behind.LIKE,
+    "interval": Behind.INTERVAL,
+    "limit": Behind.LIMIT,
+}
+_CONSTANT_REGIONS = frozenset((Region.ROW, Region.LIST, Region.ROWS))
+_STAYS_IN_ROWS = frozenset(("constant", "row", "type", "interval", "array", "values"))
+
+
+def fingerprint(sql: str, dialect: str) -> str:
+    """Return the fingerprint of a statement: 128 bits of BLAKE2b over its normal form, in hexadecimal."""
+    form = normal_form(sql, dialect).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(form, digest_size=16).hexdigest()
+
+
+def normal_form(sql: str, dialect: str) -> str:
+    """Return what a fingerprint is the hash of."""
+    writer = _Writer(dialect)
+    for kind, start, end in pieces(sql, dialect):
+        writer.take(kind, sql[start:end])
+    return writer.out.text()
+
+
+class _Writer:
+    def __init__(self, dialect: str) -> None:
+        features = dialect_features(dialect)
+        self.out = Writing()
+        self._folds = "keeps_case" not in features
+        self._alias_equals = "alias_equals" in features
+        self._roles = word_roles()
+        self._pure = word_flags("pure")
+        self._keywords = (word_flags("reserved") | self._roles.keys()) - word_flags("soft")
+        self._levels = [Level()]
+        self._ended = False
+        self._follow()
+
+    def _follow(self, behind: int = Behind.NOTHING, role: str = "", *, pure: bool = False) -> None:
+        """Note what the next piece follows."""
+        self._behind = behind
+        self._role = role
+        self._is_pure = pure
+        self._behind_type = int(Behind.NOTHING)
+        self._lead = -1
+        self._lead_wordy = self._limited = self._dotted = self._starred = False
+
+    def take(self, kind: PieceKind, text: str) -> None:
+        """Take the next piece of the text."""
+        if kind is PieceKind.COMMENT:
+            return
+        if kind is PieceKind.SEMICOLON:
+            self._ended = self.out.size > 0
+            self._levels = [Level()]
+            self._follow()
+            return
+        if self._ended:
+            self._ended = False
+            self.out.add(";")
+        if self._role == "pivot" and text != "(":
+            self._levels[-1].region = Region.FIXED
+        if kind is PieceKind.WORD:
+            self._word(text)
+        elif kind in LITERALS:
+            self._literal(text, is_number=kind is PieceKind.NUMBER)
+        elif kind is PieceKind.OPERATOR:
+            self._operator(text)
+        else:
+            self.out.add(text, wordy=True)
+            self._follow()
+
+    def _literal(self, text: str, *, is_number: bool = False) -> None:
+        level = self._levels[-1]
+        behind = self._behind if is_number else self._behind | self._behind_type
+        if self._role == "values" and takes_rows(level.region):
+            level.region = Region.ROWS
+            behind = Behind.COMMA
+        if not behind & self._dropped(level.region):
+            self.out.add(text, wordy=True)
+            self._follow()
+            return
+        if self._lead >= 0:
+            self.out.cut(self._lead, wordy=self._lead_wordy)
+        if level.region in (Region.LIST, Region.ROWS) and self.out.ends_in_comma_after(level.last_dropped):
+            self.out.cut(level.last_dropped, wordy=True)
+        else:
+            self.out.add("?", wordy=True)
+        level.last_dropped = self.out.size
+        self._follow()
+        self._limited = bool(behind & Behind.LIMIT)
+
+    def _dropped(self, region: Region) -> int:
+        mask = DROPPED[region]
+        return mask & ~Behind.EQUALS if self._alias_equals and region is Region.PROJECTION else mask
+
+    def _word(self, text: str) -> None:
+        lower = ascii_lower(text)
+        role = "" if self._dotted else self._roles.get(lower, "")
+        folded = lower if self._folds or (not self._dotted and lower in self._keywords) else text
+        level = self._levels[-1]
+        if role == "constant" and level.region in _CONSTANT_REGIONS:
+            self._literal(folded, is_number=True)
+            return
+        if level.region is Region.ROWS and role not in _STAYS_IN_ROWS:
+            level.region = Region.OTHER
+        previous, starred, pure = self._role, self._starred, not self._dotted and lower in self._pure
+        behind, lead, lead_wordy = self._behind, self._lead, self._lead_wordy
+        if lead < 0:
+            lead, lead_wordy = self.out.size, self.out.wordy
+        self.out.add(folded, wordy=True)
+        self._follow(self._meaning(role, previous, starred=starred), role, pure=pure)
+        self._starred = starred and role in ("open", "similar")
+        if role == "type":
+            self._behind_type, self._lead, self._lead_wordy = behind, lead, lead_wordy
+
+    def _meaning(self, role: str, previous: str, *, starred: bool) -> int:
+        """Enter the region that a word begins; return what a literal behind it follows."""
+        level = self._levels[-1]
+        if role == "case":
+            if previous != "end":
+                self._levels.append(Level(level.region, base=level.region, is_case=True))
+            return Behind.NOTHING
+        if role == "end":
+            if level.is_case:
+                self._levels.pop()
+            return Behind.NOTHING
+        if role == "and":
+            between, level.between = level.between, False
+            return Behind.LIKE if between else Behind.LOGIC
+        if role == "from" and previous == "distinct":
+            return Behind.COMPARISON
+        if role == "on":
+            if level.region is not Region.SOURCES:
+                return Behind.NOTHING
+            level.enter(Region.CONDITION)
+            return Behind.LOGIC
+        if role == "then":
+            level.enter(level.base if level.is_case else Region.OTHER)
+        elif role == "by" and previous == "connect":
+            level.enter(Region.CONDITION)
+            return Behind.LOGIC
+        elif role == "set":
+            level.enter(Region.ASSIGNMENT if level.updates else Region.OTHER)
+            level.updates = False
+        elif role in _REGIONS:
+            level.enter(_REGIONS[role])
+            level.updates = level.updates or role == "update"
+        elif role == "for":
+            level.loops = True
+        elif role == "between":
+            level.between = True
+        elif role == "to":
+            return Behind.LIKE if previous == "similar" and not starred else Behind.NOTHING
+        elif role == "top":
+            return Behind.LIMIT if previous in ("projection", "distinct") else Behind.NOTHING
+        elif role == "first":
+            return Behind.LIMIT if previous == "fetch" else Behind.NOTHING
+        # SELECT * LIKE 'a%' chooses columns.
+        return Behind.NOTHING if starred and role in ("like", "similar") else _BEHIND.get(role, Behind.NOTHING)
+
+    def _operator(self, text: str) -> None:
+        if text in ("(", "[", "{"):
+            region, is_row = inner_region(self._levels[-1], self._behind, self._role, text, pure=self._is_pure)
+            self._levels.append(Level(region, is_row=is_row, start=self.out.size))
+            self.out.add(text)
+            self._follow(Behind.PARENTHESIS)
+        elif text in (")", "]", "}"):
+            self._close(text)
+        elif text in ("-", "+") and self._behind:
+            if self._lead < 0:
+                self._lead, self._lead_wordy = self.out.size, self.out.wordy
+            self.out.add(text)
+        else:
+            limited = self._limited and text == ","
+            self.out.add(text)
+            self._follow(Behind.LIMIT if limited else _OPERATORS.get(text, Behind.NOTHING))
+            self._dotted, self._starred = text == ".", text == "*"
+
+    def _close(self, text: str) -> None:
+        self.out.add(text)
+        self._follow()
+        while self._levels[-1].is_case:
+            self._levels.pop()
+        if len(self._levels) == 1:
+            return
+        closed = self._levels.pop()
+        if not closed.is_row:
+            return
+        parent = self._levels[-1]
+        first, last = parent.last_row
+        if closed.start == last + 1 and self.out.repeats(first, last):
+            self.out.cut(last, wordy=False)
+        else:
+            parent.last_row = (closed.start, self.out.size)

@@ -1,0 +1,79 @@
+"""One level of brackets or CASE while a fingerprint is taken, and the region that an opening bracket begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lineage.sql.scan.contexts import Behind, Region
+
+__all__ = ["Level", "inner_region", "takes_rows"]
+
+_TAKES_CONSTANTS = frozenset((Region.CONDITION, Region.GROUPED, Region.ROW, Region.LIST, Region.PURE))
+_TAKES_ROWS = frozenset((Region.OTHER, Region.SOURCES, Region.LIST))
+_UNKNOWN = frozenset((Region.OTHER, Region.SOURCES))
+_GROUPS = {Region.CONDITION: Region.GROUPED, Region.ROW: Region.PURE, Region.LIST: Region.PURE}
+
+
+@dataclass(slots=True)
+class Level:
+    """What is known of the innermost open bracket or CASE, or of the statement itself. Places are in the output."""
+
+    region: Region = Region.OTHER
+    base: Region = Region.OTHER
+    """Where a CASE stands: its results stand there too."""
+    is_case: bool = False
+    is_row: bool = False
+    start: int = 0
+    last_row: tuple[int, int] = (-1, -1)
+    """Start and end of the last row within."""
+    last_dropped: int = -1
+    """The end of the last literal within that was dropped."""
+    loops: bool = False
+    """FOR was read: FOR name IN (…) lists the values that a PIVOT makes columns of."""
+    updates: bool = False
+    between: bool = False
+
+    def enter(self, region: Region) -> None:
+        """Begin another region; what is fixed stays so."""
+        if self.region is not Region.FIXED:
+            self.region = region
+        self.loops = self.between = False
+
+
+def takes_rows(region: Region) -> bool:
+    """Return whether VALUES in a region begins rows (elsewhere it is a name or MySQL's function)."""
+    return region in _TAKES_ROWS
+
+
+def inner_region(level: Level, behind: int, role: str, opener: str, *, pure: bool) -> tuple[Region, bool]:
+    """Return the region that a bracket begins within a level, and whether it is a row of constants.
+
+    `behind` and `role` tell what stands before the bracket, `pure` whether that is the name of a pure function.
+    """
+    region = level.region
+    is_row = False
+    inner = Region.CALL
+    if region is Region.FIXED or role == "pivot":
+        inner = Region.FIXED
+    elif opener == "{":
+        inner = Region.OTHER
+    elif role == "in" and region not in _UNKNOWN:
+        inner = Region.FIXED if level.loops else Region.LIST
+    elif opener == "[":
+        inner = Region.LIST if region in _TAKES_CONSTANTS and (behind or role == "array") else Region.OTHER
+    elif role == "values" and takes_rows(region):
+        level.region = Region.ROWS
+        inner, is_row = Region.ROW, True
+    elif (region is Region.ROWS and (behind & Behind.COMMA or role == "row")) or (
+        region is Region.LIST and behind & (Behind.PARENTHESIS | Behind.COMMA)
+    ):
+        inner, is_row = Region.ROW, True
+    elif role == "top" and behind & Behind.LIMIT:
+        inner = Region.LIMITED
+    elif behind & ~(Behind.LIMIT | Behind.INTERVAL):
+        inner = _GROUPS.get(region, region)
+    elif pure and region in _TAKES_CONSTANTS:
+        inner = Region.PURE
+    elif region in _UNKNOWN:
+        inner = Region.OTHER
+    return inner, is_row

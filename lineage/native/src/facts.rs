@@ -1,0 +1,59 @@
+//! Dialects and words, from the table that both twins share.
+
+include!(concat!(env!("OUT_DIR"), "/facts.rs"));
+
+/// The table itself, by which the Python side knows a wheel that was built from another one.
+pub const FACTS: &str = include_str!("../../sql/scan/facts.txt");
+
+#[derive(Clone, Copy)]
+pub struct Word {
+    key: u64,
+    text: &'static [u8],
+    pub role: u8,
+    pub flags: u8,
+}
+
+pub static PLAIN: Word = Word { key: 0, text: b"", role: role::PLAIN, flags: 0 };
+
+/// Returns the features of a dialect.
+pub fn features(dialect: &str) -> Option<u32> {
+    DIALECTS.iter().find(|(name, _)| *name == dialect).map(|(_, features)| *features)
+}
+
+/// Returns what is known of the word that lies at `start..end`, in any case.
+#[inline]
+pub fn word(text: &[u8], start: usize, end: usize) -> &'static Word {
+    let length = end - start;
+    let key = key(text, start, length);
+    let mut slot = (key.wrapping_mul(MULTIPLIER) >> (64 - SLOTS_LOG2)) as usize;
+    loop {
+        let found = &WORDS[slot];
+        if found.key == 0 {
+            return &PLAIN;
+        }
+        if found.key == key && found.text.len() == length && same_tail(found.text, &text[start..end]) {
+            return found;
+        }
+        slot = (slot + 1) % WORDS.len();
+    }
+}
+
+/// Words hold no character that setting bit 0x20 would turn into a letter, so that is lower case for them.
+#[inline]
+fn key(text: &[u8], start: usize, length: usize) -> u64 {
+    const LOWER: u64 = 0x2020_2020_2020_2020;
+    if let Some(eight) = text[start..].first_chunk::<8>() {
+        let all = u64::from_le_bytes(*eight) | LOWER;
+        return if length >= 8 { all } else { all & ((1 << (8 * length)) - 1) };
+    }
+    let mut bytes = [0; 8];
+    for (to, from) in bytes.iter_mut().zip(&text[start..start + length]) {
+        *to = from | 0x20;
+    }
+    u64::from_le_bytes(bytes)
+}
+
+#[inline]
+fn same_tail(known: &[u8], word: &[u8]) -> bool {
+    known.len() <= 8 || known[8..].iter().zip(&word[8..]).all(|(a, b)| *a | 0x20 == *b | 0x20)
+}

@@ -1,0 +1,318 @@
+//! A statement's fingerprint; the twin of `lineage/sql/scan/fingerprints.py`, which says what it drops.
+
+use crate::contexts::{Level, Region, behind, inner_region};
+use crate::facts::{self, feature, flag, role};
+use crate::pieces::{Kind, Pieces};
+
+/// Returns 128 bits of BLAKE2b over the normal form of a statement. `form` is room to work in.
+pub fn fingerprint(text: &str, features: u32, form: &mut Vec<u8>) -> [u8; 16] {
+    normal_form(text, features, form);
+    let hash = blake2b_simd::Params::new().hash_length(16).hash(form);
+    let mut bits = [0; 16];
+    bits.copy_from_slice(hash.as_bytes());
+    bits
+}
+
+/// Writes what a fingerprint is the hash of.
+pub fn normal_form(text: &str, features: u32, form: &mut Vec<u8>) {
+    form.clear();
+    let mut writer = Writer::new(text.as_bytes(), features, form);
+    for piece in Pieces::new(text.as_bytes(), features) {
+        if piece.kind != Kind::Comment {
+            writer.take(piece.kind, piece.start, piece.end);
+        }
+    }
+}
+
+/// A place in the output that a literal's sign or type begins at, and whether a word ends there.
+type Lead = Option<(usize, bool)>;
+
+/// What the next piece follows.
+#[derive(Default)]
+struct Before {
+    behind: u16,
+    behind_type: u16,
+    role: u8,
+    pure: bool,
+    limited: bool,
+    dotted: bool,
+    starred: bool,
+    lead: Lead,
+}
+
+struct Writer<'a> {
+    text: &'a [u8],
+    out: &'a mut Vec<u8>,
+    wordy: bool,
+    folds: bool,
+    alias_equals: bool,
+    levels: Vec<Level>,
+    /// The innermost level; those around it are in `levels`.
+    level: Level,
+    before: Before,
+    ended: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn new(text: &'a [u8], features: u32, out: &'a mut Vec<u8>) -> Self {
+        Self {
+            text,
+            out,
+            wordy: false,
+            folds: features & feature::KEEPS_CASE == 0,
+            alias_equals: features & feature::ALIAS_EQUALS != 0,
+            levels: Vec::new(),
+            level: Level::default(),
+            before: Before::default(),
+            ended: false,
+        }
+    }
+
+    fn add(&mut self, text: &[u8], wordy: bool) {
+        if wordy && self.wordy {
+            self.out.push(b' ');
+        }
+        self.out.extend_from_slice(text);
+        self.wordy = wordy;
+    }
+
+    fn cut(&mut self, place: usize, wordy: bool) {
+        self.out.truncate(place);
+        self.wordy = wordy;
+    }
+
+    #[inline]
+    fn take(&mut self, kind: Kind, start: usize, end: usize) {
+        if kind == Kind::Semicolon {
+            self.ended = !self.out.is_empty();
+            self.levels.clear();
+            self.level = Level::default();
+            self.before = Before::default();
+            return;
+        }
+        if self.ended {
+            self.ended = false;
+            self.add(b";", false);
+        }
+        let text = &self.text[start..end];
+        if self.before.role == role::PIVOT && text != b"(" {
+            self.level.region = Region::Fixed;
+        }
+        match kind {
+            Kind::Word => self.word(start, end),
+            Kind::Operator => self.operator(text),
+            Kind::Name | Kind::Unclosed | Kind::Comment | Kind::Semicolon => {
+                self.add(text, true);
+                self.before = Before::default();
+            }
+            _ => self.literal(text, kind == Kind::Number),
+        }
+    }
+
+    /// Takes a literal. Only the text of one that stays is written.
+    fn literal(&mut self, text: &[u8], is_number: bool) {
+        let before = std::mem::take(&mut self.before);
+        let mut behind = if is_number { before.behind } else { before.behind | before.behind_type };
+        if before.role == role::VALUES && self.level.region.takes_rows() {
+            self.level.region = Region::Rows;
+            behind = behind::COMMA;
+        }
+        let region = self.level.region;
+        let mut dropped = region.dropped();
+        if self.alias_equals && region == Region::Projection {
+            dropped &= !behind::EQUALS;
+        }
+        if behind & dropped == 0 {
+            self.add(text, true);
+            return;
+        }
+        if let Some((place, wordy)) = before.lead {
+            self.cut(place, wordy);
+        }
+        match self.level.last_dropped {
+            Some(last) if matches!(region, Region::List | Region::Rows) && self.out.get(last..) == Some(b",") => {
+                self.cut(last, true);
+            }
+            _ => self.add(b"?", true),
+        }
+        self.level.last_dropped = Some(self.out.len());
+        self.before.limited = behind & behind::LIMIT != 0;
+    }
+
+    #[inline]
+    fn word(&mut self, start: usize, end: usize) {
+        let text = &self.text[start..end];
+        let dotted = self.before.dotted;
+        let known = if dotted { &facts::PLAIN } else { facts::word(self.text, start, end) };
+        let role = known.role;
+        let is_keyword = (role != role::PLAIN || known.flags & flag::RESERVED != 0) && known.flags & flag::SOFT == 0;
+        if role == role::CONSTANT && self.level.region.holds_constants() {
+            let lower = text.to_ascii_lowercase();
+            self.literal(&lower, true);
+            return;
+        }
+        if self.level.region == Region::Rows
+            && !matches!(
+                role,
+                role::CONSTANT | role::ROW | role::TYPE | role::INTERVAL | role::ARRAY | role::VALUES
+            )
+        {
+            self.level.region = Region::Other;
+        }
+        let previous = std::mem::take(&mut self.before);
+        let lead = previous.lead.or(Some((self.out.len(), self.wordy)));
+        self.add(text, true);
+        if self.folds || is_keyword {
+            let written = self.out.len() - text.len();
+            self.out[written..].make_ascii_lowercase();
+        }
+        if role == role::PLAIN {
+            self.before.pure = known.flags & flag::PURE != 0;
+            return;
+        }
+        let behind = self.meaning(role, previous.role, previous.starred);
+        self.before = Before { behind, role, pure: known.flags & flag::PURE != 0, ..Before::default() };
+        self.before.starred = previous.starred && matches!(role, role::OPEN | role::SIMILAR);
+        if role == role::TYPE {
+            self.before.behind_type = previous.behind;
+            self.before.lead = lead;
+        }
+    }
+
+    /// Enters the region that a word begins; returns what a literal behind it follows.
+    fn meaning(&mut self, role: u8, previous: u8, starred: bool) -> u16 {
+        let level = &mut self.level;
+        match role {
+            role::CASE => {
+                if previous != role::END {
+                    let region = level.region;
+                    self.open(Level { region, base: region, is_case: true, ..Level::default() });
+                }
+                behind::NOTHING
+            }
+            role::END => {
+                if level.is_case {
+                    self.pop();
+                }
+                behind::NOTHING
+            }
+            role::AND if std::mem::take(&mut level.between) => behind::LIKE,
+            role::AND | role::OPEN => behind::LOGIC,
+            role::FROM if previous == role::DISTINCT => behind::COMPARISON,
+            role::ON if level.region != Region::Sources => behind::NOTHING,
+            role::ON | role::CONDITION | role::WHEN => {
+                level.enter(Region::Condition);
+                behind::LOGIC
+            }
+            role::BY if previous == role::CONNECT => {
+                level.enter(Region::Condition);
+                behind::LOGIC
+            }
+            role::THEN => {
+                let region = if level.is_case { level.base } else { Region::Other };
+                level.enter(region);
+                behind::LOGIC
+            }
+            role::SET => {
+                let updates = std::mem::take(&mut level.updates);
+                level.enter(if updates { Region::Assignment } else { Region::Other });
+                behind::NOTHING
+            }
+            role::UPDATE => {
+                level.enter(Region::Other);
+                level.updates = true;
+                behind::NOTHING
+            }
+            role::PROJECTION | role::FROM | role::SOURCE | role::OTHER | role::BY => {
+                level.enter(match role {
+                    role::PROJECTION => Region::Projection,
+                    role::FROM | role::SOURCE => Region::Sources,
+                    role::BY => Region::Keys,
+                    _ => Region::Other,
+                });
+                behind::NOTHING
+            }
+            role::FOR => {
+                level.loops = true;
+                behind::NOTHING
+            }
+            role::BETWEEN => {
+                level.between = true;
+                behind::LIKE
+            }
+            role::TO if previous == role::SIMILAR && !starred => behind::LIKE,
+            role::TOP if matches!(previous, role::PROJECTION | role::DISTINCT) => behind::LIMIT,
+            role::FIRST if previous == role::FETCH => behind::LIMIT,
+            role::LIKE | role::SIMILAR if !starred => behind::LIKE,
+            role::INTERVAL => behind::INTERVAL,
+            role::LIMIT => behind::LIMIT,
+            _ => behind::NOTHING,
+        }
+    }
+
+    fn operator(&mut self, text: &[u8]) {
+        match text {
+            b"(" | b"[" | b"{" => {
+                let Before { behind, role, pure, .. } = std::mem::take(&mut self.before);
+                let (region, is_row) = inner_region(&mut self.level, behind, role, text[0], pure);
+                self.open(Level { region, is_row, start: self.out.len(), ..Level::default() });
+                self.add(text, false);
+                self.before.behind = behind::PARENTHESIS;
+            }
+            b")" | b"]" | b"}" => self.close(text),
+            b"-" | b"+" if self.before.behind != 0 => {
+                let here = (self.out.len(), self.wordy);
+                self.before.lead.get_or_insert(here);
+                self.add(text, false);
+            }
+            _ => {
+                let limited = self.before.limited && text == b",";
+                self.add(text, false);
+                self.before = Before {
+                    behind: if limited { behind::LIMIT } else { operator_behind(text) },
+                    dotted: text == b".",
+                    starred: text == b"*",
+                    ..Before::default()
+                };
+            }
+        }
+    }
+
+    fn open(&mut self, inner: Level) {
+        self.levels.push(std::mem::replace(&mut self.level, inner));
+    }
+
+    fn pop(&mut self) -> Option<Level> {
+        let outer = self.levels.pop()?;
+        Some(std::mem::replace(&mut self.level, outer))
+    }
+
+    fn close(&mut self, text: &[u8]) {
+        self.add(text, false);
+        self.before = Before::default();
+        while self.level.is_case && self.pop().is_some() {}
+        let Some(closed) = self.pop() else { return };
+        if !closed.is_row {
+            return;
+        }
+        match self.level.last_row {
+            Some((first, last)) if closed.start == last + 1 && self.repeats(first, last) => self.cut(last, false),
+            _ => self.level.last_row = Some((closed.start, self.out.len())),
+        }
+    }
+
+    /// Returns whether a comma and the text from `first` to `last` were written again since `last`.
+    fn repeats(&self, first: usize, last: usize) -> bool {
+        self.out[last] == b',' && self.out[first..last] == self.out[last + 1..]
+    }
+}
+
+fn operator_behind(text: &[u8]) -> u16 {
+    match text {
+        b"," => behind::COMMA,
+        b"=" | b"==" | b"<=>" => behind::EQUALS,
+        b"<" | b">" | b"<=" | b">=" | b"<>" | b"!=" | b"^=" | b"~" | b"~*" | b"!~" | b"~~" => behind::COMPARISON,
+        b"+" | b"-" | b"*" | b"/" | b"%" | b"||" | b"|" | b"&" | b"^" | b"<<" | b">>" => behind::ARITHMETIC,
+        _ => behind::NOTHING,
+    }
+}

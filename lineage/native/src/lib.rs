@@ -1,0 +1,39 @@
+//! The byte-level scanner as a Python module: one string at a time, or an Arrow array of them.
+
+mod arrays;
+mod contexts;
+mod facts;
+mod fingerprint;
+mod mask;
+mod nesting;
+mod pieces;
+mod split;
+mod strings;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Returns the features of a dialect by its own name.
+fn features(dialect: &str) -> PyResult<u32> {
+    facts::features(dialect).ok_or_else(|| PyValueError::new_err(format!("unknown dialect '{dialect}'")))
+}
+
+#[pymodule]
+fn lineage_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("FACTS", facts::FACTS)?;
+    for function in [
+        wrap_pyfunction!(strings::split_statements, module)?,
+        wrap_pyfunction!(strings::mask_literals, module)?,
+        wrap_pyfunction!(strings::normal_form, module)?,
+        wrap_pyfunction!(strings::fingerprint, module)?,
+        wrap_pyfunction!(strings::nesting_depth, module)?,
+        wrap_pyfunction!(arrays::split_statements_array, module)?,
+        wrap_pyfunction!(arrays::mask_literals_array, module)?,
+        wrap_pyfunction!(arrays::fingerprint_array, module)?,
+        wrap_pyfunction!(arrays::nesting_depth_array, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
+}

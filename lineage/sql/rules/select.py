@@ -72,11 +72,21 @@ def _distinct(resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: 
             absorb(sink, sources, DISTINCT, expression)
         return
     for key in on.expressions if isinstance(on, exp.Tuple) else [on]:
-        ordinal = projection.ordinal(key)
-        if ordinal is not None:
-            absorb(sink, ordinal, DISTINCT, key)
-        else:
-            resolver.evaluate(scope, key, DISTINCT, sink)
+        _sort_key(resolver, key, DISTINCT, scope, projection, sink)
+
+
+def _sort_key(
+    resolver: Resolver, key: exp.Expr, effect: int, scope: Scope, projection: Projection, sink: Sources
+) -> None:
+    """Add a key of ORDER BY, which DISTINCT ON reads in the same way: an ordinal, an output name, an expression."""
+    output = projection.ordinal(key)
+    if output is None:
+        output = projection.named(key, resolver)
+    if output is not None:
+        absorb(sink, output, effect, key)
+    else:
+        aliases_first = resolver.naming.dialect.name not in _INPUT_FIRST
+        resolver.evaluate(scope, key, effect, sink, aliases_first=aliases_first)
 
 
 def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
@@ -89,19 +99,14 @@ def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Proje
     distinct = args.get("distinct")
     # DISTINCT ON keeps the first row of each group, and the order says which that is.
     limited = limited or (isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None)
-    aliases_first = resolver.naming.dialect.name not in _INPUT_FIRST
     for clause in ("order", "sort", "cluster", "distribute"):
         if (ordering := args.get(clause)) is None:
             continue
         for item in ordering.expressions:
             key = item.this if isinstance(item, exp.Ordered) else item
-            ordinal = projection.ordinal(key)
             effect = LIMITED_SORT if limited else SORT
-            output = ordinal if ordinal is not None else projection.named(key, resolver)
-            if output is not None:
-                absorb(sink, output, effect, key)
-            elif isinstance(key, exp.Var) and key.name.upper() == "ALL":
+            if isinstance(key, exp.Var) and key.name.upper() == "ALL":
                 for sources in projection.sources:
                     absorb(sink, sources, effect, key)
             else:
-                resolver.evaluate(scope, key, effect, sink, aliases_first=aliases_first)
+                _sort_key(resolver, key, effect, scope, projection, sink)

@@ -41,18 +41,18 @@ def defined_by(tree: exp.Expr | None, naming: Naming) -> Definition | None:
     return None
 
 
-def definitions_of(trees: Sequence[exp.Expr | None], naming: Naming) -> list[Definition | None]:
-    """Return what each statement of one text defines.
+def definitions_of(trees: Sequence[exp.Expr | None], namings: Sequence[Naming]) -> list[Definition | None]:
+    """Return what each statement of one text defines, its names read as its session reads them there.
 
     A table that the text creates and drops again, and does not create after that, is temporary in all but name.
     """
-    found = [defined_by(tree, naming) for tree in trees]
-    identifiers = Identifiers(naming.dialect)
+    found = [defined_by(tree, naming) for tree, naming in zip(trees, namings, strict=True)]
     gone: set[str] = set()
     for position in range(len(trees) - 1, -1, -1):
-        tree, definition = trees[position], found[position]
+        tree, definition, naming = trees[position], found[position], namings[position]
         if isinstance(tree, exp.Drop):
             tables = (t for t in tree.args.get("tables") or [tree.this] if isinstance(t, exp.Table))
+            identifiers = Identifiers(naming.dialect)
             gone.update(naming.qualify(identifiers.table_parts(table)) for table in tables)
         elif definition is not None and not definition.only_adds:
             if definition.name in gone:

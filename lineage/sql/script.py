@@ -16,6 +16,7 @@ from pathlib import Path, PurePath
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
+from lineage.model.names import Naming
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.definitions import Definition, definitions_of, named_after_text
 from lineage.sql.effects import IDENTITY
@@ -23,6 +24,7 @@ from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statem
 from lineage.sql.parsing import ParsedStatement, parse_statements
 from lineage.sql.relations import Relation, Rows, Sources, absorb
 from lineage.sql.resolver import SetOperationReferences
+from lineage.sql.session import naming_after
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
 
 __all__ = ["Script", "extract_script"]
@@ -91,6 +93,8 @@ class _Text:
         self._parsed: list[ParsedStatement] | None = None
         self.results: list[StatementLineage | None] = []
         self.definitions: list[Definition | None] | None = None
+        self.namings: list[Naming] = []
+        """How each statement's names are completed: the session's USE and SET before it count."""
         self.query_target: str | None = None
         """The dataset that the text's only statement defines, if that is a bare query."""
 
@@ -100,7 +104,10 @@ class _Text:
             if self.definitions is None:
                 self.results = [None] * len(self._parsed)
                 naming = self._options.naming
-                self.definitions = definitions_of([p.tree for p in self._parsed], naming)
+                for parsed in self._parsed:
+                    self.namings.append(naming)
+                    naming = naming_after(naming, parsed.tree)
+                self.definitions = definitions_of([p.tree for p in self._parsed], self.namings)
                 if len(self._parsed) == 1:
                     self.query_target = named_after_text(self.name, self._parsed[0].tree, naming)
                     if self.query_target is not None:
@@ -118,7 +125,8 @@ class Script:
     def __init__(self, texts: Mapping[str, str], options: ExtractionOptions, catalog: Catalog | None = None) -> None:
         self._texts = [_Text(name, text, options) for name, text in texts.items()]
         self._options = options
-        self._catalog_tables = CatalogTables(catalog if catalog is not None else Catalog(), options.naming)
+        self._catalog = catalog if catalog is not None else Catalog()
+        self._catalog_tables: dict[Naming, CatalogTables] = {}
         self._candidates = _candidates(self._texts)
         self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
         self._indexed: set[int] = set()
@@ -169,7 +177,8 @@ class Script:
         text = self._texts[index]
         parsed = text.parsed()[number]
         tables = _ScriptTables(self, position)
-        statement, outcome = resolve_statement(parsed, self._options, tables, text.query_target)
+        options = replace(self._options, naming=text.namings[number])
+        statement, outcome = resolve_statement(parsed, options, tables, text.query_target)
         for name in self._cyclic.pop(position, {}):
             problem = Diagnostic(
                 DiagnosticCode.CYCLIC_DEFINITION,
@@ -278,11 +287,18 @@ class Script:
 
     def seen(self, table: str, column: str) -> bool:
         """Return whether a statement resolved so far shows that the table has the column."""
-        return column in self._seen.get(table, ()) or self._catalog_tables.seen(table, column)
+        return column in self._seen.get(table, ()) or self.catalog_tables(self._options.naming).seen(table, column)
 
-    def catalog_entry(self, parts: Sequence[str]) -> TableEntry:
-        """Return what the catalog knows of a table."""
-        return self._catalog_tables.find(parts)
+    def catalog_tables(self, naming: Naming) -> CatalogTables:
+        """Return the catalog, as a statement sees it whose names are completed so."""
+        found = self._catalog_tables.get(naming)
+        if found is None:
+            found = self._catalog_tables[naming] = CatalogTables(self._catalog, naming)
+        return found
+
+    def naming(self, position: Position) -> Naming:
+        """Return how the names of a statement are completed."""
+        return self._texts[position[0]].namings[position[1]]
 
 
 class _ScriptTables:
@@ -292,10 +308,11 @@ class _ScriptTables:
         self._script = script
         self._use = use
         self._behind: dict[str, tuple[str, ...]] = {}
+        self._catalog = script.catalog_tables(script.naming(use))
 
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name."""
-        return self._script.catalog_entry(parts).name
+        return self._catalog.name(parts)
 
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return what the script, else the catalog knows of a table.
@@ -304,7 +321,7 @@ class _ScriptTables:
             NeedsDefinitionError: the statement that defines it has to be resolved first.
         """
         script, use = self._script, self._use
-        entry = script.catalog_entry(parts)
+        entry = self._catalog.find(parts)
         found = script.definition(entry.name, use)
         if found is None:
             return entry

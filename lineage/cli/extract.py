@@ -19,6 +19,7 @@ from lineage.cli.options import (
     extraction_options,
     read_catalogs,
 )
+from lineage.cli.report import measure_coverage, print_coverage
 from lineage.model.diagnostics import Severity
 from lineage.model.statement import StatementLineage
 from lineage.sql.script import Script
@@ -26,6 +27,14 @@ from lineage.sql.script import Script
 __all__ = ["extract", "tables"]
 
 FilesArgument = Annotated[list[str] | None, typer.Argument(help="SQL files; `-` or nothing reads standard input.")]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        help="Report how much of a folder's SQL, or of the rows of a JSON-lines file, is resolved, and why not more.",
+        exists=True,
+    ),
+]
 SqlOption = Annotated[str | None, typer.Option("--sql", "-q", help="The SQL itself, in place of files.")]
 
 
@@ -37,6 +46,7 @@ def extract(
     namespace: NamespaceOption = "",
     default_database: DatabaseOption = None,
     default_schema: SchemaOption = None,
+    report: ReportOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Show the column lineage that SQL states. Nothing is stored, nothing is executed.
@@ -45,6 +55,10 @@ def extract(
 
     Example: lineage extract -d postgres -q "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
     """
+    if report is not None:
+        options = extraction_options(dialect, namespace, default_database, default_schema)
+        print_coverage(measure_coverage(report, options, read_catalogs(catalog, dialect)), output)
+        return
     statements = _resolved(files, sql, dialect, catalog, namespace, default_database, default_schema)
     if output is OutputFormat.JSON:
         print_object([statement.to_dict() for statement in statements])

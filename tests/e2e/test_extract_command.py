@@ -89,3 +89,20 @@ def test_every_command_has_help(command: str) -> None:
     done = lineage(command, "--help")
     assert done.code == 0
     assert "Usage: lineage" in done.out
+
+
+def test_a_report_of_a_folder_and_of_json_lines(tmp_path: Path) -> None:
+    (tmp_path / "good.sql").write_text(SQL, encoding="utf-8")
+    (tmp_path / "bad.sql").write_text("SELECT (; SELECT x.a FROM t", encoding="utf-8")
+    report = lineage("extract", "-d", "postgres", "--report", tmp_path, "-f", "json").json
+    assert report["texts"] == 2
+    assert report["statements"] == {"full": 1, "partial": 1, "tables": 0, "none": 1}
+    assert {found["example"] for found in report["reasons"]} == {"bad.sql"}
+    rows = tmp_path / "log.jsonl"
+    rows.write_text('{"query": "SELECT a FROM t"}\n{"sql": "SELECT b FROM t"}\n', encoding="utf-8")
+    done = lineage("extract", "-d", "postgres", "--report", rows)
+    assert "2 texts, 2 statements" in done.out
+    rows.write_text('{"query": "SELECT a FROM t"}\n{"a": 1}\n', encoding="utf-8")
+    wrong = lineage("extract", "-d", "postgres", "--report", rows)
+    assert wrong.code == 2
+    assert "log.jsonl:2" in "".join(wrong.err.replace("│", "").split())

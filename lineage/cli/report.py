@@ -1,0 +1,121 @@
+"""`lineage extract --report`: how much of a body of SQL is resolved, why the rest is not, and what takes long."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from lineage.catalog import Catalog
+from lineage.cli.listing import OutputFormat, console, print_listing, print_object
+from lineage.model.statement import Completeness
+from lineage.sql.extractor import ExtractionOptions
+from lineage.sql.script import Script
+
+__all__ = ["Coverage", "measure_coverage", "print_coverage", "texts_of"]
+
+_SQL_FIELDS = ("sql", "query", "query_text", "statement", "text")
+_MOST = 10
+
+
+@dataclass(slots=True)
+class Coverage:
+    """Counts of statements by completeness, reasons for what is less than full, and the slowest texts."""
+
+    texts: int = 0
+    statements: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    slowest: list[tuple[float, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return {
+            "texts": self.texts,
+            "statements": {str(level): self.statements[level] for level in Completeness},
+            "reasons": [
+                {"reason": reason, "count": count, "example": self.examples[reason]}
+                for reason, count in self.reasons.most_common(_MOST)
+            ],
+            "slowest": [{"text": name, "seconds": round(seconds, 4)} for seconds, name in self.slowest],
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def texts_of(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the SQL of a folder's files, of a JSON-lines file's rows (field `sql` or `query`), or of one file.
+
+    Raises:
+        typer.BadParameter: a row is not JSON, or has no SQL; the message names its line.
+    """
+    if path.is_dir():
+        for file in sorted(path.rglob("*.sql")):
+            yield str(file.relative_to(path)), file.read_text(encoding="utf-8", errors="replace")
+    elif path.suffix.lower() in (".jsonl", ".ndjson"):
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                yield f"{path.name}:{number}", _sql_of(line, path, number)
+    else:
+        yield path.name, path.read_text(encoding="utf-8", errors="replace")
+
+
+def _sql_of(line: str, path: Path, number: int) -> str:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise typer.BadParameter(f"{path}:{number}: not JSON: {error.msg}") from error
+    found = next((row[name] for name in _SQL_FIELDS if isinstance(row.get(name), str)), None)
+    if found is None:
+        raise typer.BadParameter(f"{path}:{number}: no field of {', '.join(_SQL_FIELDS)} holds SQL")
+    return str(found)
+
+
+def measure_coverage(path: Path, options: ExtractionOptions, catalog: Catalog) -> Coverage:
+    """Return how much of each text is resolved, each text by itself."""
+    report = Coverage()
+    for name, text in texts_of(path):
+        began = time.perf_counter()
+        statements = Script({"": text}, options, catalog).resolve()
+        seconds = time.perf_counter() - began
+        report.texts += 1
+        report.seconds += seconds
+        report.slowest = sorted([*report.slowest, (seconds, name)], reverse=True)[:_MOST]
+        for statement in statements:
+            report.statements[statement.completeness] += 1
+            if statement.reason is not None:
+                reason = _general(statement.reason)
+                report.reasons[reason] += 1
+                report.examples.setdefault(reason, name)
+    return report
+
+
+def _general(reason: str) -> str:
+    """Return a reason without the names that stand in it, so that alike ones count together."""
+    return re.sub(r"`[^`]*`", "`…`", reason)
+
+
+def print_coverage(report: Coverage, output: OutputFormat) -> None:
+    """Print a report: counts, top reasons, slowest texts."""
+    if output is OutputFormat.JSON:
+        print_object(report.to_dict())
+        return
+    total = report.statements.total() or 1
+    rows = [(str(level), report.statements[level], f"{report.statements[level] / total:.1%}") for level in Completeness]
+    if output is OutputFormat.CSV:
+        print_listing(("completeness", "statements", "share"), rows, output)
+        return
+    console().print(f"{report.texts:,} texts, {total:,} statements in {report.seconds:.1f} s", highlight=False)
+    print_listing(("completeness", "statements", "share"), rows, output)
+    reasons = [(count, reason, report.examples[reason]) for reason, count in report.reasons.most_common(_MOST)]
+    if reasons:
+        print_listing(("count", "reason", "first in"), reasons, output)
+    slowest = [(f"{seconds * 1000:.0f} ms", name) for seconds, name in report.slowest]
+    print_listing(("slowest", "text"), slowest, output)

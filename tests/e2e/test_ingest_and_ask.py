@@ -161,3 +161,11 @@ def test_asking_a_store_that_is_not_there_ends_with_3(store: Path) -> None:
     assert done.code == 3
     assert str(store) in done.err
     assert not store.exists()
+
+
+def test_prune_leaves_definitions_alone(folder: Path, store: Path) -> None:
+    ingest(folder, store, "--observed-at", "2020-01-01")
+    done = lineage("prune", "--older-than", "90d", "-s", store)
+    assert (done.code, done.out.split(" that")[0]) == (0, "0 edges ended")
+    assert lineage("impact", "raw_orders.amount", "-s", store, "-f", "json").json["columns"]
+    assert lineage("prune", "--older-than", "soon", "-s", store).code == 2

@@ -1,0 +1,48 @@
+"""`lineage prune`: ends what ad-hoc statements said long ago and nothing has said since."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from lineage.cli.options import StoreOption
+from lineage.store import open_store
+
+__all__ = ["prune"]
+
+_AGE = re.compile(r"(\d+)\s*(h|d|w)", re.IGNORECASE)
+_HOURS = {"h": 1, "d": 24, "w": 168}
+
+
+def _moment(value: str) -> datetime:
+    """Return the moment that an age (`90d`) or a date means.
+
+    Raises:
+        typer.BadParameter: it is neither.
+    """
+    if age := _AGE.fullmatch(value.strip()):
+        return datetime.now(UTC) - timedelta(hours=int(age.group(1)) * _HOURS[age.group(2).lower()])
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise typer.BadParameter(f"{value!r} is neither an age (90d, 12h, 4w) nor a date (2026-01-31)") from error
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def prune(
+    older_than: Annotated[str, typer.Option(help="An age (90d, 12h, 4w), or a date.")],
+    store: StoreOption = None,
+) -> None:
+    """End lineage of ad-hoc statements that were last seen before; it stays in the graph's history.
+
+    Definitions (views, SQL files) end when their definition changes, not by age.
+
+    Example: lineage prune --older-than 90d
+    """
+    moment = _moment(older_than)
+    with open_store(store) as opened:
+        count = opened.prune(moment)
+    typer.echo(f"{count:,} edges ended that were last seen before {moment:%Y-%m-%d %H:%M} UTC")

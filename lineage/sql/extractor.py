@@ -10,8 +10,9 @@ import lineage.sql.rules  # noqa: F401  registers the rules
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect, dialect_named
-from lineage.model.names import Naming
+from lineage.model.names import Naming, parse_table_name
 from lineage.model.statement import Completeness, StatementLineage
+from lineage.sql.extensions import installed_rules
 from lineage.sql.functions import FunctionEffects
 from lineage.sql.output import completeness_of, edges_of
 from lineage.sql.parsing import ParsedStatement, parse_statements
@@ -105,7 +106,7 @@ def resolve_statement(
         NeedsDefinitionError: another statement of a script has to be resolved first.
     """
     if parsed.problem is not None:
-        return _from_tokens(parsed, options, [parsed.problem]), None
+        return _by_installed_rule(parsed, options) or _from_tokens(parsed, options, [parsed.problem]), None
     tree = parsed.tree
     rule = STATEMENT_RULES.get(type(tree)) if tree is not None else None
     if tree is None or rule is None:
@@ -168,6 +169,9 @@ def _place(error: Exception) -> str:
 def _without_rule(parsed: ParsedStatement, options: ExtractionOptions) -> StatementLineage:
     """Return the lineage of a statement that no rule reads: none where there is none, else what its tokens show."""
     tree = parsed.tree
+    known = _by_installed_rule(parsed, options)
+    if known is not None:
+        return known
     operation = type(tree).__name__.upper() if tree is not None else "EMPTY"
     if isinstance(tree, exp.Command):
         operation = str(tree.this).upper()
@@ -190,6 +194,31 @@ def _without_rule(parsed: ParsedStatement, options: ExtractionOptions) -> Statem
         parsed.span,
     )
     return _from_tokens(parsed, options, [problem])
+
+
+def _by_installed_rule(parsed: ParsedStatement, options: ExtractionOptions) -> StatementLineage | None:
+    """Return table-level lineage where an installed package knows the statement by its keyword."""
+    commands = installed_rules().commands
+    keyword = parsed.tokens[0].text.upper() if parsed.tokens else ""
+    if keyword not in commands:
+        return None
+    text = parsed.text[parsed.span.start : parsed.span.end]
+    found = commands[keyword].search(text)
+    groups = found.groupdict() if found is not None else {}
+    naming = options.naming
+
+    def full(name: str | None) -> list[str]:
+        return [naming.qualify(parse_table_name(name, naming.dialect))] if name else []
+
+    upstream, destination = full(groups.get("upstream")), full(groups.get("destination"))
+    return StatementLineage(
+        keyword,
+        target=destination[0] if destination else None,
+        sources=upstream,
+        completeness=Completeness.TABLES if upstream or destination else Completeness.NONE,
+        reason=f"{keyword} is known by an installed rule, at table level",
+        span=parsed.span,
+    )
 
 
 def _from_tokens(

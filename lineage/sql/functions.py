@@ -11,6 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from lineage.sql.effects import AGGREGATION, MASKED_AGGREGATION, MASKED_TRANSFORMATION, TRANSFORMATION
+from lineage.sql.extensions import installed_rules
 
 __all__ = ["FunctionEffects", "pseudo_columns"]
 
@@ -26,10 +27,13 @@ class FunctionEffects:
 
     @classmethod
     def load(cls, *, masking: Iterable[str] = (), aggregates: Iterable[str] = ()) -> FunctionEffects:
-        """Return the product's own list, with the given names added to it."""
-        data = _data()
+        """Return the product's own list, with the installed packages' and the given names added to it."""
+        data, installed = _data(), installed_rules()
         listed = (name for group in data["masking"].values() for name in group)
-        return cls((*listed, *masking), (*data["aggregates"]["names"], *aggregates))
+        return cls(
+            (*listed, *installed.masking_names, *masking),
+            (*data["aggregates"]["names"], *installed.aggregate_names, *aggregates),
+        )
 
     def of_name(self, name: str) -> int:
         """Return the effect of a function that the parser knows by name only.

@@ -126,7 +126,7 @@ def _parsed(parser: Parser, tokens: list[Token], text: str) -> Iterator[ParsedSt
             message = "the statement nests deeper than the parser can follow"
             problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, message, span)
     if problem is not None:
-        yield ParsedStatement(None, tokens, span, problem)
+        yield ParsedStatement(None, tokens, span, problem, text)
     for tree in trees:
         if tree is not None:
             yield ParsedStatement(tree, tokens, span, text=text)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
+from lineage.sql.extensions import installed_rules
 from lineage.sql.relations import FunctionTable, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver, relation_rule
 from lineage.sql.rules.ctes import scope_with_ctes
@@ -136,6 +137,9 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     if declared is not None:
         declared.rows = rows
         return declared.renamed(_listed(resolver, node))
+    known = installed_rules().table_functions.get(_function_name(call))
+    if known is not None:
+        return Relation(list(known), [value for _ in known], rows).renamed(_listed(resolver, node))
     names = _listed(resolver, node)
     alias = node.args.get("alias")
     if not names and isinstance(alias, exp.TableAlias) and alias.this is not None:

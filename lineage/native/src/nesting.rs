@@ -25,18 +25,18 @@ pub fn nesting_depth(text: &str, features: u32) -> usize {
 struct Open {
     opener: u8,
     depth: usize,
-    nots: usize,
+    held: usize,
     joins: usize,
 }
 
 const CASE: u8 = b'c';
 
-#[derive(Default, Clone, Copy, PartialEq)]
-enum Previous {
-    #[default]
-    Other,
-    Dot,
-    NestedType,
+/// What the piece before was.
+#[derive(Default, Clone, Copy)]
+struct Previous {
+    dot: bool,
+    nested: bool,
+    chain: bool,
 }
 
 #[derive(Default)]
@@ -46,7 +46,7 @@ struct Measure {
     brackets: Vec<usize>,
     depth: usize,
     run: usize,
-    nots: usize,
+    held: usize,
     joins: usize,
     unconditional: bool,
     previous: Previous,
@@ -57,38 +57,42 @@ impl Measure {
         self.settle_joins();
         self.stack.clear();
         self.brackets.clear();
-        (self.depth, self.run, self.nots) = (0, 0, 0);
+        (self.depth, self.run, self.held) = (0, 0, 0);
         self.unconditional = false;
-        self.previous = Previous::Other;
+        self.previous = Previous::default();
     }
 
     fn operand(&mut self) {
         self.run = 0;
-        self.previous = Previous::Other;
+        self.previous = Previous::default();
     }
 
     fn word(&mut self, text: &[u8], start: usize, end: usize) {
         let known = facts::word(text, start, end);
         let word = &text[start..end];
-        let role = if self.previous == Previous::Dot { role::PLAIN } else { known.role };
-        let nested = known.flags & flag::NESTED != 0;
-        self.previous = if nested { Previous::NestedType } else { Previous::Other };
+        let before = self.previous;
+        let role = if before.dot { role::PLAIN } else { known.role };
+        let (nested, chain) = (known.flags & flag::NESTED != 0, known.flags & flag::CHAIN != 0);
+        self.previous = Previous { dot: false, nested, chain };
         if role == role::CASE {
             self.open(CASE);
-        } else if known.flags & flag::CHAIN != 0 {
-            let not = word.eq_ignore_ascii_case(b"not");
-            *(if not { &mut self.nots } else { &mut self.run }) += 1;
+        } else if chain {
+            self.held += 1;
+            self.note();
+        } else if word[0] == b'_' {
+            self.run += 1;
             self.note();
         } else {
             self.run = 0;
-            self.clause(word, role);
+            self.clause(word, role, !before.chain);
         }
         let is = |known: &[&[u8]]| known.iter().any(|one| word.eq_ignore_ascii_case(one));
         self.unconditional =
             is(&[b"cross", b"natural"]) || (self.unconditional && is(&[b"left", b"right", b"full", b"inner", b"outer"]));
     }
 
-    fn clause(&mut self, word: &[u8], role: u8) {
+    fn clause(&mut self, word: &[u8], role: u8, begins: bool) {
+        let is = |known: &[&[u8]]| known.iter().any(|one| word.eq_ignore_ascii_case(one));
         match role {
             role::END => {
                 if self.top() == Some(CASE) {
@@ -97,39 +101,33 @@ impl Measure {
             }
             role::ON => self.condition(),
             role::AND | role::OPEN => {
-                self.nots = 0;
+                self.held = 0;
                 while self.top() == Some(b'<') {
                     self.close(self.stack.len() - 1);
                 }
             }
-            role::PROJECTION
-            | role::FROM
-            | role::CONDITION
-            | role::BY
-            | role::LIMIT
-            | role::OTHER
-            | role::SET
-            | role::VALUES => {
-                self.nots = 0;
-                self.settle_joins();
-            }
-            _ if word.eq_ignore_ascii_case(b"join") || word.eq_ignore_ascii_case(b"straight_join") => {
+            role::WHEN | role::THEN if self.top() == Some(CASE) => self.held = 0,
+            _ if is(&[b"join", b"straight_join"]) => {
                 self.joins += usize::from(!self.unconditional);
                 self.note();
             }
-            _ if word.eq_ignore_ascii_case(b"using") => self.condition(),
+            _ if is(&[b"using"]) => self.condition(),
+            _ if begins && is(&[b"select", b"where", b"having"]) => {
+                self.held = 0;
+                self.settle_joins();
+            }
             _ => {}
         }
     }
 
     fn condition(&mut self) {
         self.joins = self.joins.saturating_sub(1);
-        self.nots = 0;
+        self.held = 0;
     }
 
     fn operator(&mut self, text: &[u8]) {
-        let after_type = self.previous == Previous::NestedType;
-        self.previous = if text == b"." { Previous::Dot } else { Previous::Other };
+        let after_type = self.previous.nested;
+        self.previous = Previous { dot: text == b".", ..Previous::default() };
         match text {
             b"(" | b"[" | b"{" => {
                 self.brackets.push(self.stack.len());
@@ -138,7 +136,7 @@ impl Measure {
             b")" => self.close_bracket(b'('),
             b"]" => self.close_bracket(b'['),
             b"}" => self.close_bracket(b'{'),
-            b"," => (self.run, self.nots) = (0, 0),
+            b"," => (self.run, self.held) = (0, 0),
             b"<" if after_type => self.open(b'<'),
             b">" | b">>" if self.top() == Some(b'<') => {
                 self.close(self.stack.len() - 1);
@@ -147,6 +145,10 @@ impl Measure {
                 }
             }
             b"." => {}
+            b"!" | b":=" => {
+                self.held += 1;
+                self.note();
+            }
             _ => {
                 // In characters: an operator is ASCII, or one character of any length.
                 self.run += if text[0].is_ascii() { text.len() } else { 1 };
@@ -160,9 +162,9 @@ impl Measure {
     }
 
     fn open(&mut self, opener: u8) {
-        self.stack.push(Open { opener, depth: self.depth, nots: self.nots, joins: self.joins });
-        self.depth += 1 + self.run + self.nots + self.joins;
-        (self.run, self.nots, self.joins) = (0, 0, 0);
+        self.stack.push(Open { opener, depth: self.depth, held: self.held, joins: self.joins });
+        self.depth += 1 + self.run + self.held + self.joins;
+        (self.run, self.held, self.joins) = (0, 0, 0);
         self.note();
     }
 
@@ -179,7 +181,7 @@ impl Measure {
     fn close(&mut self, place: usize) {
         self.settle_joins();
         let open = &self.stack[place];
-        (self.depth, self.nots, self.joins) = (open.depth, open.nots, open.joins);
+        (self.depth, self.held, self.joins) = (open.depth, open.held, open.joins);
         self.stack.truncate(place);
     }
 
@@ -190,6 +192,6 @@ impl Measure {
     }
 
     fn note(&mut self) {
-        self.deepest = self.deepest.max(self.depth + self.run + self.nots + self.joins);
+        self.deepest = self.deepest.max(self.depth + self.run + self.held + self.joins);
     }
 }

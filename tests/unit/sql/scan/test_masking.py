@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.model.dialects import DIALECTS
-from lineage.sql import mask_literals
+from lineage.sql.scan.engines import Engine
 
 
 @pytest.mark.parametrize(
@@ -28,25 +28,32 @@ from lineage.sql import mask_literals
         ("snowflake", "a = $1 AND b = $$x$$", "a = $1 AND b = $$*$$"),
         ("spark", "a = 'x' AND b = \"y\"", "a = '*' AND b = \"*\""),
         ("ansi", "a = 'never closed", "a = '************"),
+        ("postgres", "a = '''abc'", "a = '*****'"),
+        ("spark", r"a = r'x\' AND b = 'y'", r"a = r'**' AND b = '*'"),
+        ("snowflake", "a -- Ann\n// Bob\nb = 's3://c'", "a       \n      \nb = '******'"),
+        ("spark", "FROM {{ ref('orders') }} WHERE a = {{ x }}", "FROM {{ ref('******') }} WHERE a = {{ x }}"),
+        ("postgres", "a = %(name)s AND b = :c AND d = ?", "a = %(name)s AND b = :c AND d = ?"),
+        ("postgres", "{# Ann #} a", "          a"),
+        ("tsql", "[a]]b] = 'é\u2028x'", "[a]]b] = '***'"),
     ],
 )
-def test_literals_are_masked_in_place(dialect: str, sql: str, masked: str) -> None:
-    assert mask_literals(sql, dialect) == masked
+def test_literals_are_masked_in_place(scanner: Engine, dialect: str, sql: str, masked: str) -> None:
+    assert scanner.mask_literals(sql, dialect) == masked
 
 
 @given(st.text(alphabet="ab1'\"`-/*#$q[](\\\n ;.E", max_size=60), st.sampled_from(sorted(DIALECTS)))
-def test_the_length_never_changes(sql: str, dialect: str) -> None:
-    masked = mask_literals(sql, dialect)
+def test_the_length_never_changes(scanner: Engine, sql: str, dialect: str) -> None:
+    masked = scanner.mask_literals(sql, dialect)
     assert len(masked) == len(sql)
     assert {i for i, c in enumerate(masked) if c == "\n"} <= {i for i, c in enumerate(sql) if c == "\n"}
 
 
 @given(st.text(alphabet="ab1'\"`-/*#$q[](\\\n ;.E", max_size=60), st.sampled_from(sorted(DIALECTS)))
-def test_masking_twice_is_masking_once(sql: str, dialect: str) -> None:
-    masked = mask_literals(sql, dialect)
-    assert mask_literals(masked, dialect) == masked
+def test_masking_twice_is_masking_once(scanner: Engine, sql: str, dialect: str) -> None:
+    masked = scanner.mask_literals(sql, dialect)
+    assert scanner.mask_literals(masked, dialect) == masked
 
 
 @given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1), st.sampled_from(sorted(DIALECTS)))
-def test_no_letter_of_a_string_is_left(word: str, dialect: str) -> None:
-    assert mask_literals(f"SELECT '{word}'", dialect) == f"SELECT '{'*' * len(word)}'"
+def test_no_letter_of_a_string_is_left(scanner: Engine, word: str, dialect: str) -> None:
+    assert scanner.mask_literals(f"SELECT '{word}'", dialect) == f"SELECT '{'*' * len(word)}'"

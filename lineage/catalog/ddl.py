@@ -8,7 +8,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from lineage.catalog.schema import CatalogError, TableSchema
+from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect
 from lineage.model.names import format_name
 from lineage.model.statement import ColumnSchema

@@ -4,37 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from lineage.catalog.ddl import read_ddl
+from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.model.names import format_name, parse_table_name, split_name
 from lineage.model.statement import ColumnSchema
 
-__all__ = ["Catalog", "CatalogError", "KnownColumn", "KnownDataset", "SchemaSource", "TableSchema"]
-
-
-class CatalogError(ValueError):
-    """A catalog that cannot be read: what is wrong, and where."""
-
-
-@dataclass(frozen=True)
-class TableSchema:
-    """A table's columns in order. `inferred`: concluded from use, so there may be more."""
-
-    name: str
-    columns: tuple[ColumnSchema, ...]
-    inferred: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_names", dict.fromkeys(column.name for column in self.columns))
-
-    @property
-    def names(self) -> dict[str, None]:
-        """The columns' names in order."""
-        names: dict[str, None] = self.__dict__["_names"]
-        return names
+__all__ = ["Catalog", "KnownColumn", "KnownDataset", "SchemaSource"]
 
 
 class KnownDataset(Protocol):
@@ -143,8 +122,6 @@ class Catalog:
             CatalogError: the DDL cannot be parsed.
             OSError: the file cannot be read.
         """
-        from lineage.catalog.ddl import read_ddl  # noqa: PLC0415  sqlglot is loaded only for DDL
-
         catalog = cls((), dialect)
         is_path = isinstance(ddl, Path) or (len(ddl) < 1000 and "\n" not in ddl and "(" not in ddl)
         text = Path(ddl).read_text(encoding="utf-8") if is_path else str(ddl)

@@ -2,6 +2,7 @@
 
 from lineage.sql.rules import (
     aggregates,
+    branches,
     conditional,
     ctes,
     from_clause,
@@ -17,6 +18,7 @@ from lineage.sql.rules import (
 
 __all__ = [
     "aggregates",
+    "branches",
     "conditional",
     "ctes",
     "from_clause",

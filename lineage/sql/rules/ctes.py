@@ -7,6 +7,7 @@ from sqlglot import exp
 from lineage.sql.effects import COMPOSE, IDENTITY, TRANSFORMATION
 from lineage.sql.relations import Relation, Rows, Source, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
+from lineage.sql.rules.branches import combine
 from lineage.sql.scope import Scope
 
 __all__ = ["scope_with_ctes"]
@@ -65,8 +66,6 @@ def _recursive(resolver: Resolver, body: exp.SetOperation, name: str, columns: l
     The recursive branch is resolved over stand-ins for the CTE's columns; then each stand-in is replaced by the
     column's own sources until nothing new comes.
     """
-    from lineage.sql.rules.set_operations import combine  # noqa: PLC0415  a set operation has CTEs of its own
-
     anchor = resolver.relation(body.this, scope).renamed(columns)
     stand_ins = [Source("", column) for column in anchor.names]
     own = Relation(list(anchor.names), [{(stand_in, IDENTITY): None} for stand_in in stand_ins], None, anchor.opens)

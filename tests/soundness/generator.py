@@ -1,0 +1,187 @@
+"""Random statements, each with a tree that says what it means; the same seed gives the same statement."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from tests.soundness.expressions import Expressions
+from tests.soundness.scopes import Output, Scope
+from tests.soundness.selects import SelectBuilder
+from tests.soundness.sources import Ctes, FromBuilder, KnownCte
+from tests.soundness.tree import (
+    TRANSFORMATION,
+    Call,
+    Constant,
+    Cte,
+    CteItem,
+    Item,
+    Join,
+    Key,
+    Limit,
+    OutputRef,
+    Query,
+    Ref,
+    Select,
+    SetOperation,
+    Statement,
+    Temporary,
+    Type,
+)
+
+__all__ = ["random_statement"]
+
+TYPES: tuple[Type, ...] = ("int", "int", "int", "text", "bool", "list")
+_SQL_TYPES: dict[Type, str] = {"int": "HUGEINT", "text": "VARCHAR", "bool": "BOOLEAN", "list": "HUGEINT[]"}
+
+
+def random_statement(seed: str) -> Statement:
+    """Return the statement that a seed stands for."""
+    return _Generator(random.Random(seed)).statement()
+
+
+class _Generator:
+    """Makes queries; the builders of clauses call back for those that stand inside."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._uids: Iterator[int] = count(1)
+        self._expressions = Expressions(rng)
+        sources = FromBuilder(rng, self._uids, self._expressions, self)
+        self._selects = SelectBuilder(rng, self._uids, self._expressions, sources)
+
+    def statement(self) -> Statement:
+        rng = self._rng
+        temporaries: list[Temporary] = []
+        ctes: dict[str, KnownCte] = {}
+        if rng.random() < 0.1:
+            query, columns = self.query(rng.randint(0, 1), None, ctes)
+            temporary = Temporary(next(self._uids), "work", query)
+            temporaries.append(temporary)
+            ctes["work"] = KnownCte(temporary.uid, columns)
+        query, columns = self.query(rng.choice((0, 1, 1, 1, 1, 2)), None, ctes)
+        made = tuple(temporaries)
+        form = rng.choice(("QUERY", "QUERY", "QUERY", "VIEW", "TABLE", "INSERT", "INSERT BY NAME"))
+        if form == "VIEW" and not made and rng.random() < 0.5:
+            listed = tuple(f"r{i}" for i in range(rng.randint(1, len(columns))))
+            if not set(listed) & {c.name for c in columns}:
+                return Statement(query, "VIEW", listed)
+        if form == "VIEW" and made:
+            form = "TABLE"  # a view cannot outlive a temporary table
+        if form == "INSERT":
+            schema = [(f"r{i}", _SQL_TYPES[c.type]) for i, c in enumerate(columns)]
+            if rng.random() < 0.5:
+                return Statement(query, form, (), tuple(schema), made)
+            order = rng.sample(schema, len(schema))
+            return Statement(query, form, tuple(n for n, _ in schema), (*order, ("more", "INTEGER")), made)
+        if form == "INSERT BY NAME":
+            schema = [(c.name, _SQL_TYPES[c.type]) for c in rng.sample(columns, len(columns))]
+            return Statement(query, form, (), tuple(schema), made)
+        return Statement(query, form, temporaries=made)
+
+    def query(self, depth: int, outer: Scope | None, ctes: Ctes) -> tuple[Query, tuple[Output, ...]]:
+        """Return a query and its columns, whose names differ."""
+        rng = self._rng
+        if depth > 0 and rng.random() < 0.2:
+            return self._set_operation(depth, outer, ctes)
+        return self._with_ctes(depth, outer, ctes)
+
+    def _with_ctes(
+        self, depth: int, outer: Scope | None, ctes: Ctes, types: Sequence[Type] | None = None
+    ) -> tuple[Select, tuple[Output, ...]]:
+        defined: tuple[Cte, ...] = ()
+        if depth > 0 and self._rng.random() < 0.3:
+            defined, ctes = self._ctes(depth, outer, ctes)
+        return self._selects.select(depth, outer, ctes, defined, types)
+
+    def _ctes(self, depth: int, outer: Scope | None, ctes: Ctes) -> tuple[tuple[Cte, ...], Ctes]:
+        rng = self._rng
+        known = dict(ctes)
+        defined: list[Cte] = []
+        recursive = rng.random() < 0.2
+        for position in range(rng.choice((1, 1, 2, 3))):
+            name = f"c{position}_{depth}" if recursive or rng.random() < 0.7 else rng.choice(("t", "u", "v"))
+            if any(cte.name == name for cte in defined):
+                continue
+            uid = next(self._uids)
+            if recursive and position == 0:
+                cte, columns = self._recursive(uid, name, known)
+            else:
+                query, columns = self.query(depth - 1, outer if rng.random() < 0.1 else None, known)
+                listed: tuple[str, ...] = ()
+                if rng.random() < 0.2:
+                    listed = tuple(f"m{i}" for i in range(len(columns)))
+                    columns = tuple(Output(n, c.type) for n, c in zip(listed, columns, strict=True))
+                word = rng.choice(("", "", "", "MATERIALIZED ", "NOT MATERIALIZED "))
+                cte = Cte(uid, name, query, listed, materialized=word)
+            defined.append(cte)
+            known[name] = KnownCte(uid, columns)
+        return tuple(defined), known
+
+    def _recursive(self, uid: int, name: str, ctes: Ctes) -> tuple[Cte, tuple[Output, ...]]:
+        """Return a CTE that counts rounds in its first column, so that it ends."""
+        rng = self._rng
+        types: list[Type] = ["int", *rng.choices(("int", "text"), k=rng.randint(1, 2))]
+        anchor, _ = self._selects.plain(None, ctes, types, first=Constant("1", "int"))
+        columns = tuple(Output(f"g{i}", kind) for i, kind in enumerate(types))
+        item = CteItem(next(self._uids), uid, name, "rec")
+        refs = [Ref(item.uid, c.name, f"rec.{c.name}", c.type) for c in columns]
+        joins = [Join(next(self._uids), "", item)]
+        leaves: list[Ref] = list(refs)
+        if rng.random() < 0.6:
+            join, more = self._selects.joined_table(refs, ctes)
+            joins.append(join)
+            leaves += more
+        rounds = Call("{0} + 1", (refs[0],), ((TRANSFORMATION,),), "int")
+        values = [rounds, *(self._selects.value_of_leaves(kind, leaves) for kind in types[1:])]
+        items = tuple(Item(next(self._uids), value, f"s{i}") for i, value in enumerate(values))
+        where = Call("{0} < 3", (refs[0],), ((TRANSFORMATION,),), "bool")
+        step = Select(items, tuple(joins), where=where)
+        body = SetOperation("UNION", rng.random() < 0.5, False, anchor, step)
+        return Cte(uid, name, body, tuple(c.name for c in columns), recursive=True), columns
+
+    def _set_operation(self, depth: int, outer: Scope | None, ctes: Ctes) -> tuple[SetOperation, tuple[Output, ...]]:
+        rng = self._rng
+        kind = rng.choice(("UNION", "UNION", "UNION", "INTERSECT", "EXCEPT"))
+        by_name = kind == "UNION" and rng.random() < 0.25
+        types = rng.choices(TYPES[:5], k=rng.randint(1, 3))
+        defined: tuple[Cte, ...] = ()
+        if rng.random() < 0.15:
+            defined, ctes = self._ctes(depth, outer, ctes)
+        left, columns = self._with_ctes(depth - 1, outer, ctes, types)
+        right: Query
+        if by_name:
+            shown = {c.name: c.type for c in columns}
+            right, others = self._with_ctes(depth - 1, outer, ctes, rng.sample(types, len(types)))
+            if any(shown.get(c.name, c.type) != c.type for c in others):
+                by_name = False
+                right, others = self._with_ctes(depth - 1, outer, ctes, types)
+            else:
+                columns += tuple(c for c in others if c.name not in shown)
+        elif rng.random() < 0.2 and depth > 1:
+            right, _ = self._branch(depth - 1, outer, ctes, types)
+        else:
+            right, _ = self._with_ctes(depth - 1, outer, ctes, types)
+        order: tuple[Key, ...] = ()
+        limit = None
+        if rng.random() < 0.3:
+            positions = rng.sample(range(len(columns)), len(columns))
+            order = tuple(
+                Key(OutputRef(p, columns[p].type, rng.random() < 0.4), rng.choice(("", "DESC", "NULLS FIRST")))
+                for p in positions
+            )
+            if rng.random() < 0.5:
+                limit = Limit(Constant(str(rng.randint(1, 5)), "int"))
+            else:
+                order = order[: rng.randint(1, len(order))]
+        keeps_all = rng.random() < 0.5
+        return SetOperation(kind, keeps_all, by_name, left, right, defined, order, limit), columns
+
+    def _branch(
+        self, depth: int, outer: Scope | None, ctes: Ctes, types: Sequence[Type]
+    ) -> tuple[SetOperation, tuple[Output, ...]]:
+        left, columns = self._with_ctes(depth - 1, outer, ctes, types)
+        right, _ = self._with_ctes(depth - 1, outer, ctes, types)
+        kind = self._rng.choice(("UNION", "INTERSECT", "EXCEPT"))
+        return SetOperation(kind, self._rng.random() < 0.5, False, left, right), columns

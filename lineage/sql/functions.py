@@ -20,8 +20,8 @@ class FunctionEffects:
     """Tells the effect of a function by its type in the syntax tree or, where it has none, by its name."""
 
     def __init__(self, masking: Iterable[str], aggregates: Iterable[str]) -> None:
-        self._masking = frozenset(name.lower() for name in masking)
-        self._aggregates = frozenset(name.lower() for name in aggregates)
+        self._masking = frozenset(map(_plain, masking))
+        self._aggregates = frozenset(map(_plain, aggregates))
         self.steps: dict[type[exp.Expr], int] = {}
         """Effects by type, once they were asked for. No effect of a function is 0."""
 
@@ -42,13 +42,13 @@ class FunctionEffects:
         >>> STEPS[FunctionEffects.load().of_name("SHA256")]
         Step(subtype=<Subtype.TRANSFORMATION: 'TRANSFORMATION'>, masking=True)
         """
-        lowered = name.lower()
-        return self._effect(lowered in self._masking, lowered in self._aggregates)
+        plain = _plain(name)
+        return self._effect(plain in self._masking, plain in self._aggregates)
 
     def of_type(self, kind: type[exp.Func]) -> int:
         """Return the effect of a function that the parser knows."""
-        names = {name.lower() for name in kind.sql_names()}
-        picks = not names.isdisjoint(_data()["aggregates"]["picks"])
+        names = set(map(_plain, kind.sql_names()))
+        picks = not names.isdisjoint(map(_plain, _data()["aggregates"]["picks"]))
         aggregates = (issubclass(kind, exp.AggFunc) and not picks) or not names.isdisjoint(self._aggregates)
         return self._effect(not names.isdisjoint(self._masking), aggregates)
 
@@ -57,6 +57,11 @@ class FunctionEffects:
         if masking:
             return MASKED_AGGREGATION if aggregates else MASKED_TRANSFORMATION
         return AGGREGATION if aggregates else TRANSFORMATION
+
+
+def _plain(name: str) -> str:
+    """Return a function's name as it is compared: the parser's own names set underscores where others have none."""
+    return name.lower().replace("_", "")
 
 
 @cache

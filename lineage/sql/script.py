@@ -34,7 +34,7 @@ Position = tuple[int, int]
 
 # Names that a text may define: a cheap look that decides only which texts are parsed earlier than in their turn.
 _DEFINES = re.compile(
-    r"\b(?:table|view|into|cache|to)\s+(?:if\s+not\s+exists\s+)?((?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
+    r"\b(?:table|view|into|to)\s+(?:if\s+not\s+exists\s+)?((?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
     r"(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*)",
     re.IGNORECASE,
 )

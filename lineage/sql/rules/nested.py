@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.names import format_name
-from lineage.sql.effects import IDENTITY, TRANSFORMATION
+from lineage.sql.effects import COMPOSE, CONDITIONAL, IDENTITY, TRANSFORMATION
 from lineage.sql.relations import Composite, Sources, absorb
 from lineage.sql.resolver import Resolver, Stack, expression_rule
 from lineage.sql.scope import Scope
@@ -134,3 +134,16 @@ def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack:
         return
     found = nested_value(resolver, node, scope)
     absorb(sink, found or {}, effect, node)
+
+
+@expression_rule(exp.Comprehension)
+def comprehension(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
+    """`[f(x) FOR x IN xs IF test]`: x is an element of xs, the test only chooses."""
+    args = node.args
+    inner = Scope(resolver, scope)
+    inner.merged[resolver.identifiers.column(args["expression"])] = element_of(
+        _value(resolver, args["iterator"], scope)
+    )
+    resolver.evaluate(inner, node.this, COMPOSE[effect][TRANSFORMATION], sink)
+    if (condition := args.get("condition")) is not None:
+        resolver.evaluate(inner, condition, COMPOSE[effect][CONDITIONAL], sink)

@@ -81,9 +81,13 @@ def _inserted(
     else:
         names = [value.alias_or_name or f"_col{i}" for i, value in enumerate(values.expressions)]
     pairs: list[tuple[str, Sources]] = []
+    # A row that is inserted has no row of the target beside it: an unprefixed name is the source's.
+    visible = Scope(resolver, None, scope.ctes)
+    visible.items = {alias: item for alias, item in scope.items.items() if item is not target}
+    visible.prefixed = {alias: item for alias, item in scope.items.items() if item is target}
     for name, value in zip(names, values.expressions, strict=False):
         sources: Sources = {}
-        resolver.evaluate(scope, value, IDENTITY, sources)
+        resolver.evaluate(visible, value, IDENTITY, sources)
         pairs.append((name, sources))
     return pairs
 

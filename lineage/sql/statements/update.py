@@ -55,6 +55,8 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
     through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
     if through is not None and (base := _base_of(through)) is not None:
         scope.add(identifiers.alias(table.this), through)
+        if through.rows is not None:
+            rows.inputs.append(through.rows)
         return base, scope
     target, relation = resolver.named(identifiers.table_parts(table))
     alias = table.args.get("alias")

@@ -1,7 +1,7 @@
 """SQL text into statement lineage: parsing, the resolver and its rules, scripts, masking."""
 
 from lineage.sql.extractor import extract
-from lineage.sql.masking import mask_literals
+from lineage.sql.scan import mask_literals
 from lineage.sql.script import extract_script
 from lineage.sql.table_trace import trace_tables
 

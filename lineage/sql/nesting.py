@@ -1,42 +1,21 @@
-"""How deep a statement nests, measured on its tokens: a parser that recurses must not see what it cannot survive."""
+"""Whether a statement nests too deep to be parsed: a parser that recurses must not see what it cannot survive."""
 
 from __future__ import annotations
 
-from sqlglot.tokenizer_core import Token, TokenType
+from lineage.sql.scan import nesting_depth
 
-__all__ = ["MAX_NESTING", "nesting_depth", "too_deep"]
+__all__ = ["MAX_NESTING", "too_deep"]
 
 MAX_NESTING = 200
-"""Brackets, CASEs and prefix operators within each other. Hand-written SQL stays below 30, generated below 100."""
+"""As `nesting_depth` counts. Hand-written SQL stays below 30, generated below 100."""
 
-_OPEN = frozenset(("(", "[", "{", "CASE", "case", "Case"))
-_CLOSE = frozenset((")", "]", "}", "END", "end", "End"))
-_PREFIX = frozenset(("NOT", "not", "Not", "-", "+", "~", "<", "!"))
-
-
-def nesting_depth(tokens: list[Token]) -> int:
-    """Return how deep brackets and CASE … END nest, with runs of prefix operators counted as nesting too."""
-    depth = deepest = run = 0
-    for token in tokens:
-        text = token.text
-        if text in _OPEN:
-            if token.token_type is not TokenType.STRING:
-                depth += 1
-                deepest = max(deepest, depth + run)
-        elif text in _CLOSE:
-            if depth and token.token_type is not TokenType.STRING:
-                depth -= 1
-        elif text in _PREFIX:
-            run += 1
-            deepest = max(deepest, depth + run)
-            continue
-        run = 0
-    return deepest
+_SURELY_SHALLOW = 64
+"""Characters. The least that counts sixteen, a join without ON, takes seven."""
 
 
-def too_deep(tokens: list[Token]) -> str | None:
-    """Return a message where the tokens nest deeper than the limit, else None."""
-    if len(tokens) <= MAX_NESTING:
+def too_deep(text: str, dialect: str) -> str | None:
+    """Return a message where a statement nests deeper than the limit, else None."""
+    if len(text) <= _SURELY_SHALLOW:
         return None
-    depth = nesting_depth(tokens)
+    depth = nesting_depth(text, dialect)
     return f"the statement nests {depth:,} deep, more than {MAX_NESTING}" if depth > MAX_NESTING else None

@@ -17,8 +17,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
-from lineage.sql.lexing import PieceKind, pieces
 from lineage.sql.nesting import too_deep
+from lineage.sql.scan.pieces import PieceKind, pieces
 from lineage.sql.templates import fill_placeholders
 
 __all__ = ["MAX_STATEMENT_CHARACTERS", "ParsedStatement", "parse_statements", "parser_named"]
@@ -70,7 +70,7 @@ def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
         except TokenError:
             tokens = []
     for piece in _statements(tokens, text):
-        yield from _parsed(parser, piece, text)
+        yield from _parsed(parser, piece, text, dialect)
     if tail is not None:
         yield tail
 
@@ -101,7 +101,7 @@ def _statements(tokens: list[Token], text: str) -> Iterator[list[Token]]:
         yield piece
 
 
-def _parsed(parser: Parser, tokens: list[Token], text: str) -> Iterator[ParsedStatement]:
+def _parsed(parser: Parser, tokens: list[Token], text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
     """Yield the statement that the tokens make; several, where a dialect needs no semicolon between them."""
     first, last = tokens[0], tokens[-1]
     start, end = first.start, last.end + 1
@@ -112,7 +112,7 @@ def _parsed(parser: Parser, tokens: list[Token], text: str) -> Iterator[ParsedSt
     if end - start > MAX_STATEMENT_CHARACTERS:
         message = f"the statement has {end - start:,} characters, more than {MAX_STATEMENT_CHARACTERS:,}"
         problem = _problem(DiagnosticCode.STATEMENT_TOO_LARGE, message, span)
-    elif deep := too_deep(tokens):
+    elif deep := too_deep(text[start:end], dialect.name):
         problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, deep, span)
     else:
         try:

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Timer
 from typing import Any, TypeAlias
 
 import duckdb
@@ -16,6 +17,10 @@ Schema: TypeAlias = "Mapping[str, Mapping[str, str]]"
 """Tables, their columns and the types that DuckDB gives them."""
 Rows: TypeAlias = "list[tuple[Any, ...]]"
 Domains: TypeAlias = "Mapping[tuple[str, str], Sequence[Any]]"
+
+
+_SECONDS = 2.0
+"""How long a statement may run: a product of many joins says nothing that a small one does not."""
 
 
 class RejectedError(Exception):
@@ -56,10 +61,20 @@ class Laboratory:
 
     WAYS = ("redrawn", "emptied", "shifted")
 
-    def __init__(self, schema: Schema, domains: Domains, rng: random.Random, rows: int = 5) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        domains: Domains,
+        rng: random.Random,
+        rows: int = 5,
+        *,
+        ways: int | None = None,
+        optimised: bool = False,
+    ) -> None:
         self._database = duckdb.connect(":memory:")
-        # Plans over a handful of rows: optimising them costs more than it saves.
-        self._database.execute("SET threads = 1; PRAGMA disable_optimizer; SET order_by_non_integer_literal = true")
+        self._database.execute("SET threads = 1; SET order_by_non_integer_literal = true")
+        if not optimised:  # over a handful of rows it costs more than it saves
+            self._database.execute("PRAGMA disable_optimizer")
         self._schema = schema
         self.runs = 0
         self._variants: dict[tuple[str, str], list[str]] = {}
@@ -75,7 +90,7 @@ class Laboratory:
             self._store("shuffled", table, shuffled)
             for position, column in enumerate(columns):
                 names = self._variants[table, column] = []
-                for way in self.WAYS:
+                for way in self.WAYS[:ways]:
                     name = f"{way}_{table}_{column}"
                     self._store(name, table, _changed(content, position, way, domains[table, column], rng))
                     names.append(name)
@@ -83,8 +98,9 @@ class Laboratory:
     def _store(self, schema: str, table: str, content: Rows) -> None:
         columns = ", ".join(f'"{name}" {kind}' for name, kind in self._schema[table].items())
         self._database.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"; CREATE TABLE "{schema}"."{table}" ({columns})')
-        marks = ", ".join("?" for _ in self._schema[table])
-        self._database.executemany(f'INSERT INTO "{schema}"."{table}" VALUES ({marks})', content)
+        marks = f"({', '.join('?' for _ in self._schema[table])})"
+        values = [value for row in content for value in row]
+        self._database.execute(f'INSERT INTO "{schema}"."{table}" VALUES {", ".join(marks for _ in content)}', values)
 
     def close(self) -> None:
         self._database.close()
@@ -100,6 +116,8 @@ class Laboratory:
         self.runs += 1
         database = self._database
         database.execute("SET search_path = '" + (schema if schema == "main" else f"{schema},main") + "'")
+        watch = Timer(_SECONDS, database.interrupt)
+        watch.start()
         try:
             for statement in script:
                 database.execute(statement)
@@ -110,6 +128,7 @@ class Laboratory:
         except duckdb.Error as error:
             raise RejectedError(str(error).partition("\n")[0]) from error
         finally:
+            watch.cancel()
             for statement in cleanup:
                 database.execute(statement)
         columns = tuple(Counter(row[i] for row in found) for i in range(len(names)))

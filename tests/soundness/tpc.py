@@ -1,0 +1,216 @@
+"""TPC-H and TPC-DS at tiny scale on DuckDB: each column that a query names is changed, and the output compared.
+
+Values are drawn from the constants that the query compares with, so that its predicates sometimes hold. The queries
+are Spark's; for running alone they are transpiled to DuckDB's SQL.
+
+`python -m tests.soundness.tpc` runs every query over many contents and writes `untriggered.txt`: the edges that no
+change of an input ever showed, for reading by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from lineage import Catalog, extract
+from lineage.model.statement import ColumnRef, Edge, StatementLineage
+from lineage.model.transformations import Subtype
+from tests.soundness.check import Finding, Reach, missed
+from tests.soundness.experiment import Change, Laboratory, RejectedError
+
+__all__ = ["Tried", "query_files", "try_query"]
+
+DATA = Path(__file__).parents[1] / "data"
+UNTRIGGERED = Path(__file__).with_name("untriggered.txt")
+_TYPES = {"bigint": "BIGINT", "int": "INTEGER", "double": "DOUBLE", "string": "VARCHAR"}
+_ISO_DATE = re.compile(r"\b(?:19|20)\d\d-\d\d-\d\d\b")
+_NUMBERS = (1, 2, 3)
+_DATES = (date(1998, 3, 1), date(2000, 2, 1))
+
+
+@dataclass(slots=True)
+class Tried:
+    """What the experiments with one statement showed: what was missed, and which edges were never triggered."""
+
+    name: str
+    finding: Finding | None = None
+    rejected: str | None = None
+    runs: int = 0
+    edges: dict[str, bool] = field(default_factory=dict)
+    """Edges that a change of rows or values can show, and whether one did."""
+
+
+def query_files() -> list[Path]:
+    """Return the files of both sets."""
+    return [*sorted((DATA / "tpch").glob("*.sql")), *sorted((DATA / "tpcds").glob("*.sql"))]
+
+
+def try_query(path: Path, contents: int, ways: int | None = None) -> list[Tried]:
+    """Return what the experiments over so many random contents of the tables show, for each statement of a file."""
+    schema = _schema(path.parent.name)
+    catalog = Catalog.from_dict({table: list(columns) for table, columns in schema.items()}, "spark")
+    statements = extract(path.read_text(encoding="utf-8"), "spark", catalog)
+    trees = [tree for tree in sqlglot.parse(path.read_text(encoding="utf-8"), read="spark") if tree is not None]
+    found = []
+    for number, (lineage, tree) in enumerate(zip(statements, trees, strict=True)):
+        name = f"{path.parent.name}/{path.stem}" + (f" ({number + 1})" if len(trees) > 1 else "")
+        found.append(_try_statement(name, lineage, tree, schema, contents, ways))
+    return found
+
+
+def _try_statement(
+    name: str,
+    lineage: StatementLineage,
+    tree: exp.Expr,
+    schema: dict[str, dict[str, str]],
+    contents: int,
+    ways: int | None,
+) -> Tried:
+    tried = Tried(name, edges={_key(edge): False for edge in lineage.edges if _shows(edge)})
+    named = {identifier.name.lower() for identifier in tree.find_all(exp.Identifier)}
+    used = {
+        table: {column: _type(column, kind) for column, kind in schema[table].items() if column in named}
+        for table in sorted(lineage.sources)
+    }
+    used = {table: columns or {next(iter(schema[table])): "BIGINT"} for table, columns in used.items()}
+    text = _runnable(tree)
+    reach = Reach.of(lineage)
+    constants = _constants(tree)
+    dates = [date.fromisoformat(text) for text in sorted(set(_ISO_DATE.findall(text)))] or list(_DATES)
+    for content in range(contents):
+        rng = random.Random(f"{name}/{content}")
+        domains = {
+            (t, c): _domain(kind, constants.get(c, []), dates, rng)
+            for t, columns in used.items()
+            for c, kind in columns.items()
+        }
+        laboratory = Laboratory(used, domains, rng, rows=10, ways=ways, optimised=True)
+        try:
+            _change_each(tried, text, used, laboratory, reach, lineage.output_columns, ways)
+        except RejectedError as error:
+            tried.rejected = str(error)
+        tried.runs += laboratory.runs
+        laboratory.close()
+        if tried.finding or tried.rejected or all(tried.edges.values()):
+            break
+    return tried
+
+
+def _change_each(
+    tried: Tried,
+    text: str,
+    used: dict[str, dict[str, str]],
+    laboratory: Laboratory,
+    reach: Reach,
+    names: list[str],
+    ways: int | None,
+) -> None:
+    before = laboratory.run([text])
+    for table, columns in used.items():
+        for column in columns:
+            source = f"{table}.{column}"
+            for changed in laboratory.changed(table, column, ways):
+                tried.finding = missed(laboratory, ([text], [], None), changed, before, reach, source, names)
+                if tried.finding is not None:
+                    return
+                try:
+                    change = Change.between(before, laboratory.run([text], schema=changed))
+                except RejectedError:
+                    continue
+                if change is not None:
+                    _note(tried, source, change, names)
+
+
+def _note(tried: Tried, source: str, change: Change, names: list[str]) -> None:
+    """Mark the edges from a source that a change shows."""
+    shown = [f"{source} * rows", *(f"{source} {names[position]}" for position in change.columns)]
+    for key in shown:
+        if key in tried.edges:
+            tried.edges[key] = True
+
+
+def _key(edge: Edge) -> str:
+    return f"{edge.source} {edge.target.column}" if isinstance(edge.target, ColumnRef) else f"{edge.source} * rows"
+
+
+def _shows(edge: Edge) -> bool:
+    """Return whether an edge can change rows or values: an order alone changes neither."""
+    return edge.subtype is not Subtype.SORT or edge.limited or isinstance(edge.target, ColumnRef)
+
+
+def _runnable(tree: exp.Expr) -> str:
+    """Return DuckDB's text of a query; `+` between strings, which q84 writes for `||`, is no sum there."""
+    runnable = tree.copy()
+    for node in reversed(list(runnable.find_all(exp.Add))):  # the inner ones first
+        if any(isinstance(side, exp.DPipe) or side.is_string for side in (node.left, node.right)):
+            node.replace(exp.DPipe(this=node.left.copy(), expression=node.right.copy()))
+    return runnable.sql(dialect="duckdb")
+
+
+@cache
+def _schema(folder: str) -> dict[str, dict[str, str]]:
+    schema: dict[str, dict[str, str]] = json.loads((DATA / folder / "schema.json").read_text(encoding="utf-8"))
+    return schema
+
+
+def _type(column: str, kind: str) -> str:
+    return "DATE" if column.endswith("date") else _TYPES[kind]
+
+
+def _constants(tree: exp.Expr) -> dict[str, list[str]]:
+    """Return the literals that a query compares each column with."""
+    found: dict[str, list[str]] = {}
+    for node in tree.find_all(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between, exp.Like):
+        literals = [literal.name for literal in node.find_all(exp.Literal)]
+        for column in node.find_all(exp.Column):
+            found.setdefault(column.name.lower(), []).extend(literals)
+    return found
+
+
+def _domain(kind: str, constants: list[str], dates: list[date], rng: random.Random) -> list[Any]:
+    """Return the values of a column: mostly constants of the query, and what lies beside them."""
+    if kind == "VARCHAR":
+        return list(dict.fromkeys([*(c.replace("%", "a") for c in constants[:6] or ["aa"]), "b", None]))
+    if kind == "DATE":
+        near = [day + timedelta(days=rng.choice((-200, -40, -1, 1, 10, 40, 200))) for day in dates for _ in range(3)]
+        return list(dict.fromkeys([*dates, *near, None]))
+    numbers = [float(c) for c in constants if re.fullmatch(r"\d+(\.\d+)?", c)][:4]
+    if kind != "DOUBLE":
+        numbers = [float(int(number)) for number in numbers]
+    beside = [number + rng.choice((-1, 1)) for number in numbers]
+    between = [round(a - b, 6) for a, b in pairwise(numbers) if kind == "DOUBLE" and a > b]
+    return [*dict.fromkeys([*numbers, *beside, *between] or _NUMBERS), None]
+
+
+def _untriggered() -> Iterator[str]:
+    yield "# Edges of the TPC queries that no experiment triggered: for reading by hand. Made by"
+    yield "# `python -m tests.soundness.tpc`; an order that no LIMIT makes matter is not among them."
+    for path in query_files():
+        for tried in try_query(path, contents=4, ways=1):
+            state = tried.rejected or (str(tried.finding) if tried.finding else "")
+            print(
+                f"{tried.name}: {sum(tried.edges.values())} of {len(tried.edges)} edges triggered {state}",
+                file=sys.stderr,
+            )
+            never = [key for key, triggered in tried.edges.items() if not triggered]
+            if tried.rejected:
+                yield f"\n{tried.name}: not run: {tried.rejected}"
+            elif never:
+                yield f"\n{tried.name}: {len(never)} of {len(tried.edges)}"
+                yield from (f"  {key}" for key in sorted(never))
+
+
+if __name__ == "__main__":
+    UNTRIGGERED.write_text("\n".join(_untriggered()) + "\n", encoding="utf-8")

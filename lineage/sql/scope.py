@@ -40,7 +40,19 @@ class Merge(NamedTuple):
 class Scope:
     """One query block: the relations of its FROM by alias, columns merged by USING, its CTEs, windows and aliases."""
 
-    __slots__ = ("_found", "aliases", "ctes", "items", "merged", "merges", "parent", "prefixed", "resolver", "windows")
+    __slots__ = (
+        "_found",
+        "aliases",
+        "ctes",
+        "items",
+        "made",
+        "merged",
+        "merges",
+        "parent",
+        "prefixed",
+        "resolver",
+        "windows",
+    )
 
     def __init__(
         self, resolver: Resolver, parent: Scope | None = None, ctes: Mapping[str, Relation] | None = None
@@ -54,6 +66,8 @@ class Scope:
         self.merged: dict[str, Sources] = {}
         self.merges: list[Merge] = []
         self.aliases: dict[str, Sources] = {}
+        self.made: Sources = {}
+        """What the functions of the select list take that make rows, as UNNEST and EXPLODE do."""
         self.windows: dict[str, exp.Expr] = {}
         self._found: dict[tuple[str, bool | None, tuple[str, bool | None] | None], Sources] = {}
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.effects import DISTINCT, FILTER, GROUP_BY, LIMITED_SORT, SORT
+from lineage.sql.effects import (
+    AGGREGATION,
+    DISTINCT,
+    FILTER,
+    GROUP_BY,
+    JOIN,
+    LIMITED_SORT,
+    MASKED_AGGREGATION,
+    SORT,
+)
 from lineage.sql.relations import Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver, relation_rule
 from lineage.sql.rules.ctes import scope_with_ctes
@@ -31,6 +40,8 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
     for definition in args.get("windows") or ():
         scope.windows[resolver.identifiers.alias(definition.this)] = definition
     projection = project(resolver, node, scope)
+    if scope.made:
+        absorb(rows.own, scope.made, JOIN, None)
     for clause in ("where", "prewhere", "having", "qualify"):
         if condition := args.get(clause):
             resolver.evaluate(scope, condition.this, FILTER, rows.own)
@@ -61,8 +72,21 @@ def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Pro
             resolver.evaluate(scope, key, GROUP_BY, sink)
     if group.args.get("all") or (len(keys) == 1 and keys[0].name.upper() == "ALL" and isinstance(keys[0], exp.Var)):
         for position, expression in enumerate(projection.expressions):
-            if expression is None or expression.find(exp.AggFunc) is None:
+            if expression is None or not _aggregates(expression, resolver):
                 absorb(sink, projection.sources[position], GROUP_BY, expression)
+
+
+def _aggregates(expression: exp.Expr, resolver: Resolver) -> bool:
+    """Return whether an expression aggregates rows of its own block, not only those of a sub-query."""
+    for node in expression.walk(prune=lambda below: isinstance(below, exp.Query)):
+        if isinstance(node, exp.AggFunc):
+            return True
+        if isinstance(node, exp.Anonymous) and resolver.functions.of_name(node.name) in (
+            AGGREGATION,
+            MASKED_AGGREGATION,
+        ):
+            return True
+    return False
 
 
 def _distinct(resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:

@@ -37,7 +37,8 @@ def membership(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack
         stack.append((field, below))
     for item in reversed(args.get("expressions") or []):
         stack.append((item, below))
-    for key in ("unnest", "query"):
-        if (child := args.get(key)) is not None:
-            stack.append((child, below))
+    if (unnest := args.get("unnest")) is not None:  # IN UNNEST(array) looks the value up: it makes no rows
+        stack.extend((array, below) for array in reversed(unnest.expressions))
+    if (query := args.get("query")) is not None:
+        stack.append((query, below))
     stack.append((node.this, below))

@@ -12,7 +12,7 @@ STORE ?= embedded
 # -n: test processes. Two share a Neo4j server; more would need more memory than they save time.
 WORKERS ?= 2
 
-.PHONY: help setup lock demo test lint format bench clean
+.PHONY: help setup native lock demo test lint format bench clean
 
 help: ## what each command does
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -33,7 +33,21 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(UV_READY)
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
 	@touch $@
 
-setup: $(VENV)/.installed ## make .venv and install everything from the lock file
+NATIVE := lineage/native
+NATIVE_SOURCES := $(wildcard $(NATIVE)/*.toml $(NATIVE)/build.rs $(NATIVE)/src/*.rs lineage/sql/scan/facts.txt)
+
+$(VENV)/.native: $(VENV)/.installed $(NATIVE_SOURCES)
+	@rm -rf build/native && mkdir -p build/native
+	@$(BIN)/maturin build --release --compatibility linux --manifest-path $(NATIVE)/Cargo.toml --out build/native \
+	  >build/native/log 2>&1 || { cat build/native/log; exit 1; }
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --reinstall build/native/*.whl
+	@touch $@
+
+setup: $(VENV)/.installed ## make .venv, install everything from the lock file, build the native scanner
+	@if ! command -v cargo >/dev/null; then echo "cargo is not installed: the scanner's Python twin is used"; \
+	elif ! $(MAKE) -s native; then echo "The native scanner was not built: its Python twin is used"; fi
+
+native: $(VENV)/.native ## build the native scanner and install it into .venv (needs cargo)
 
 lock: | $(UV_READY) ## write requirements.lock anew from pyproject.toml
 	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links \
@@ -59,4 +73,4 @@ bench: setup ## benchmarks: ratios, and a JSON record under tests/benchmarks/res
 	@$(BIN)/python -m tests.benchmarks
 
 clean: ## remove what make made
-	rm -rf $(VENV) .uv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .uv build dist $(NATIVE)/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

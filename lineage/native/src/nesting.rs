@@ -4,6 +4,11 @@ use crate::facts::{self, flag, role};
 use crate::pieces::{Kind, Pieces};
 
 const OPEN_JOIN_WEIGHT: usize = 16;
+const JOINS: &[&[u8]] = &[b"join", b"straight_join"];
+
+fn is(word: &[u8], known: &[&[u8]]) -> bool {
+    known.iter().any(|one| word.eq_ignore_ascii_case(one))
+}
 
 /// Returns how deep the deepest statement of a text nests; 0 for plain words.
 pub fn nesting_depth(text: &str, features: u32) -> usize {
@@ -37,6 +42,7 @@ struct Previous {
     dot: bool,
     nested: bool,
     chain: bool,
+    join: bool,
 }
 
 #[derive(Default)]
@@ -73,7 +79,7 @@ impl Measure {
         let before = self.previous;
         let role = if before.dot { role::PLAIN } else { known.role };
         let (nested, chain) = (known.flags & flag::NESTED != 0, known.flags & flag::CHAIN != 0);
-        self.previous = Previous { dot: false, nested, chain };
+        self.previous = Previous { dot: false, nested, chain, join: is(word, JOINS) };
         if role == role::CASE {
             self.open(CASE);
         } else if chain {
@@ -86,13 +92,12 @@ impl Measure {
             self.run = 0;
             self.clause(word, role, !before.chain);
         }
-        let is = |known: &[&[u8]]| known.iter().any(|one| word.eq_ignore_ascii_case(one));
-        self.unconditional =
-            is(&[b"cross", b"natural"]) || (self.unconditional && is(&[b"left", b"right", b"full", b"inner", b"outer"]));
+        let crosses = is(word, &[b"cross", b"natural"]) && !before.join;
+        let sided = self.unconditional && is(word, &[b"left", b"right", b"full", b"inner", b"outer"]);
+        self.unconditional = crosses || sided;
     }
 
     fn clause(&mut self, word: &[u8], role: u8, begins: bool) {
-        let is = |known: &[&[u8]]| known.iter().any(|one| word.eq_ignore_ascii_case(one));
         match role {
             role::END => {
                 if self.top() == Some(CASE) {
@@ -107,12 +112,12 @@ impl Measure {
                 }
             }
             role::WHEN | role::THEN if self.top() == Some(CASE) => self.held = 0,
-            _ if is(&[b"join", b"straight_join"]) => {
+            _ if is(word, JOINS) => {
                 self.joins += usize::from(!self.unconditional);
                 self.note();
             }
-            _ if is(&[b"using"]) => self.condition(),
-            _ if begins && is(&[b"select", b"where", b"having"]) => {
+            _ if is(word, &[b"using"]) => self.condition(),
+            _ if begins && is(word, &[b"select", b"where", b"having"]) => {
                 self.held = 0;
                 self.settle_joins();
             }
@@ -145,7 +150,7 @@ impl Measure {
                 }
             }
             b"." => {}
-            b"!" | b":=" => {
+            b"!" | b":=" | b"->" => {
                 self.held += 1;
                 self.note();
             }

@@ -20,7 +20,7 @@ _UNCONDITIONAL = frozenset(("cross", "natural"))
 _JOIN_SIDES = frozenset(("left", "right", "full", "inner", "outer"))
 _CLAUSES = frozenset(("select", "where", "having"))
 _BRANCHES = frozenset(("when", "then"))
-_HELD_OPERATORS = frozenset(("!", ":="))
+_HELD_OPERATORS = frozenset(("!", ":=", "->"))
 _OPEN_JOIN_WEIGHT = 16
 """Twelve joins without ON take sqlglot 0.02 s, twenty 6 s: with this weight thirteen of them are beyond 200."""
 
@@ -84,7 +84,9 @@ class _Measure:
         else:
             self._run = 0
             self._clause(word, role, begins=before not in self._chain)
-        self._unconditional = word in _UNCONDITIONAL or (self._unconditional and word in _JOIN_SIDES)
+        self._unconditional = (word in _UNCONDITIONAL and before not in _JOINS) or (
+            self._unconditional and word in _JOIN_SIDES
+        )
 
     def _clause(self, word: str, role: str, *, begins: bool) -> None:
         if role == "end":

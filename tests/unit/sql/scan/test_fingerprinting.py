@@ -137,13 +137,13 @@ def runs(draw: st.DrawFn) -> str:
     return gap.join(words[:9]) + other + other.join(words[9:]) + draw(st.sampled_from(["", ";", " ; -- end"]))
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(runs(), runs(), st.sampled_from(["postgres", "snowflake", "spark", "duckdb", "trino"]))
 def test_runs_of_one_query_have_one_fingerprint(scanner: Engine, one: str, other: str, dialect: str) -> None:
     assert scanner.normal_form(one, dialect) == scanner.normal_form(other, dialect)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(rows, rows, st.sampled_from(["postgres", "snowflake", "bigquery", "mysql", "tsql"]))
 def test_rows_of_any_number_have_one_fingerprint(scanner: Engine, one: str, other: str, dialect: str) -> None:
     forms = {scanner.normal_form(f"INSERT INTO t (a, b) VALUES {some}", dialect) for some in (one, other)}

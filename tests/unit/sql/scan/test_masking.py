@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.model.dialects import DIALECTS
@@ -41,6 +41,7 @@ def test_literals_are_masked_in_place(scanner: Engine, dialect: str, sql: str, m
     assert scanner.mask_literals(sql, dialect) == masked
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab1'\"`-/*#$q[](\\\n ;.E", max_size=60), st.sampled_from(sorted(DIALECTS)))
 def test_the_length_never_changes(scanner: Engine, sql: str, dialect: str) -> None:
     masked = scanner.mask_literals(sql, dialect)
@@ -48,12 +49,14 @@ def test_the_length_never_changes(scanner: Engine, sql: str, dialect: str) -> No
     assert {i for i, c in enumerate(masked) if c == "\n"} <= {i for i, c in enumerate(sql) if c == "\n"}
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab1'\"`-/*#$q[](\\\n ;.E", max_size=60), st.sampled_from(sorted(DIALECTS)))
 def test_masking_twice_is_masking_once(scanner: Engine, sql: str, dialect: str) -> None:
     masked = scanner.mask_literals(sql, dialect)
     assert scanner.mask_literals(masked, dialect) == masked
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1), st.sampled_from(sorted(DIALECTS)))
 def test_no_letter_of_a_string_is_left(scanner: Engine, word: str, dialect: str) -> None:
     assert scanner.mask_literals(f"SELECT '{word}'", dialect) == f"SELECT '{'*' * len(word)}'"

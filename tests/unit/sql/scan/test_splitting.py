@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.model.dialects import DIALECTS
@@ -95,6 +95,7 @@ texts = st.text(alphabet="abé1'\"`-/*#$q[](\\\n ;.EGO", max_size=80) | st.lists
 ).map(" ".join)
 
 
+@settings(deadline=None)
 @given(texts, st.sampled_from(sorted(DIALECTS)))
 def test_statements_stand_in_order_and_apart(scanner: Engine, sql: str, dialect: str) -> None:
     last = 0
@@ -104,6 +105,7 @@ def test_statements_stand_in_order_and_apart(scanner: Engine, sql: str, dialect:
         last = end
 
 
+@settings(deadline=None)
 @given(texts, st.sampled_from(sorted(DIALECTS)))
 def test_between_statements_stands_nothing_that_says_anything(scanner: Engine, sql: str, dialect: str) -> None:
     rest, last = [], 0

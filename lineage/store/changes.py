@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
-from lineage.store.graph import Changes, Node, Relationship
-from lineage.store.planning.state import State
+from lineage.store.graph import Changes, Node, Refresh, Relationship
+from lineage.store.planning.periods import History
+from lineage.store.planning.state import Pair, State
 from lineage.store.protocol import AppliedChanges
 from lineage.store.records import (
     change_node,
@@ -34,12 +37,9 @@ _ENDED = ("CONTRIBUTED", "REFERENCED")
 
 def difference(before: State, after: State) -> Changes:
     """Return what to write so that a graph that holds `before` holds `after`."""
-    old: dict[tuple[object, ...], Record] = {}
-    new: dict[tuple[object, ...], Record] = {}
-    for record in _records(before, after):
-        old[record.id] = record
-    for record in _records(after, before):
-        new[record.id] = record
+    refreshed, units = _refreshed(before, after)
+    old = {record.id: record for record in _records(before, after, refreshed)}
+    new = {record.id: record for record in _records(after, before, refreshed)}
     deleted = [record for key, record in old.items() if key not in new]
     created = [record for key, record in new.items() if key not in old]
     updated = [record for key, record in new.items() if key in old and record != old[key]]
@@ -50,6 +50,7 @@ def difference(before: State, after: State) -> Changes:
         updated_nodes=_nodes(updated),
         created_relationships=_relationships(created),
         updated_relationships=_relationships(updated),
+        refreshed_units=tuple(units),
     )
 
 
@@ -58,13 +59,42 @@ def counted(changes: Changes) -> AppliedChanges:
     return AppliedChanges(
         nodes_created=len(changes.created_nodes),
         edges_created=sum(edge.type in _LIVE for edge in changes.created_relationships),
-        edges_refreshed=sum(edge.type in _LIVE for edge in changes.updated_relationships),
+        edges_refreshed=sum(edge.type in _LIVE for edge in changes.updated_relationships)
+        + sum(unit.relationships for unit in changes.refreshed_units if unit.type in _LIVE),
         edges_ended=sum(edge.type in _ENDED for edge in changes.created_relationships),
     )
 
 
-def _records(state: State, other: State) -> Iterator[Record]:
-    """Yield the records of all values in the state that are not the same in the other."""
+def _refreshed(before: State, after: State) -> tuple[set[Pair], list[Refresh]]:
+    """Return the pairs that say what they said, only later, and what tells that of all such pairs of a unit at once.
+
+    Units of jobs that only add are left out: there may be thousands for one output, whose edges each would scan.
+    """
+    defining = {key for key, job in after.jobs.items() if job.kind.defines_output}
+    live: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+    for pair, history in after.histories.items():
+        if history[-1].live and pair.job in defining:
+            live[pair.job, pair.output].append(pair)
+    refreshed: set[Pair] = set()
+    units: list[Refresh] = []
+    for unit, pairs in live.items():
+        last_seen = after.histories[pairs[0]][-1].last_seen
+        again = [pair for pair in pairs if _only_seen_again(before.histories.get(pair), after.histories[pair])]
+        if all(after.histories[pair][-1].last_seen == last_seen for pair in pairs):
+            kinds = Counter((str(pair.relation), pair.target_label) for pair in again)
+            units += (Refresh(*kind, *unit, last_seen, number) for kind, number in kinds.items())
+            refreshed.update(again)
+    return refreshed, units
+
+
+def _only_seen_again(before: History | None, after: History) -> bool:
+    if before is None or len(before) != len(after) or before[-1].last_seen == after[-1].last_seen:
+        return False
+    return before == (*after[:-1], replace(after[-1], last_seen=before[-1].last_seen))
+
+
+def _records(state: State, other: State, refreshed: Container[Pair]) -> Iterator[Record]:
+    """Yield the records of all values in the state that are not the same in the other, but for refreshed pairs."""
 
     def differing(items: Mapping[K, V], others: Mapping[K, V]) -> Iterator[tuple[K, V]]:
         return ((key, value) for key, value in items.items() if others.get(key) != value)
@@ -80,7 +110,8 @@ def _records(state: State, other: State) -> Iterator[Record]:
     for (job_key, dataset_key), unit in differing(state.units, other.units):
         yield writes_relationship(job_key, dataset_key, unit)
     for pair, history in differing(state.histories, other.histories):
-        yield from lineage_records(pair, history)
+        if pair not in refreshed:
+            yield from lineage_records(pair, history)
     for _, run in differing(state.runs, other.runs):
         yield run_node(run)
     for (run_key, job_key), count in differing(state.observed, other.observed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ __all__ = [
     "Node",
     "Properties",
     "PropertyType",
+    "Refresh",
     "Relationship",
     "RelationshipType",
     "by_kind",
@@ -196,6 +198,23 @@ class Relationship:
 
 
 @dataclass(frozen=True, slots=True)
+class Refresh:
+    """A unit (a job and one output) whose live relationships of one kind were all stated again, as they were."""
+
+    type: str
+    target_label: str
+    job: str
+    output: str
+    last_seen: datetime
+    relationships: int
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The parameters of the statement that writes it."""
+        return {"job": self.job, "output": self.output, "last_seen": self.last_seen}
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """What to write, in one transaction, in the order of the fields. A deleted node takes its relationships along."""
 
@@ -205,6 +224,7 @@ class Changes:
     updated_nodes: tuple[Node, ...] = ()
     created_relationships: tuple[Relationship, ...] = ()
     updated_relationships: tuple[Relationship, ...] = ()
+    refreshed_units: tuple[Refresh, ...] = ()
 
 
 R = TypeVar("R", Node, Relationship)

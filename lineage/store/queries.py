@@ -8,7 +8,7 @@ from importlib import resources
 
 from lineage.store.graph import LABELS, RELATIONSHIPS
 
-__all__ = ["query", "script", "scripts", "write_statement"]
+__all__ = ["query", "refresh_statement", "script", "scripts", "write_statement"]
 
 _NAME = re.compile(r"^// name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
@@ -46,6 +46,17 @@ def write_statement(name: str, label: str, ends: tuple[str, str] | None = None) 
         "identity": " AND ".join(f"e.`{one}` = ${one}" for one in identity) or "true",
     }
     return _fill(statement, names).replace(" {}", "")
+
+
+@cache
+def refresh_statement(relationship_type: str, target_label: str) -> str:
+    """Return the statement of `cypher/write.cypher` that moves `last_seen` of a unit's relationships of a type.
+
+    >>> refresh_statement("FEEDS", "Table").split("-()")[0]
+    'MATCH (:`Table` {key: $output})<-[e:`FEEDS`]'
+    """
+    name = "refresh_edges_to_dataset" if target_label == "Table" else "refresh_edges_to_columns"
+    return _fill(_named("write.cypher")[name], {"type": f"`{relationship_type}`"})
 
 
 @cache

@@ -1,5 +1,7 @@
 // Queries that both stores run as they are. Each is written for one row of parameters: Neo4j gets it behind
 // UNWIND, the embedded store runs it row by row. `e` is always a whole relationship, `n` a whole node.
+// A line that begins with HINT is the embedded store's alone: without it, its planner scans all columns as long as
+// there are few edges.
 
 // name: datasets_by_key
 MATCH (n:`Table` {key: $key}) RETURN n
@@ -59,13 +61,15 @@ MATCH (r:Run)-[e:OBSERVED]->(j:Job {key: $key}) RETURN r.key AS run, j.key AS jo
 MATCH (r:Run {key: $key})-[e:OBSERVED]->(j:Job) RETURN r.key AS run, j.key AS job, e
 
 // name: edges_of_units
-MATCH (t:`Table` {key: $output})-[:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a:`Column`)
-WHERE e.job IN $jobs
+MATCH (t:`Table` {key: $output})-[h:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a:`Column`)
+HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
+WITH t, b, e, a WHERE e.job IN $jobs
 RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, t.key AS output, e
 
 // name: row_edges_of_units
 MATCH (t:`Table` {key: $output})<-[e:`REFERENCES`|REFERENCED]-(a:`Column`)
 WHERE e.job IN $jobs
+HINT (t JOIN e) JOIN a
 RETURN a.key AS source, a.dataset AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: feeds_of_units
@@ -74,11 +78,13 @@ WHERE e.job IN $jobs
 RETURN a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: edges_into_dataset
-MATCH (t:`Table` {key: $key})-[:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a:`Column`)
+MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a:`Column`)
+HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
 RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, t.key AS output, e
 
 // name: row_edges_into_dataset
 MATCH (t:`Table` {key: $key})<-[e:`REFERENCES`|REFERENCED]-(a:`Column`)
+HINT (t JOIN e) JOIN a
 RETURN a.key AS source, a.dataset AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: feeds_into_dataset
@@ -86,11 +92,13 @@ MATCH (t:`Table` {key: $key})<-[e:FEEDS|FED]-(a:`Table`)
 RETURN a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: edges_out_of_dataset
-MATCH (t:`Table` {key: $key})-[:HAS_COLUMN]->(a:`Column`)-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]->(b:`Column`)
+MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(a:`Column`)-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]->(b:`Column`)
+HINT (((t JOIN h) JOIN a) JOIN e) JOIN b
 RETURN a.key AS source, t.key AS from_dataset, b.key AS target, b.dataset AS output, e
 
 // name: row_edges_out_of_dataset
-MATCH (t:`Table` {key: $key})-[:HAS_COLUMN]->(a:`Column`)-[e:`REFERENCES`|REFERENCED]->(b:`Table`)
+MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(a:`Column`)-[e:`REFERENCES`|REFERENCED]->(b:`Table`)
+HINT (((t JOIN h) JOIN a) JOIN e) JOIN b
 RETURN a.key AS source, t.key AS from_dataset, b.key AS target, b.key AS output, e
 
 // name: feeds_out_of_dataset
@@ -131,19 +139,27 @@ MATCH (n:Usage)-[:OF]->(o:`Column` {key: $key}) RETURN n, o.key AS of
 MATCH (:`Table` {key: $key})-[:HAS_COLUMN]->(c:`Column`)<-[:OF]-(n:Usage) RETURN n, c.key AS of
 
 // name: fields_of_column
-MATCH (c:`Column` {key: $key})-[:HAS_FIELD]->(f:`Column`) RETURN c.key AS asked, f.key AS found
+MATCH (c:`Column` {key: $key})-[h:HAS_FIELD]->(f:`Column`)
+HINT (c JOIN h) JOIN f
+RETURN c.key AS asked, f.key AS found
 
 // name: parent_of_column
-MATCH (c:`Column` {key: $key})<-[:HAS_FIELD]-(f:`Column`) RETURN c.key AS asked, f.key AS found
+MATCH (c:`Column` {key: $key})<-[h:HAS_FIELD]-(f:`Column`)
+HINT (c JOIN h) JOIN f
+RETURN c.key AS asked, f.key AS found
 
 // name: out_of_column
-MATCH (a:`Column` {key: $key})-[e:<types>]->(b) RETURN a.key AS asked, a.key AS source, b.key AS target, e
+MATCH (a:`Column` {key: $key})-[e:<types>]->(b)
+RETURN a.key AS asked, a.key AS source, b.key AS target, e
 
 // name: into_column
-MATCH (b:`Column` {key: $key})<-[e:<types>]-(a:`Column`) RETURN b.key AS asked, a.key AS source, b.key AS target, e
+MATCH (b:`Column` {key: $key})<-[e:<types>]-(a:`Column`)
+RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
 // name: into_dataset
-MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Column`) RETURN b.key AS asked, a.key AS source, b.key AS target, e
+MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Column`)
+HINT (b JOIN e) JOIN a
+RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
 // name: feeds_out_of
 MATCH (a:`Table` {key: $key})-[e:<types>]->(b:`Table`) RETURN a.key AS source, b.key AS target, e

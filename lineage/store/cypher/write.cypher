@@ -15,5 +15,12 @@ MATCH (a:<from> {key: $source}), (b:<to> {key: $target}) CREATE (a)-[e:<type> {<
 // name: update_relationship
 MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <identity> SET <assignments>
 
+// name: refresh_edges_to_columns
+MATCH (:`Table` {key: $output})-[:HAS_COLUMN]->(:`Column`)<-[e:<type>]-(:`Column`)
+WHERE e.job = $job SET e.last_seen = $last_seen
+
+// name: refresh_edges_to_dataset
+MATCH (:`Table` {key: $output})<-[e:<type>]-() WHERE e.job = $job SET e.last_seen = $last_seen
+
 // name: delete_relationship
 MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <identity> DELETE e

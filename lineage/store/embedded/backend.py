@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import ladybug
 
+from lineage.store.embedded.statements import Statements
 from lineage.store.embedded.transaction import EmbeddedTransaction
 from lineage.store.errors import (
     StoreAccessError,
@@ -47,7 +48,7 @@ class EmbeddedBackend:
         self._path = path
         self._closed = False
         self._turn = threading.RLock()
-        self._database, self._connection = _open(path, read_only=read_only)
+        self._database, self._statements = _open(path, read_only=read_only)
         try:
             self._version = self._stored_version()
             if self._version < target_version:
@@ -79,16 +80,16 @@ class EmbeddedBackend:
         with self._turn:
             if not self._closed:
                 self._closed = True
-                self._connection.close()
+                self._statements.close()
                 self._database.close()
 
     def _within(self, begin: str, work: Callable[[EmbeddedTransaction], T], failure: type[StoreError]) -> T:
         with self._turn:
             done = False
             try:
-                self._connection.execute(begin)
-                answer = work(EmbeddedTransaction(self._connection))
-                self._connection.execute("COMMIT")
+                self._statements.run_once(begin)
+                answer = work(EmbeddedTransaction(self._statements))
+                self._statements.run_once("COMMIT")
                 done = True
             except RuntimeError as error:
                 raise failure(f"{self._path}: {error}") from error
@@ -100,17 +101,17 @@ class EmbeddedBackend:
     def _roll_back(self) -> None:
         # A statement that failed has ended the transaction already.
         with contextlib.suppress(RuntimeError):
-            self._connection.execute("ROLLBACK")
+            self._statements.run_once("ROLLBACK")
 
     def _stored_version(self) -> int:
-        tables = {row[1] for row in self._connection.execute("CALL show_tables() RETURN *").get_all()}
+        tables = {row[1] for row in self._statements.run_once("CALL show_tables() RETURN *").get_all()}
         if not tables:
             return 0
         if "Meta" not in tables:
             raise StoreUnreachableError(
                 f"{self._path} is a database of another program", "name another path with --store"
             )
-        [[version]] = self._connection.execute(query("schema_version")).get_all()
+        [[version]] = self._statements.run_once(query("schema_version")).get_all()
         if version > SCHEMA_VERSION:
             raise StoreSchemaError(
                 f"{self._path} has schema version {version}; this program knows {SCHEMA_VERSION}",
@@ -121,10 +122,10 @@ class EmbeddedBackend:
     def _migrate(self, target_version: int, *, read_only: bool) -> None:
         """Take every step that is left, all in one transaction."""
         if read_only:
-            self._connection.close()
+            self._statements.close()
             self._database.close()
             EmbeddedBackend(self._path, target_version=target_version).close()
-            self._database, self._connection = _open(self._path, read_only=True)
+            self._database, self._statements = _open(self._path, read_only=True)
             self._version = target_version
             return
 
@@ -132,17 +133,17 @@ class EmbeddedBackend:
             for version, statements in scripts("embedded").items():
                 if self._version < version <= target_version:
                     for statement in statements:
-                        self._connection.execute(statement)
+                        self._statements.run_once(statement)
 
         self.writing(work)
         self._version = target_version
 
 
-def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, ladybug.Connection]:
+def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:
     _check_path(path, read_only=read_only)
     try:
         database = ladybug.Database(path, buffer_pool_size=BUFFER_POOL_BYTES, read_only=read_only)
-        return database, ladybug.Connection(database)
+        return database, Statements(ladybug.Connection(database))
     except RuntimeError as error:
         raise _explained(path, str(error)) from error
 

@@ -15,6 +15,7 @@ import ladybug
 import pyarrow as pa
 
 from lineage.store.backend import Row
+from lineage.store.embedded.statements import Statements
 from lineage.store.graph import (
     LABELS,
     RELATIONSHIPS,
@@ -25,7 +26,7 @@ from lineage.store.graph import (
     Relationship,
     by_kind,
 )
-from lineage.store.queries import write_statement
+from lineage.store.queries import refresh_statement, write_statement
 
 __all__ = ["EmbeddedTransaction"]
 
@@ -46,10 +47,8 @@ _ARROW = {
 class EmbeddedTransaction:
     """What runs between a BEGIN and a COMMIT of the backend."""
 
-    def __init__(self, connection: ladybug.Connection) -> None:
-        self._connection = connection
-        # Only for this transaction: a plan made for an emptier graph is slow on a fuller one.
-        self._prepared: dict[str, ladybug.PreparedStatement] = {}
+    def __init__(self, statements: Statements) -> None:
+        self._statements = statements
 
     def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Return what the statement answers for each row of parameters."""
@@ -75,14 +74,12 @@ class EmbeddedTransaction:
             self._create_relationships(name, (ends[0], ends[1]), relationships)
         for relationship in changes.updated_relationships:
             self._change(relationship, "update_relationship", relationship.properties)
+        for unit in changes.refreshed_units:
+            self._run(refresh_statement(unit.type, unit.target_label), unit.row)
+        self._statements.note_new_rows(len(changes.created_nodes) + len(changes.created_relationships))
 
     def _execute(self, statement: str, row: Row) -> ladybug.QueryResult:
-        prepared = self._prepared.get(statement)
-        if prepared is None:
-            prepared = self._prepared[statement] = ladybug.PreparedStatement(self._connection, statement)
-            if not prepared.is_success():
-                raise RuntimeError(prepared.get_error_message())
-        return self._connection.execute(prepared, {name: _to_store(value) for name, value in row.items()})
+        return self._statements.run(statement, {name: _to_store(value) for name, value in row.items()})
 
     def _run(self, statement: str, row: Row) -> None:
         self._execute(statement, row).close()
@@ -112,7 +109,7 @@ class EmbeddedTransaction:
 
     def _copy(self, statement: str, rows: list[dict[str, Any]], types: Properties) -> None:
         columns = {name: pa.array([_to_store(row[name]) for row in rows], _ARROW[kind]) for name, kind in types.items()}
-        self._connection.execute(statement, {"rows": pa.table(columns)}).close()
+        self._statements.run_once(statement, {"rows": pa.table(columns)}).close()
 
 
 def _to_store(value: Any) -> Any:

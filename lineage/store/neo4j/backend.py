@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import UTC
 from functools import cache
@@ -31,7 +32,7 @@ from lineage.store.errors import (
     StoreWriteError,
 )
 from lineage.store.graph import SCHEMA_VERSION, Changes, Relationship, by_kind
-from lineage.store.queries import query, scripts, write_statement
+from lineage.store.queries import query, refresh_statement, scripts, write_statement
 
 __all__ = ["Neo4jBackend"]
 
@@ -43,6 +44,7 @@ RETRY_SECONDS = 15.0
 """For how long a transaction is tried again after a deadlock or another transient error."""
 
 _PARAMETER = re.compile(r"\$(\w+)")
+_HINT = re.compile(r"^HINT .*$", re.MULTILINE)
 
 
 class Neo4jBackend:
@@ -168,18 +170,26 @@ class Neo4jTransaction:
             self._run("create_relationship", kind, [{**_ends(one), **one.properties} for one in created])
         for kind, updated in by_kind(changes.updated_relationships):
             self._run("update_relationship", kind, [{**_ends(one), **one.properties} for one in updated])
+        refreshed: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for unit in changes.refreshed_units:
+            refreshed[refresh_statement(unit.type, unit.target_label)].append(unit.row)
+        for statement, rows in refreshed.items():
+            self._run_rows(statement, rows)
 
     def _run(self, name: str, kind: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
         label, *ends = kind
-        statement = _for_rows(write_statement(name, label, (ends[0], ends[1]) if ends else None))
+        self._run_rows(write_statement(name, label, (ends[0], ends[1]) if ends else None), rows)
+
+    def _run_rows(self, written_for_one: str, rows: list[dict[str, Any]]) -> None:
+        statement = _for_rows(written_for_one)
         for start in range(0, len(rows), ROWS_AT_ONCE):
             self._managed.run(statement, rows=rows[start : start + ROWS_AT_ONCE]).consume()
 
 
 @cache
 def _for_rows(statement: str) -> str:
-    """Return the statement, written for one row of parameters, for many."""
-    return "UNWIND $rows AS row " + _PARAMETER.sub(r"row.\1", statement)
+    """Return the statement, written for one row of parameters, for many; hints to the other store's planner go."""
+    return "UNWIND $rows AS row " + _PARAMETER.sub(r"row.\1", _HINT.sub("", statement))
 
 
 def _ends(relationship: Relationship) -> dict[str, Any]:

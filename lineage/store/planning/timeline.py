@@ -50,6 +50,11 @@ class Timeline:
         index = bisect_left(self.points, at, key=_moment)
         return self.points[index - 1][0] if index else None
 
+    def content_at(self, at: datetime) -> str:
+        """Return what was said at that moment, as far as is known; nothing was before the first observation."""
+        index = bisect_right(self.points, at, key=_moment)
+        return self.points[index - 1][1] if index else ABSENT
+
     @property
     def present(self) -> bool:
         """Whether the job still wrote the output when the unit was last observed."""

@@ -130,7 +130,7 @@ class Units:
     ) -> None:
         """Set what the unit says from each of the observation's moments until the next that is known.
 
-        A unit that was absent, or is heard of for the first time, was absent whenever its job was observed since.
+        A unit that is heard of for the first time was absent whenever its job had been observed without it.
         """
         known = self.state.units.get((job.key, output))
         timeline = known.timeline if known else UNOBSERVED
@@ -139,7 +139,7 @@ class Units:
         for moment in moments:
             timeline = timeline.observe(moment, content)
         # After the moments: only the ends of a run are kept, and the moments may part one.
-        for absent_at in (*_absent_since(known, observed), *self.absences.get(job.key, ())):
+        for absent_at in (*_absent_at(known, observed), *self.absences.get(job.key, ())):
             if absent_at not in moments:
                 timeline = timeline.observe(absent_at, ABSENT)
         if stated is None and known is not None:
@@ -181,14 +181,13 @@ class Units:
         return (*self.drops.get(pair.from_dataset, ()), *self.drops.get(pair.output, ()))
 
 
-def _absent_since(known: Unit | None, observed: Iterable[datetime]) -> list[datetime]:
-    """Return the moments at which a job was observed without the unit, beyond those in the unit's own timeline."""
+def _absent_at(known: Unit | None, observed: Iterable[datetime]) -> list[datetime]:
+    """Return the moments at which a job was observed without the unit; of a run its timeline has only the ends."""
     if known is None:
         return list(observed)
-    if not known.timeline.points or known.timeline.present:
+    if not known.timeline.points:
         return []
-    last, _ = known.timeline.points[-1]
-    return [at for at in observed if at > last]
+    return [at for at in observed if known.timeline.content_at(at) == ABSENT]
 
 
 def _digest(stated: Mapping[Pair, Stated]) -> str:

@@ -1,0 +1,52 @@
+"""Statements of a connection, each planned once as long as the plan fits the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ladybug
+
+__all__ = ["Statements"]
+
+ROWS_TO_PLAN_ANEW = 1_000
+"""After so many new rows plans are made anew: one made for an emptier graph may scan where it should look up."""
+
+
+class Statements:
+    """Runs statements on a connection."""
+
+    def __init__(self, connection: ladybug.Connection) -> None:
+        self._connection = connection
+        self._prepared: dict[str, ladybug.PreparedStatement] = {}
+        self._new_rows = 0
+
+    def run(self, statement: str, parameters: Mapping[str, Any]) -> ladybug.QueryResult:
+        """Return the result of the statement, which is prepared when it is first run.
+
+        Raises:
+            RuntimeError: ladybug cannot plan it or run it.
+        """
+        prepared = self._prepared.get(statement)
+        if prepared is None:
+            prepared = ladybug.PreparedStatement(self._connection, statement)
+            if not prepared.is_success():
+                raise RuntimeError(prepared.get_error_message())
+            self._prepared[statement] = prepared
+        return self._connection.execute(prepared, dict(parameters))
+
+    def run_once(self, statement: str, parameters: Mapping[str, Any] | None = None) -> ladybug.QueryResult:
+        """Return the result of a statement that is not run again, or that takes a table of rows."""
+        return self._connection.execute(statement, dict(parameters or {}))
+
+    def note_new_rows(self, rows: int) -> None:
+        """Count rows that were created; plans are forgotten when there are many."""
+        self._new_rows += rows
+        if self._new_rows >= ROWS_TO_PLAN_ANEW:
+            self._prepared.clear()
+            self._new_rows = 0
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._prepared.clear()
+        self._connection.close()

@@ -11,6 +11,8 @@ use pyo3::prelude::*;
 
 use crate::{features, fingerprint, mask, nesting, split};
 
+/// Normal forms that are hashed side by side.
+const AT_ONCE: usize = 32;
 const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
 
 pub fn hexadecimal(bits: [u8; 16]) -> String {
@@ -60,12 +62,28 @@ fn over<'py>(
 pub fn fingerprint_array<'py>(array: &Bound<'py, PyAny>, dialect: &str) -> PyResult<Bound<'py, PyAny>> {
     let features = features(dialect)?;
     over(array, move |texts| {
-        let mut form = Vec::new();
+        let mut forms = vec![Vec::new(); AT_ONCE];
+        let mut group = Vec::with_capacity(AT_ONCE);
         let mut found = StringBuilder::new();
-        for text in texts.iter() {
-            found.append_option(text.map(|text| hexadecimal(fingerprint::fingerprint(text, features, &mut form))));
+        let mut all = texts.iter();
+        loop {
+            group.clear();
+            group.extend(all.by_ref().take(AT_ONCE));
+            if group.is_empty() {
+                return Ok(Arc::new(found.finish()));
+            }
+            for (text, form) in group.iter().flatten().zip(&mut forms) {
+                fingerprint::normal_form(text, features, form);
+            }
+            let mut present = group.iter().map(Option::is_some);
+            fingerprint::hash_forms(&forms[..group.iter().flatten().count()], |bits| {
+                while present.next() == Some(false) {
+                    found.append_null();
+                }
+                found.append_value(hexadecimal(bits));
+            });
+            present.for_each(|_| found.append_null());
         }
-        Ok(Arc::new(found.finish()))
     })
 }
 

@@ -7,13 +7,12 @@ pub const FACTS: &str = include_str!("../../sql/scan/facts.txt");
 
 #[derive(Clone, Copy)]
 pub struct Word {
-    key: u64,
     text: &'static [u8],
     pub role: u8,
     pub flags: u8,
 }
 
-pub static PLAIN: Word = Word { key: 0, text: b"", role: role::PLAIN, flags: 0 };
+pub static PLAIN: Word = Word { text: b"", role: role::PLAIN, flags: 0 };
 
 /// Returns the features of a dialect.
 pub fn features(dialect: &str) -> Option<u32> {
@@ -27,14 +26,17 @@ pub fn word(text: &[u8], start: usize, end: usize) -> &'static Word {
     let key = key(text, start, length);
     let mut slot = (key.wrapping_mul(MULTIPLIER) >> (64 - SLOTS_LOG2)) as usize;
     loop {
-        let found = &WORDS[slot];
-        if found.key == 0 {
-            return &PLAIN;
+        match KEYS[slot] {
+            0 => return &PLAIN,
+            known if known == key => {
+                let found = &WORDS[slot];
+                if found.text.len() == length && same_tail(found.text, &text[start..end]) {
+                    return found;
+                }
+            }
+            _ => {}
         }
-        if found.key == key && found.text.len() == length && same_tail(found.text, &text[start..end]) {
-            return found;
-        }
-        slot = (slot + 1) % WORDS.len();
+        slot = (slot + 1) % KEYS.len();
     }
 }
 

@@ -1,21 +1,47 @@
 //! A statement's fingerprint; the twin of `lineage/sql/scan/fingerprints.py`, which says what it drops.
 
+use blake2b_simd::many::{HashManyJob, hash_many};
+use blake2b_simd::{Hash, Params};
+
 use crate::contexts::{Level, Region, behind, inner_region};
 use crate::facts::{self, feature, flag, role};
 use crate::pieces::{Kind, Pieces};
 
-/// Returns 128 bits of BLAKE2b over the normal form of a statement. `form` is room to work in.
-pub fn fingerprint(text: &str, features: u32, form: &mut Vec<u8>) -> [u8; 16] {
-    normal_form(text, features, form);
-    let hash = blake2b_simd::Params::new().hash_length(16).hash(form);
-    let mut bits = [0; 16];
+const BITS_IN_BYTES: usize = 16;
+
+pub type Fingerprint = [u8; BITS_IN_BYTES];
+
+fn parameters() -> Params {
+    let mut parameters = Params::new();
+    parameters.hash_length(BITS_IN_BYTES);
+    parameters
+}
+
+fn bits(hash: &Hash) -> Fingerprint {
+    let mut bits = [0; BITS_IN_BYTES];
     bits.copy_from_slice(hash.as_bytes());
     bits
+}
+
+/// Returns 128 bits of BLAKE2b over the normal form of a statement.
+pub fn fingerprint(text: &str, features: u32) -> Fingerprint {
+    let mut form = Vec::new();
+    normal_form(text, features, &mut form);
+    bits(&parameters().hash(&form))
+}
+
+/// Hashes several normal forms side by side in the processor's wide registers, which takes a third of the time.
+pub fn hash_forms(forms: &[Vec<u8>], mut take: impl FnMut(Fingerprint)) {
+    let parameters = parameters();
+    let mut jobs: Vec<HashManyJob> = forms.iter().map(|form| HashManyJob::new(&parameters, form)).collect();
+    hash_many(jobs.iter_mut());
+    jobs.iter().for_each(|job| take(bits(&job.to_hash())));
 }
 
 /// Writes what a fingerprint is the hash of.
 pub fn normal_form(text: &str, features: u32, form: &mut Vec<u8>) {
     form.clear();
+    form.reserve(text.len());
     let mut writer = Writer::new(text.as_bytes(), features, form);
     for piece in Pieces::new(text.as_bytes(), features) {
         if piece.kind != Kind::Comment {
@@ -23,6 +49,17 @@ pub fn normal_form(text: &str, features: u32, form: &mut Vec<u8>) {
         }
     }
 }
+
+/// Lower case by a table: most words are too short for wide registers.
+const LOWER: [u8; 256] = {
+    let mut lower = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        lower[byte] = (byte as u8).to_ascii_lowercase();
+        byte += 1;
+    }
+    lower
+};
 
 /// A place in the output that a literal's sign or type begins at, and whether a word ends there.
 type Lead = Option<(usize, bool)>;
@@ -161,10 +198,11 @@ impl<'a> Writer<'a> {
         }
         let previous = std::mem::take(&mut self.before);
         let lead = previous.lead.or(Some((self.out.len(), self.wordy)));
-        self.add(text, true);
         if self.folds || is_keyword {
-            let written = self.out.len() - text.len();
-            self.out[written..].make_ascii_lowercase();
+            self.add(b"", true);
+            self.out.extend(text.iter().map(|byte| LOWER[usize::from(*byte)]));
+        } else {
+            self.add(text, true);
         }
         if role == role::PLAIN {
             self.before.pure = known.flags & flag::PURE != 0;

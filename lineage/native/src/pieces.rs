@@ -58,16 +58,19 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-/// Bytes that go on a word without a second look.
-const IN_WORD: [bool; 256] = {
+/// Bytes that go on a word without a second look; the second table leaves out the dollar sign.
+const IN_WORD: [bool; 256] = in_word(true);
+const IN_PLAIN_WORD: [bool; 256] = in_word(false);
+
+const fn in_word(dollar: bool) -> [bool; 256] {
     let mut inside = [false; 256];
     let mut byte = 0;
     while byte < 256 {
-        inside[byte] = matches!(CLASSES[byte], LETTER | DIGIT) || byte as u8 == b'$';
+        inside[byte] = matches!(CLASSES[byte], LETTER | DIGIT) || (dollar && byte as u8 == b'$');
         byte += 1;
     }
     inside
-};
+}
 
 impl<'a> Pieces<'a> {
     pub fn new(text: &'a [u8], features: u32) -> Self {
@@ -87,6 +90,10 @@ impl<'a> Pieces<'a> {
     fn skip_space(&mut self) -> Option<u8> {
         loop {
             let byte = *self.text.get(self.position)?;
+            if byte <= b' ' {
+                self.position += 1;
+                continue;
+            }
             match CLASSES[byte as usize] {
                 SPACE => self.position += 1,
                 BEYOND => match space_at(self.text, self.position) {
@@ -101,11 +108,9 @@ impl<'a> Pieces<'a> {
     /// Returns the end of a run of letters, digits and, where `dollar` says so, dollar signs.
     #[inline]
     fn word_end(&self, mut place: usize, dollar: bool) -> usize {
+        let inside = if dollar { &IN_WORD } else { &IN_PLAIN_WORD };
         while let Some(&byte) = self.text.get(place) {
-            if IN_WORD[byte as usize] {
-                if byte == b'$' && !dollar {
-                    return place;
-                }
+            if inside[byte as usize] {
                 place += 1;
             } else if byte >= 0x80 && space_at(self.text, place) == 0 {
                 place += character_length(byte);
@@ -140,12 +145,7 @@ impl<'a> Pieces<'a> {
         end.map_or((Kind::Unclosed, self.text.len()), |end| (kind, end))
     }
 
-    fn piece(&mut self, byte: u8, start: usize) -> (Kind, usize) {
-        match CLASSES[byte as usize] {
-            LETTER | BEYOND => return self.word(start),
-            DIGIT => return (Kind::Number, self.number_end(start)),
-            _ => {}
-        }
+    fn mark(&mut self, byte: u8, start: usize) -> (Kind, usize) {
         let next = self.at(start + 1);
         match byte {
             b'(' | b')' | b',' | b']' | b'}' => (Kind::Operator, start + 1),
@@ -424,7 +424,11 @@ impl Iterator for Pieces<'_> {
     fn next(&mut self) -> Option<Piece> {
         let byte = self.skip_space()?;
         let start = self.position;
-        let (kind, end) = self.piece(byte, start);
+        let (kind, end) = match CLASSES[byte as usize] {
+            LETTER | BEYOND => self.word(start),
+            DIGIT => (Kind::Number, self.number_end(start)),
+            _ => self.mark(byte, start),
+        };
         self.position = end;
         Some(Piece { kind, start, end })
     }

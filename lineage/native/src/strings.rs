@@ -35,7 +35,7 @@ pub fn normal_form(py: Python<'_>, sql: &str, dialect: &str) -> PyResult<String>
 #[pyfunction]
 pub fn fingerprint(py: Python<'_>, sql: &str, dialect: &str) -> PyResult<String> {
     let features = features(dialect)?;
-    Ok(hexadecimal(py.detach(|| scan::fingerprint(sql, features, &mut Vec::new()))))
+    Ok(hexadecimal(py.detach(|| scan::fingerprint(sql, features))))
 }
 
 #[pyfunction]

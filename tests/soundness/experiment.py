@@ -139,8 +139,14 @@ class Laboratory:
         yield from self._variants[table, column][:ways]
 
 
+def _distinct(values: Sequence[Any]) -> list[Any]:
+    """Return the values once each; lists among them cannot be hashed."""
+    return list({repr(value): value for value in values}.values())
+
+
 def _changed(content: Rows, position: int, way: str, domain: Sequence[Any], rng: random.Random) -> Rows:
     values = [row[position] for row in content]
+    domain = _distinct(domain)
     match way:
         case "redrawn":
             values = [rng.choice(domain) for _ in values]

@@ -129,7 +129,6 @@ AGGREGATES: dict[Type, list[Operation]] = {
         _operation("CAST(round(avg({0})) AS INTEGER)", "int", "A", "int"),
         _operation("quantile_disc({0}, 0.5)", "int", "A", "int"),
         _operation("percentile_disc(0.5) WITHIN GROUP (ORDER BY {0})", "int", "A", "int"),
-        _operation("arg_max({0}, {1})", "int int", "A A", "int"),
         _operation("sum({0}) FILTER (WHERE {1})", "int bool", "A F", "int"),
         _operation("count(*) FILTER (WHERE {0})", "bool", "F", "int"),
         _operation("count(DISTINCT {0}) FILTER (WHERE {1})", "int bool", "N F", "int"),

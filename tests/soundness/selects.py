@@ -74,11 +74,12 @@ class SelectBuilder:
 
     def joined_table(self, left: Sequence[Ref], ctes: Ctes) -> tuple[Join, list[Ref]]:
         """Return a join of one more table, and its columns."""
-        joins, scope = self._sources.build(0, None, {n: c for n, c in ctes.items() if n == "-"}, most=0)
+        joins, scope = self._sources.build(0, None, ctes, most=0)
         own = [r for _, r in scope.references() if "." in r.text]
         pairs = [(a, b) for a in left for b in own if a.type == b.type]
-        a, b = self._rng.choice(pairs)
-        on = Call("{0} = {1}", (a, b), EQUALS, "bool")
+        on: Expr = Constant("true", "bool")
+        if pairs:
+            on = Call("{0} = {1}", self._rng.choice(pairs), EQUALS, "bool")
         return replace(joins[0], kind="JOIN", on=on), own
 
     def value_of_leaves(self, kind: Type, leaves: Sequence[Expr]) -> Expr:
@@ -136,7 +137,10 @@ class SelectBuilder:
                 keys = tuple(Key(key) for key in on)
                 extra = tuple(Key(value) for value in self._order_values(place, items))
                 return replace(select, distinct_on=on, order=(*keys, *extra, *_all_items(items))), columns
-        return self._ordered(select, place, ctes), columns
+        ordered = self._ordered(select, place, ctes)
+        if ordered.from_first and (ordered.order or ordered.order_all or ordered.distinct):
+            ordered = replace(ordered, from_first=False)  # sqlglot does not parse it inside an INSERT's parentheses
+        return ordered, columns
 
     def _distinct_keys(self, place: Place, items: tuple[Item | Star, ...]) -> tuple[Expr, ...]:
         rng = self._rng
@@ -249,6 +253,11 @@ class SelectBuilder:
         """Return sort keys over the input; bare names that are also aliases mean the alias, but only alone."""
         rng = self._rng
         aliases = frozenset(item.name for item in items if isinstance(item, Item))
+        aliases |= {name for item in items if isinstance(item, Star) for name, _ in item.replace}
+        if place.scope is not None and any(isinstance(item, Star) for item in items):
+            own = {item.uid for item in place.scope.visible}
+            # Behind `r.*` the name of a merged column means that of r, in ORDER BY alone.
+            aliases |= {slot.name for slot in place.scope.slots if slot.owner not in own}
         found: list[Expr] = []
         for _ in range(rng.choice((0, 1, 1, 2))):
             here = replace(place.plain(), hidden=aliases) if place.leaves is not None else place.plain()

@@ -13,6 +13,7 @@ import json
 import random
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -36,7 +37,7 @@ DATA = Path(__file__).parents[1] / "data"
 UNTRIGGERED = Path(__file__).with_name("untriggered.txt")
 _TYPES = {"bigint": "BIGINT", "int": "INTEGER", "double": "DOUBLE", "string": "VARCHAR"}
 _ISO_DATE = re.compile(r"\b(?:19|20)\d\d-\d\d-\d\d\b")
-_NUMBERS = (1, 2, 3)
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 _DATES = (date(1998, 3, 1), date(2000, 2, 1))
 
 
@@ -92,7 +93,7 @@ def _try_statement(
     for content in range(contents):
         rng = random.Random(f"{name}/{content}")
         domains = {
-            (t, c): _domain(kind, constants.get(c, []), dates, rng)
+            (t, c): _domain(kind, constants[c], dates, rng)
             for t, columns in used.items()
             for c, kind in columns.items()
         }
@@ -169,29 +170,50 @@ def _type(column: str, kind: str) -> str:
     return "DATE" if column.endswith("date") else _TYPES[kind]
 
 
-def _constants(tree: exp.Expr) -> dict[str, list[str]]:
+@dataclass(slots=True)
+class _Constants:
+    """What a query compares a column with: values that satisfy a comparison, and all that are named in one."""
+
+    fitting: list[str] = field(default_factory=list)
+    named: list[str] = field(default_factory=list)
+
+
+def _constants(tree: exp.Expr) -> dict[str, _Constants]:
     """Return the literals that a query compares each column with."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, _Constants] = defaultdict(_Constants)
     for node in tree.find_all(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Between, exp.Like):
         literals = [literal.name for literal in node.find_all(exp.Literal)]
         for column in node.find_all(exp.Column):
-            found.setdefault(column.name.lower(), []).extend(literals)
+            constants = found[column.name.lower()]
+            constants.named.extend(literals)
+            if isinstance(node, exp.EQ | exp.GTE | exp.LTE | exp.In | exp.Between | exp.Like):
+                constants.fitting.extend(literals)
     return found
 
 
-def _domain(kind: str, constants: list[str], dates: list[date], rng: random.Random) -> list[Any]:
-    """Return the values of a column: mostly constants of the query, and what lies beside them."""
+def _domain(kind: str, constants: _Constants, dates: list[date], rng: random.Random) -> list[Any]:
+    """Return the values of a column: one that may satisfy the query three times in four, and what lies beside it.
+
+    Keys, which are compared with no constant, are mostly 1, so that tables meet.
+    """
+    fitting: list[Any]
+    others: list[Any]
     if kind == "VARCHAR":
-        return list(dict.fromkeys([*(c.replace("%", "a") for c in constants[:6] or ["aa"]), "b", None]))
-    if kind == "DATE":
-        near = [day + timedelta(days=rng.choice((-200, -40, -1, 1, 10, 40, 200))) for day in dates for _ in range(3)]
-        return list(dict.fromkeys([*dates, *near, None]))
-    numbers = [float(c) for c in constants if re.fullmatch(r"\d+(\.\d+)?", c)][:4]
-    if kind != "DOUBLE":
-        numbers = [float(int(number)) for number in numbers]
-    beside = [number + rng.choice((-1, 1)) for number in numbers]
-    between = [round(a - b, 6) for a, b in pairwise(numbers) if kind == "DOUBLE" and a > b]
-    return [*dict.fromkeys([*numbers, *beside, *between] or _NUMBERS), None]
+        texts = [[c.replace("%", "a").replace("_", "a") for c in cs] for cs in (constants.fitting, constants.named)]
+        fitting, others = texts[0] or ["aa"], [*texts[1][:6], "aa", "b"]
+    elif kind == "DATE":
+        fitting = [day + timedelta(days=rng.choice((-10, 0, 1, 10))) for day in dates]
+        others = [day + timedelta(days=rng.choice((-200, -40, -1, 40, 200))) for day in dates for _ in range(2)]
+    else:
+        numbers = [float(c) for c in constants.fitting if _NUMBER.fullmatch(c)]
+        named = [float(c) for c in constants.named if _NUMBER.fullmatch(c)][:5]
+        between = [(a + b) / 2 for a, b in pairwise(numbers)]
+        fitting = [*numbers, *between] or [1.0]
+        others = [*named, *(number + rng.choice((-1, 1)) for number in named)] or [1.0, 2.0, 3.0]
+        if kind != "DOUBLE":
+            fitting, others = [int(n) for n in fitting], [int(n) for n in others]
+    favourite = rng.choice(fitting)
+    return [*others, None, *([favourite] * (3 * len(others) + 3))]
 
 
 def _untriggered() -> Iterator[str]:

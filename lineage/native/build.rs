@@ -83,7 +83,8 @@ fn write_words(code: &mut String, roles: &Section, flags: &Section) {
     for (bit, name) in flag_names.iter().enumerate() {
         writeln!(code, "    pub const {}: u8 = 1 << {bit};", name.to_uppercase()).unwrap();
     }
-    writeln!(code, "}}\n\npub const SLOTS_LOG2: u32 = {SLOTS_LOG2};\npub const MULTIPLIER: u64 = {MULTIPLIER:#x};").unwrap();
+    writeln!(code, "}}\n\npub const SLOTS_LOG2: u32 = {SLOTS_LOG2};\npub const MULTIPLIER: u64 = {MULTIPLIER:#x};")
+        .unwrap();
     let mut slots = vec![None; 1 << SLOTS_LOG2];
     for (word, (role, flags)) in &words {
         let key = key(word.as_bytes());

@@ -189,10 +189,7 @@ impl<'a> Writer<'a> {
             return;
         }
         if self.level.region == Region::Rows
-            && !matches!(
-                role,
-                role::CONSTANT | role::ROW | role::TYPE | role::INTERVAL | role::ARRAY | role::VALUES
-            )
+            && !matches!(role, role::CONSTANT | role::ROW | role::TYPE | role::INTERVAL | role::ARRAY | role::VALUES)
         {
             self.level.region = Region::Other;
         }

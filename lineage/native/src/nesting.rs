@@ -99,10 +99,8 @@ impl Measure {
 
     fn clause(&mut self, word: &[u8], role: u8, begins: bool) {
         match role {
-            role::END => {
-                if self.top() == Some(CASE) {
-                    self.close(self.stack.len() - 1);
-                }
+            role::END if self.top() == Some(CASE) => {
+                self.close(self.stack.len() - 1);
             }
             role::ON => self.condition(),
             role::AND | role::OPEN => {
@@ -175,11 +173,11 @@ impl Measure {
 
     fn close_bracket(&mut self, opener: u8) {
         self.run = 0;
-        if let Some(&place) = self.brackets.last() {
-            if self.stack[place].opener == opener {
-                self.brackets.pop();
-                self.close(place);
-            }
+        if let Some(&place) = self.brackets.last()
+            && self.stack[place].opener == opener
+        {
+            self.brackets.pop();
+            self.close(place);
         }
     }
 

@@ -87,22 +87,21 @@ impl<'a> Pieces<'a> {
         self.text.get(place).copied().unwrap_or(0)
     }
 
+    #[inline]
     fn skip_space(&mut self) -> Option<u8> {
-        loop {
-            let byte = *self.text.get(self.position)?;
-            if byte <= b' ' {
-                self.position += 1;
-                continue;
-            }
-            match CLASSES[byte as usize] {
-                SPACE => self.position += 1,
-                BEYOND => match space_at(self.text, self.position) {
-                    0 => return Some(byte),
-                    length => self.position += length,
+        let mut place = self.position;
+        let found = loop {
+            match self.text.get(place) {
+                Some(..=b' ' | 0x7f) => place += 1,
+                Some(&byte) if byte >= 0x80 => match space_at(self.text, place) {
+                    0 => break Some(byte),
+                    length => place += length,
                 },
-                _ => return Some(byte),
+                other => break other.copied(),
             }
-        }
+        };
+        self.position = place;
+        found
     }
 
     /// Returns the end of a run of letters, digits and, where `dollar` says so, dollar signs.
@@ -159,7 +158,10 @@ impl<'a> Pieces<'a> {
             }
             b'-' if next == b'-' => (Kind::Comment, line_end(self.text, start)),
             b'/' if next == b'*' => self.closed(Kind::Comment, self.comment_end(start)),
-            b'/' if next == b'/' && self.has(feature::SLASH_COMMENTS) && (start == 0 || self.text[start - 1] != b':') => {
+            b'/' if next == b'/'
+                && self.has(feature::SLASH_COMMENTS)
+                && (start == 0 || self.text[start - 1] != b':') =>
+            {
                 (Kind::Comment, line_end(self.text, start))
             }
             b'#' if self.has(feature::HASH_COMMENTS) => (Kind::Comment, line_end(self.text, start)),
@@ -184,10 +186,11 @@ impl<'a> Pieces<'a> {
     #[inline]
     fn word(&self, start: usize) -> (Kind, usize) {
         let end = self.word_end(start, true);
-        if end - start <= 2 && matches!(self.at(end), b'\'' | b'"' | b'&') {
-            if let Some(found) = self.prefixed(start, end) {
-                return found;
-            }
+        if end - start <= 2
+            && matches!(self.at(end), b'\'' | b'"' | b'&')
+            && let Some(found) = self.prefixed(start, end)
+        {
+            return found;
         }
         (Kind::Word, end)
     }
@@ -311,10 +314,10 @@ impl<'a> Pieces<'a> {
                 return self.closed(Kind::DollarString, found.map(|found| body + found + body - start));
             }
         }
-        if next == b'{' {
-            if let Some(end) = self.braces_end(start) {
-                return (Kind::Placeholder, end);
-            }
+        if next == b'{'
+            && let Some(end) = self.braces_end(start)
+        {
+            return (Kind::Placeholder, end);
         }
         if next.is_ascii_digit() && !self.has(feature::STAGE_COLUMNS) {
             let digits = self.text[start + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -334,16 +337,16 @@ impl<'a> Pieces<'a> {
     }
 
     fn hash(&self, start: usize, next: u8) -> (Kind, usize) {
-        if next == b'{' {
-            if let Some(end) = self.braces_end(start) {
-                return (Kind::Placeholder, end);
-            }
+        if next == b'{'
+            && let Some(end) = self.braces_end(start)
+        {
+            return (Kind::Placeholder, end);
         }
         if self.has(feature::HASH_NAMES) {
-            if next == b'#' {
-                if let Some(end) = self.hash_placeholder_end(start) {
-                    return (Kind::Placeholder, end);
-                }
+            if next == b'#'
+                && let Some(end) = self.hash_placeholder_end(start)
+            {
+                return (Kind::Placeholder, end);
             }
             let name = start + 1 + usize::from(next == b'#');
             if self.in_word(name) {
@@ -391,9 +394,9 @@ impl<'a> Pieces<'a> {
 
     fn number_end(&self, start: usize) -> usize {
         let digits = |from: usize| {
-            self.text.get(from..).map_or(from, |rest| {
-                from + rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len())
-            })
+            self.text
+                .get(from..)
+                .map_or(from, |rest| from + rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len()))
         };
         if self.at(start) == b'0' && self.at(start + 1) | 0x20 == b'x' {
             let rest = &self.text[start + 2..];

@@ -8,14 +8,23 @@ use crate::pieces::{Kind, Piece, Pieces, line_end};
 
 const MAX_INDENT: usize = 80;
 const HEAD_WORDS: usize = 12;
-const ROUTINES: [&[u8]; 7] =
-    [b"procedure", b"proc", b"function", b"trigger", b"package", b"event", b"task"];
+const ROUTINES: [&[u8]; 7] = [b"procedure", b"proc", b"function", b"trigger", b"package", b"event", b"task"];
 const TRANSACTION: [&[u8]; 13] = [
-    b"transaction", b"tran", b"work", b"read", b"isolation", b"deferred", b"immediate", b"exclusive", b"concurrent",
-    b"name", b"distributed", b"dialog", b"conversation",
+    b"transaction",
+    b"tran",
+    b"work",
+    b"read",
+    b"isolation",
+    b"deferred",
+    b"immediate",
+    b"exclusive",
+    b"concurrent",
+    b"name",
+    b"distributed",
+    b"dialog",
+    b"conversation",
 ];
-const BEFORE_A_STATEMENT: [&[u8]; 9] =
-    [b";", b":", b">>", b"then", b"else", b"do", b"loop", b"begin", b"repeat"];
+const BEFORE_A_STATEMENT: [&[u8]; 9] = [b";", b":", b">>", b"then", b"else", b"do", b"loop", b"begin", b"repeat"];
 
 /// Returns the place of each statement, in characters.
 pub fn split_statements(text: &str, features: u32) -> Vec<(usize, usize)> {
@@ -82,11 +91,9 @@ impl<'a> Splitter<'a> {
             if piece.kind == Kind::Comment {
                 continue;
             }
-            if reads_lines {
-                if let Some(after) = self.client_line(piece) {
-                    self.pieces.position = after;
-                    continue;
-                }
+            if reads_lines && let Some(after) = self.client_line(piece) {
+                self.pieces.position = after;
+                continue;
             }
             if piece.kind == Kind::Semicolon && self.delimiter.is_empty() {
                 self.semicolon();

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod contexts;
+mod ends;
 mod facts;
 mod fingerprint;
 mod mask;

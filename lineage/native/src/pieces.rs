@@ -2,6 +2,7 @@
 
 use memchr::{memchr, memchr2, memmem};
 
+use crate::ends::{character_length, doubled_end, escaped_end, line_end, operator_length, space_at, triple_end};
 use crate::facts::feature;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -434,94 +435,5 @@ impl Iterator for Pieces<'_> {
         };
         self.position = end;
         Some(Piece { kind, start, end })
-    }
-}
-
-/// Returns the length of the character that a byte begins.
-#[inline]
-fn character_length(byte: u8) -> usize {
-    match byte {
-        0..=0xbf => 1,
-        0xc0..=0xdf => 2,
-        0xe0..=0xef => 3,
-        _ => 4,
-    }
-}
-
-/// Returns the length of the white space beyond ASCII at a place; 0 where there is none.
-fn space_at(text: &[u8], place: usize) -> usize {
-    match text[place..] {
-        [0xc2, 0x85 | 0xa0, ..] => 2,
-        [0xe1, 0x9a, 0x80, ..] => 3,
-        [0xe2, 0x80, 0x80..=0x8b | 0xa8 | 0xa9 | 0xaf, ..] => 3,
-        [0xe2, 0x81, 0x9f, ..] => 3,
-        [0xe3, 0x80, 0x80, ..] => 3,
-        [0xef, 0xbb, 0xbf, ..] => 3,
-        _ => 0,
-    }
-}
-
-pub fn line_end(text: &[u8], start: usize) -> usize {
-    memchr(b'\n', &text[start..]).map_or(text.len(), |found| start + found)
-}
-
-/// Returns the end of what a quote closes, where a doubled quote stands for one.
-fn doubled_end(text: &[u8], mut place: usize, quote: u8) -> Option<usize> {
-    loop {
-        place += memchr(quote, text.get(place..)?)? + 1;
-        if text.get(place) != Some(&quote) {
-            return Some(place);
-        }
-        place += 1;
-    }
-}
-
-/// The same, where a backslash takes the character behind it along.
-fn escaped_end(text: &[u8], mut place: usize, quote: u8) -> Option<usize> {
-    loop {
-        place += memchr2(quote, b'\\', text.get(place..)?)?;
-        if text[place] == b'\\' {
-            place += 2;
-            continue;
-        }
-        place += 1;
-        if text.get(place) != Some(&quote) {
-            return Some(place);
-        }
-        place += 1;
-    }
-}
-
-fn triple_end(text: &[u8], mut place: usize, quote: u8) -> Option<usize> {
-    loop {
-        place += memchr2(quote, b'\\', text.get(place..)?)?;
-        if text[place] == b'\\' {
-            place += 2;
-        } else if text[place..].starts_with(&[quote; 3]) {
-            return Some(place + 3);
-        } else {
-            place += 1;
-        }
-    }
-}
-
-#[inline]
-fn operator_length(text: &[u8], start: usize) -> usize {
-    match text[start..] {
-        [b'-', b'>', b'>', ..] | [b'#', b'>', b'>', ..] | [b'<', b'=', b'>', ..] => 3,
-        [b'-', b'>', ..]
-        | [b'=', b'>' | b'=', ..]
-        | [b':', b'=' | b':', ..]
-        | [b'#', b'>', ..]
-        | [b'@', b'>' | b'@', ..]
-        | [b'<', b'@' | b'=' | b'>' | b'<', ..]
-        | [b'?', b'?' | b'|' | b'&', ..]
-        | [b'>', b'=' | b'>', ..]
-        | [b'!', b'=' | b'~', ..]
-        | [b'|', b'|' | b'>', ..]
-        | [b'~', b'*' | b'~', ..]
-        | [b'&', b'&', ..]
-        | [b'^', b'=', ..] => 2,
-        _ => 1,
     }
 }

@@ -2,9 +2,10 @@
 
 use memchr::memmem;
 
+use crate::ends::line_end;
 use crate::facts::{self, feature, role};
 use crate::mask::characters;
-use crate::pieces::{Kind, Piece, Pieces, line_end};
+use crate::pieces::{Kind, Piece, Pieces};
 
 const MAX_INDENT: usize = 80;
 const HEAD_WORDS: usize = 12;

@@ -109,7 +109,8 @@ class SelectBuilder:
             here = replace(place, aliases=reusable if rng.random() < 0.3 else (), hidden=hidden)
             where = expressions.value(here, "bool", 2)
         if rng.random() < 0.1:
-            call = expressions.window(place, "int")
+            hidden = frozenset(item.name for item in named) - scope.names()
+            call = expressions.window(replace(place, hidden=hidden), "int")
             over = [
                 ItemRef(i.uid, i.value.type)
                 for i in named
@@ -163,7 +164,8 @@ class SelectBuilder:
         fresh = place.scope.all_names()
         lateral: list[ItemRef] = []
         for kind in wanted:
-            here = replace(place, aliases=tuple(lateral) if rng.random() < 0.4 else ())
+            hidden = frozenset(column.name for column in columns) - place.scope.names()
+            here = replace(place, aliases=tuple(lateral) if rng.random() < 0.4 else (), hidden=hidden)
             value = self._item_value(here, kind, windows)
             item = self._named(value, columns, place.scope)
             items.append(item)
@@ -255,12 +257,13 @@ class SelectBuilder:
         aliases = frozenset(item.name for item in items if isinstance(item, Item))
         aliases |= {name for item in items if isinstance(item, Star) for name, _ in item.replace}
         if place.scope is not None and any(isinstance(item, Star) for item in items):
-            own = {item.uid for item in place.scope.visible}
+            shown = {item.uid for item in place.scope.visible}
             # Behind `r.*` the name of a merged column means that of r, in ORDER BY alone.
-            aliases |= {slot.name for slot in place.scope.slots if slot.owner not in own}
+            aliases |= {slot.name for slot in place.scope.slots if slot.owner not in shown}
         found: list[Expr] = []
         for _ in range(rng.choice((0, 1, 1, 2))):
-            here = replace(place.plain(), hidden=aliases) if place.leaves is not None else place.plain()
+            own = place.scope.names() if place.scope is not None else set()
+            here = replace(place.plain(), hidden=aliases - own)
             value = self._expressions.value(here, rng.choice(("int", "text")), 1)
             if not _reads(value) or (isinstance(value, Ref) and value.text in aliases):
                 continue

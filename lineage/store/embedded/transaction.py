@@ -120,9 +120,16 @@ def _to_store(value: Any) -> Any:
 
 
 def _from_store(value: Any) -> Any:
-    if isinstance(value, datetime):
+    if type(value) is datetime:
         return value.replace(tzinfo=UTC)
-    if isinstance(value, dict) and "_LABEL" in value:
-        properties = {name: _from_store(part) for name, part in value.items() if not name.startswith("_")}
-        return properties | {"type": value["_LABEL"]} if "_SRC" in value else properties
-    return value
+    if type(value) is not dict:
+        return value
+    # A node or a relationship; only a relationship has ends.
+    properties = {
+        name: part.replace(tzinfo=UTC) if type(part) is datetime else part
+        for name, part in value.items()
+        if name[0] != "_"
+    }
+    if "_SRC" in value:
+        properties["type"] = value["_LABEL"]
+    return properties

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from datetime import UTC
-from functools import cache
+from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 import neo4j
@@ -20,7 +20,6 @@ from neo4j.exceptions import (
     ServiceUnavailable,
 )
 from neo4j.graph import Node as Neo4jNode
-from neo4j.graph import Relationship as Neo4jRelationship
 from neo4j.time import Date, DateTime
 
 from lineage.store.backend import Row
@@ -31,12 +30,14 @@ from lineage.store.errors import (
     StoreUnreachableError,
     StoreWriteError,
 )
-from lineage.store.graph import SCHEMA_VERSION, Changes, Relationship, by_kind
+from lineage.store.graph import RELATIONSHIPS, SCHEMA_VERSION, Changes, PropertyType, Relationship, by_kind
 from lineage.store.queries import query, refresh_statement, scripts, write_statement
 
 __all__ = ["Neo4jBackend"]
 
 T = TypeVar("T")
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 ROWS_AT_ONCE = 10_000
 CONNECT_SECONDS = 5.0
@@ -44,6 +45,14 @@ RETRY_SECONDS = 15.0
 """For how long a transaction is tried again after a deadlock or another transient error."""
 
 _PARAMETER = re.compile(r"\$(\w+)")
+# The driver takes a quarter of a millisecond to make a datetime; of relationships there are many.
+_TIMES = frozenset(
+    name for kind in RELATIONSHIPS.values() for name, of in kind.properties.items() if of is PropertyType.TIME
+)
+_TIMES_AS_NUMBERS = ", ".join(
+    f"{name}: e.{name}.epochSeconds * 1000000 + e.{name}.microsecond" for name in sorted(_TIMES)
+)
+_RELATIONSHIP = re.compile(r", e$")
 _HINT = re.compile(r"^HINT .*$", re.MULTILINE)
 
 
@@ -186,9 +195,15 @@ class Neo4jTransaction:
             self._managed.run(statement, rows=rows[start : start + ROWS_AT_ONCE]).consume()
 
 
+@lru_cache(maxsize=10_000)
+def _moment(microseconds: int) -> datetime:
+    return EPOCH + timedelta(microseconds=microseconds)
+
+
 @cache
 def _for_rows(statement: str) -> str:
     """Return the statement, written for one row of parameters, for many; hints to the other store's planner go."""
+    statement = _RELATIONSHIP.sub(f", e {{.*, type: type(e), {_TIMES_AS_NUMBERS}}} AS e", statement)
     return "UNWIND $rows AS row " + _PARAMETER.sub(r"row.\1", _HINT.sub("", statement))
 
 
@@ -199,8 +214,8 @@ def _ends(relationship: Relationship) -> dict[str, Any]:
 def _from_store(value: Any) -> Any:
     if isinstance(value, Neo4jNode):
         return {name: _from_store(part) for name, part in dict(value).items()}
-    if isinstance(value, Neo4jRelationship):
-        return {"type": value.type} | {name: _from_store(part) for name, part in dict(value).items()}
+    if isinstance(value, dict):
+        return {name: _moment(part) if name in _TIMES and part is not None else part for name, part in value.items()}
     if isinstance(value, DateTime):
         return value.to_native().astimezone(UTC)
     return value.to_native() if isinstance(value, Date) else value
@@ -232,5 +247,10 @@ def _explained(uri: str, error: DriverError | Neo4jError, failure: type[StoreErr
     if isinstance(error, ServiceUnavailable | ConfigurationError):
         return StoreUnreachableError(
             f"no Neo4j answers at {uri}", "is it running? `lineage neo4j start` starts a local one"
+        )
+    if isinstance(error, Neo4jError) and "OutOfMemory" in (error.code or ""):
+        return failure(
+            f"Neo4j at {uri} has too little memory for this in one transaction",
+            "give it more (server.memory.heap.max_size), or ingest in smaller parts",
         )
     return failure(f"Neo4j at {uri}: {error}")

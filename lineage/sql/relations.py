@@ -7,7 +7,7 @@ at the statement's end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -20,6 +20,7 @@ __all__ = [
     "Composite",
     "FunctionTable",
     "Relation",
+    "RowFields",
     "Rows",
     "Source",
     "Sources",
@@ -55,7 +56,7 @@ class Composite(dict[tuple[Source, int], "exp.Expr | None"]):
     __slots__ = ("fields", "whole")
 
     def __init__(
-        self, sources: Sources, fields: dict[str, Sources] | None = None, whole: Sources | None = None
+        self, sources: Sources, fields: Mapping[str, Sources] | None = None, whole: Sources | None = None
     ) -> None:
         super().__init__(sources)
         self.fields = fields
@@ -222,3 +223,24 @@ class FunctionTable(Relation):
     def infer(self, _: str) -> Sources:
         """Return the sources of the arguments, whatever the column is called."""
         return self.value
+
+
+class RowFields(Mapping[str, Sources]):
+    """The fields of a row as a value: the columns of its relation."""
+
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+
+    def __getitem__(self, name: str) -> Sources:
+        found = self._relation.find(name)
+        if found is None and self._relation.is_open:
+            found = self._relation.infer(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(name for name, _ in self._relation.columns())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

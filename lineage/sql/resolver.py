@@ -204,6 +204,17 @@ class Resolver:
         if diagnostic not in self.diagnostics:
             self.diagnostics.append(diagnostic)
 
+    def written_text(self, node: exp.Expr) -> str:
+        """Return an expression as the text has it, up to the brackets that close it, in lower case."""
+        span = span_of(node)
+        if span is None:
+            return node.key
+        opened = node.sql_name() if isinstance(node, exp.Func) else ""
+        written = self.text[span.start : span.end]
+        if opened and "(" not in written:
+            written = f"{opened}({written}"
+        return (written + ")" * (written.count("(") - written.count(")"))).lower()
+
     def nearest(self, name: str, known: Iterable[str]) -> str | None:
         """Return "did you mean …?" for the nearest known name, if one is near."""
         near = difflib.get_close_matches(name, list(known), n=1)

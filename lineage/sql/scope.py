@@ -12,17 +12,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.names import format_name
 from lineage.sql.effects import IDENTITY, TRANSFORMATION
-from lineage.sql.relations import BaseTable, Composite, FunctionTable, Relation, Sources, absorb
+from lineage.sql.relations import BaseTable, Composite, FunctionTable, Relation, RowFields, Sources, absorb
 
 if TYPE_CHECKING:
     from lineage.sql.resolver import Resolver
 
-__all__ = ["Merge", "Scope"]
+__all__ = ["NAMED_VALUE", "Choice", "Merge", "Scope"]
+
+NAMED_VALUE = "="
+"""Stands before the name of a value that WITH names (ClickHouse), among the names of the CTEs."""
 
 _NO_SOURCES: Sources = {}
 _OWN_ALIASES_FIRST = frozenset(("duckdb", "snowflake", "redshift", "databricks", "spark", "clickhouse", "teradata"))
 """Dialects with lateral aliases, where the block's own aliases come before the columns of the blocks around it."""
+
+_WHOLE_ROWS = frozenset(("postgres", "redshift", "materialize", "risingwave", "duckdb", "bigquery", "ansi"))
+"""Dialects where a table's alias alone is its row as a value."""
 
 
 def _parts(column: exp.Expr) -> list[exp.Expr]:
@@ -37,12 +44,23 @@ class Merge(NamedTuple):
     columns: dict[str, Sources]
 
 
+class Choice:
+    """The columns that a COLUMNS(…) of the select list stands for, and the one that it stands for just now."""
+
+    __slots__ = ("at", "names")
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self.at: int | None = None
+
+
 class Scope:
     """One query block: the relations of its FROM by alias, columns merged by USING, its CTEs, windows and aliases."""
 
     __slots__ = (
         "_found",
         "aliases",
+        "choice",
         "ctes",
         "items",
         "made",
@@ -69,6 +87,7 @@ class Scope:
         self.made: Sources = {}
         """What the functions of the select list take that make rows, as UNNEST and EXPLODE do."""
         self.windows: dict[str, exp.Expr] = {}
+        self.choice: Choice | None = None
         self._found: dict[tuple[str, bool | None, tuple[str, bool | None] | None], Sources] = {}
 
     def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
@@ -189,6 +208,18 @@ class Scope:
         # The statement ran somewhere: the schema is more likely to be old than the SQL to be wrong.
         return relation.infer(name) if isinstance(relation, BaseTable) else _NO_SOURCES
 
+    def value(self, path: list[str]) -> Sources | None:
+        """Return the sources of a column or a field of one, by its path; None where no relation has the column."""
+        owner = self.item(path[0]) if len(path) > 1 else None
+        if owner is not None:
+            found = self._known(owner, path[1])
+            return self.field(found, path[2:]) if found is not None else None
+        found = self._find(path[0])
+        if found is None:
+            unknown = [r for scope in self.chain() for r in scope.items.values() if r.is_open]
+            found = unknown[0].infer(path[0]) if len(unknown) == 1 else None
+        return self.field(found, path[1:]) if found is not None else None
+
     def _find(self, name: str) -> Sources | None:
         """Return the sources of an unprefixed name where it is certain, without reporting anything."""
         for scope in self.chain():
@@ -218,6 +249,8 @@ class Scope:
         for scope in self.chain():
             if name in scope.aliases:
                 return scope.aliases[name]
+        if (value := self.ctes.get(NAMED_VALUE + name)) is not None:
+            return value.sources[0]
         if name in self.resolver.pseudo_columns:
             return _NO_SOURCES
         return self._inferred(column, name)
@@ -235,6 +268,8 @@ class Scope:
                 if isinstance(relation, BaseTable) and self.resolver.seen(relation.name, name)
             }
             candidates = supported if len(supported) == 1 else open_items
+            if name in tables and not supported and self._names_row(name, tables[name]):
+                return self._whole_row(name)
             if len(candidates) == 1:
                 found = next(iter(candidates.values())).infer(name)
                 if found is not None:
@@ -259,6 +294,14 @@ class Scope:
             hint=self.resolver.nearest(name, known),
         )
         return _NO_SOURCES
+
+    def _names_row(self, alias: str, relation: Relation) -> bool:
+        """Return whether a bare name that is a table's alias, and not the table's own name, means its whole row."""
+        return (
+            self.resolver.naming.dialect.name in _WHOLE_ROWS
+            and isinstance(relation, BaseTable)
+            and relation.name.rpartition(".")[2].strip('"').lower() != alias.lower()
+        )
 
     def _ambiguous(self, column: exp.Expr, name: str, options: Mapping[str, Sources]) -> Sources:
         self.resolver.report(
@@ -286,10 +329,16 @@ class Scope:
     def _whole_row(self, alias: str) -> Sources:
         relation = self.item(alias)
         total: Sources = {}
-        if relation is not None:
-            for _, sources in relation.columns():
-                absorb(total, sources, TRANSFORMATION, None)
-        return total
+        if relation is None:
+            return total
+        for _, sources in relation.columns():
+            absorb(total, sources, TRANSFORMATION, None)
+        return Composite(total, RowFields(relation))
+
+    def all_columns(self) -> Iterator[tuple[str, Sources]]:
+        """Yield the columns of all relations of this scope, in order."""
+        for relation in self.items.values():
+            yield from relation.columns()
 
     def _all_rows(self) -> Sources:
         total: Sources = {}
@@ -314,7 +363,7 @@ class Scope:
         return sources
 
     def _path(self, sources: Sources, path: list[str]) -> Sources:
-        suffix = "." + ".".join(path)
+        suffix = "." + format_name(path)
         nested: Sources = {}
         for (source, effect), place in sources.items():
             is_column = effect == IDENTITY

@@ -3,6 +3,8 @@
 from lineage.sql.rules import (
     aggregates,
     branches,
+    column_choice,
+    combinators,
     conditional,
     ctes,
     from_clause,
@@ -20,6 +22,8 @@ from lineage.sql.rules import (
 __all__ = [
     "aggregates",
     "branches",
+    "column_choice",
+    "combinators",
     "conditional",
     "ctes",
     "from_clause",

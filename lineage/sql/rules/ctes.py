@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from lineage.sql.effects import COMPOSE, IDENTITY, TRANSFORMATION
 from lineage.sql.relations import Relation, Rows, Source, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.branches import combine
-from lineage.sql.scope import Scope
+from lineage.sql.scope import NAMED_VALUE, Scope
 
-__all__ = ["scope_with_ctes"]
+__all__ = ["add_named_value", "named_values", "scope_with_ctes"]
 
 _WITHOUT_KEYWORD = frozenset(("tsql", "fabric", "oracle", "snowflake"))
 """Dialects that do not ask for the word RECURSIVE; in the others a name without it means the table outside."""
@@ -28,15 +30,36 @@ def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
     for cte in with_.expressions:
         name = resolver.identifiers.alias(cte.args["alias"].this)
         columns = [resolver.identifiers.alias(c) for c in cte.args["alias"].args.get("columns") or ()]
+        if cte.args.get("scalar"):
+            if cte.find(exp.Column) is None or isinstance(cte.this, exp.Subquery):
+                add_named_value(resolver, cte, scope)
+            continue
         if isinstance(cte.this, exp.DML) and not isinstance(cte.this, exp.Query):
             ctes[name] = resolver.written(cte.this, scope).renamed(columns)
         elif recursive and isinstance(cte.this, exp.SetOperation) and _reads(cte.this.expression, name, resolver):
             ctes[name] = _recursive(resolver, cte.this, name, columns, scope)
         else:
             ctes[name] = resolver.relation(cte.this, scope).renamed(columns)
-        if (search := with_.args.get("search")) is not None:
-            ctes[name] = _with_search(resolver, search, ctes[name])
+        for clause in ("search", "cycle"):
+            if (added := with_.args.get(clause)) is not None and cte is with_.expressions[-1]:
+                ctes[name] = _with_search(resolver, added, ctes[name])
     return scope
+
+
+def add_named_value(resolver: Resolver, cte: exp.Expr, scope: Scope) -> None:
+    """ClickHouse's `WITH expression AS name`: a name for a value, seen wherever the CTEs are."""
+    sources: Sources = {}
+    resolver.evaluate(scope, cte.this, IDENTITY, sources)
+    name = resolver.identifiers.alias(cte.args["alias"].this)
+    scope.ctes = {**scope.ctes, NAMED_VALUE + name: Relation([name], [sources])}
+
+
+def named_values(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the named values of a WITH that are computed from the columns of the query behind it."""
+    with_ = node.args.get("with_")
+    for cte in with_.expressions if with_ is not None else ():
+        if cte.args.get("scalar") and not isinstance(cte.this, exp.Subquery) and cte.find(exp.Column) is not None:
+            yield cte
 
 
 def _with_search(resolver: Resolver, search: exp.Expr, relation: Relation) -> Relation:

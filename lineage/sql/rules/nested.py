@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.model.names import format_name
-from lineage.sql.effects import COMPOSE, CONDITIONAL, IDENTITY, TRANSFORMATION
+from lineage.sql.effects import AGGREGATION, COMPOSE, CONDITIONAL, FIRST_REFERENCE, IDENTITY, TRANSFORMATION
 from lineage.sql.relations import Composite, Sources, absorb
 from lineage.sql.resolver import Resolver, Stack, expression_rule
 from lineage.sql.scope import Scope
 
-__all__ = ["element_of", "json_keys", "nested_value"]
+__all__ = ["element_of", "json_keys", "nested_or_plain", "nested_value"]
 
 _JSON = (exp.JSONExtract, exp.JSONBExtract)
 _JSON_TEXT = (exp.JSONExtractScalar, exp.JSONBExtractScalar)
@@ -28,18 +27,28 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
         case exp.Struct():
             return _struct(resolver, node, scope)
         case exp.Dot() if isinstance(node.expression, exp.Identifier):
-            return scope.field(_value(resolver, node.this, scope), [resolver.identifiers.column(node.expression)])
+            return scope.field(
+                nested_or_plain(resolver, node.this, scope), [resolver.identifiers.column(node.expression)]
+            )
         case exp.Bracket():
             return _subscript(resolver, node, scope)
         case exp.Array() if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Struct):
-            return _value(resolver, node.expressions[0], scope)
+            return nested_or_plain(resolver, node.expressions[0], scope)
+        case exp.ArrayAgg():
+            return _collected(resolver, node, scope)
+        case exp.JSONObject():
+            return _json_object(resolver, node, scope)
+        case exp.Cast() if isinstance(node.this, exp.Struct) and node.to.args.get("nested"):
+            return _cast_struct(resolver, node, scope)
         case exp.JSONExtract() | exp.JSONBExtract() | exp.JSONExtractScalar() | exp.JSONBExtractScalar():
             return _json(resolver, node, scope)
     return None
 
 
-def _value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
+def nested_or_plain(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
     """Return the sources of any expression, with its fields where it has some."""
+    while type(node) is exp.Paren:
+        node = node.this
     if type(node) is exp.Column:
         found = scope.resolve(node)
         return found if isinstance(found, Composite) else {key: place or node for key, place in found.items()}
@@ -66,21 +75,72 @@ def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
                 fields[column] = {key: place or item for key, place in sources.items()}
                 absorb(total, sources, TRANSFORMATION, item)
             continue
+        elif isinstance(item, exp.Star):
+            for column, sources in scope.all_columns():
+                fields[column] = {key: place or item for key, place in sources.items()}
+                absorb(total, sources, TRANSFORMATION, item)
+            continue
         elif isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier):
             name = resolver.identifiers.column(item.this)
         else:
             name = f"col{position + 1}"
-        fields[name] = _value(resolver, value, scope)
+        fields[name] = nested_or_plain(resolver, value, scope)
         absorb(total, fields[name], TRANSFORMATION, item)
+    return Composite(total, fields)
+
+
+def _json_object(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
+    """`JSON_OBJECT('k': a)`, `OBJECT_CONSTRUCT('k', a)`: an object whose fields are what was put into it."""
+    fields: dict[str, Sources] = {}
+    total: Sources = {}
+    for item in node.expressions:
+        if not isinstance(item, exp.JSONKeyValue) or not isinstance(item.this, exp.Literal):
+            return None
+        fields[item.this.this] = nested_or_plain(resolver, item.expression, scope)
+        absorb(total, fields[item.this.this], TRANSFORMATION, item)
+    return Composite(total, fields)
+
+
+def _cast_struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
+    """`CAST(ROW(a, b) AS ROW(x int, y int))`: the type names the fields."""
+    made = _struct(resolver, node.this, scope)
+    named = [field for field in node.args["to"].expressions if isinstance(field, exp.ColumnDef)]
+    if made.fields is None or len(named) != len(made.fields):
+        return None
+    fields: dict[str, Sources] = {}
+    for field, value in zip(named, made.fields.values(), strict=True):
+        cast: Sources = {}
+        absorb(cast, value, TRANSFORMATION, None)
+        fields[resolver.identifiers.column(field.this)] = cast
+    return Composite(dict(made), fields)
+
+
+def _collected(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
+    """`ARRAY_AGG(STRUCT(a, b) ORDER BY c)`: an array whose elements have the struct's fields, each aggregated."""
+    inner = node.this
+    while isinstance(inner, exp.Limit | exp.Order | exp.IgnoreNulls | exp.RespectNulls):
+        inner = inner.this
+    if not isinstance(inner, exp.Struct):
+        return None
+    total: Sources = {}
+    for child in node.iter_expressions():
+        resolver.evaluate(scope, child, AGGREGATION, total)
+    deciding = {key: place for key, place in total.items() if key[1] >= FIRST_REFERENCE}
+    fields: dict[str, Sources] = {}
+    for name, value in (_struct(resolver, inner, scope).fields or {}).items():
+        aggregated: Sources = {}
+        absorb(aggregated, value, AGGREGATION, None)
+        aggregated.update(deciding)
+        fields[name] = aggregated
     return Composite(total, fields)
 
 
 def _subscript(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
     """`a[1]` is an element of a, `m['key']` the field of a map or struct; the subscript itself computes."""
     keys = [key for key in node.expressions if isinstance(key, exp.Literal) and key.is_string]
-    value = _value(resolver, node.this, scope)
+    value = nested_or_plain(resolver, node.this, scope)
     if len(keys) == 1 and len(node.expressions) == 1:
-        return scope.field(value, [format_name([keys[0].this])])
+        return scope.field(value, [keys[0].this])
     found = element_of(value)
     for key in node.expressions:
         resolver.evaluate(scope, key, TRANSFORMATION, found)
@@ -105,19 +165,19 @@ def json_keys(path: exp.Expr | None) -> list[str] | None:
     """
     if isinstance(path, exp.JSONPath):
         keys = [part.this for part in path.expressions if isinstance(part, exp.JSONPathKey)]
-        return [format_name([key]) for key in keys] if all(isinstance(key, str) for key in keys) else None
+        return keys if all(isinstance(key, str) for key in keys) else None
     if isinstance(path, exp.Literal) and path.is_string:
         parts = [
             part.partition("[")[0] for part in str(path.this).removeprefix("$").strip("{}").replace(",", ".").split(".")
         ]
-        return [format_name([part]) for part in parts if part]
+        return [part for part in parts if part]
     return None
 
 
 def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
     path = node.args.get("expression")
     keys = json_keys(path)
-    found = scope.field(_value(resolver, node.this, scope), keys or [])
+    found = scope.field(nested_or_plain(resolver, node.this, scope), keys or [])
     computed: Sources = {}
     is_text = isinstance(node, _JSON_TEXT)
     absorb(computed, found, TRANSFORMATION if is_text or not keys else IDENTITY, node.this)
@@ -126,14 +186,18 @@ def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
     return computed
 
 
-@expression_rule(exp.Struct, exp.Dot, exp.Bracket, *_JSON, *_JSON_TEXT)
+@expression_rule(exp.Struct, exp.Dot, exp.Bracket, exp.JSONObject, *_JSON, *_JSON_TEXT)
 def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
     """Nested values inside a larger expression."""
     if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier):
         stack.append((node.expression, effect))  # a function in a package or schema
         return
     found = nested_value(resolver, node, scope)
-    absorb(sink, found or {}, effect, node)
+    if found is None:  # an object whose keys are computed
+        below = COMPOSE[effect][TRANSFORMATION]
+        stack.extend((child, below) for child in reversed(list(node.iter_expressions())))
+        return
+    absorb(sink, found, effect, node)
 
 
 @expression_rule(exp.Comprehension)
@@ -142,7 +206,7 @@ def comprehension(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int,
     args = node.args
     inner = Scope(resolver, scope)
     inner.merged[resolver.identifiers.column(args["expression"])] = element_of(
-        _value(resolver, args["iterator"], scope)
+        nested_or_plain(resolver, args["iterator"], scope)
     )
     resolver.evaluate(inner, node.this, COMPOSE[effect][TRANSFORMATION], sink)
     if (condition := args.get("condition")) is not None:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from lineage.sql.effects import IDENTITY
 from lineage.sql.relations import Composite, Relation, Sources
 from lineage.sql.resolver import Resolver
+from lineage.sql.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
 from lineage.sql.rules.nested import nested_value
 from lineage.sql.rules.stars import expand_star
 from lineage.sql.scope import Scope
@@ -62,15 +63,26 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             expand_star(resolver, item, scope, projection)
         elif kind is exp.Aliases:
             _several(resolver, item, scope, projection)
+        elif kind in STAR_FORMS and is_filtered_star(item):
+            expand_filtered_star(resolver, item, scope, projection)
+        elif kind is exp.Dot and type(item.args["expression"]) is exp.Star:
+            expand_star(resolver, item, scope, projection)
         elif kind is exp.Alias:
             args = item.args
             sources = value_of(resolver, args["this"], scope)
+            if scope.choice is not None:
+                expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
+                continue
             name = identifiers.alias(args["alias"])
             scope.aliases.setdefault(name, sources)
             projection.add(name, sources, args["this"])
         else:
             name = identifiers.column(item.this) if kind is exp.Column else output_name(resolver, item, position)
-            projection.add(name, value_of(resolver, item, scope), item)
+            sources = value_of(resolver, item, scope)
+            if scope.choice is not None:
+                expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
+                continue
+            projection.add(name, sources, item)
     return projection
 
 

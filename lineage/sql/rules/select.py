@@ -16,7 +16,7 @@ from lineage.sql.effects import (
 )
 from lineage.sql.relations import Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver, relation_rule
-from lineage.sql.rules.ctes import scope_with_ctes
+from lineage.sql.rules.ctes import add_named_value, named_values, scope_with_ctes
 from lineage.sql.rules.from_clause import add_sources
 from lineage.sql.rules.projection import Projection, project
 from lineage.sql.scope import Scope
@@ -31,6 +31,9 @@ def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
     scope = scope_with_ctes(resolver, node, outer)
     rows = Rows()
     add_sources(resolver, node, scope, rows)
+    if resolver.naming.dialect.name == "clickhouse":
+        for value in named_values(node):
+            add_named_value(resolver, value, scope)
     return select_over(resolver, node, scope, rows)
 
 

@@ -21,6 +21,9 @@ _FILE_READERS = frozenset(
      "delta_scan", "iceberg_scan", "parquet_scan", "read_avro", "s3", "gcs", "hdfs", "url")
 )  # fmt: skip
 
+_FLATTENED = ("SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS")
+"""What Snowflake's FLATTEN gives."""
+
 _ONE_ROW = frozenset(("json_tuple", "jsontuple", "parse_url_tuple", "stack"))
 """Functions called as tables whose arguments do not decide how many rows there are."""
 
@@ -40,13 +43,51 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     assert isinstance(node, exp.Table)
     named = node.this
     if isinstance(named, exp.Identifier):
+        location = _file_named(resolver, node)
+        if location is not None:
+            return reshaped(resolver, node, resolver.location(location), scope).renamed(_listed(resolver, node))
         cte = scope.ctes.get(resolver.identifiers.alias(named)) if node.args.get("db") is None else None
         relation = cte if cte is not None else resolver.table(node)
     elif isinstance(named, exp.Var | exp.Literal):
         relation = resolver.location(named.name)
+    elif node.args.get("rows_from"):
+        relation = _rows_from(resolver, node.args["rows_from"], scope)
     else:
         return function_table(resolver, named, scope, node)
     return reshaped(resolver, node, relation, scope).renamed(_listed(resolver, node))
+
+
+_PATH_FORMATS = frozenset(("parquet", "csv", "json", "orc", "avro", "delta", "text", "binaryfile", "iceberg"))
+
+
+def _file_named(resolver: Resolver, node: exp.Expr) -> str | None:
+    """Return the path that a quoted name is: DuckDB's `FROM 'a.parquet'`, Spark's `` FROM parquet.`/a` ``."""
+    name = node.args["this"]
+    text = name.this
+    if not name.args.get("quoted") or not ("/" in text or "." in text):
+        return None
+    dialect, schema = resolver.naming.dialect.name, node.args.get("db")
+    if dialect == "duckdb" and schema is None:
+        start = name.meta.get("start")
+        return text if start is not None and resolver.text[start : start + 1] == "'" else None
+    if dialect in ("spark", "databricks") and schema is not None and schema.name.lower() in _PATH_FORMATS:
+        return str(text)
+    return None
+
+
+def _rows_from(resolver: Resolver, functions: list[exp.Expr], scope: Scope) -> Relation:
+    """PostgreSQL's `ROWS FROM (f(…), g(…))`: the functions' columns side by side."""
+    made = [resolver.relation(function, scope) for function in functions]
+    rows = Rows()
+    rows.inputs.extend(relation.rows for relation in made if relation.rows is not None)
+    pairs = [pair for relation in made for pair in relation.columns()]
+    return Relation([name for name, _ in pairs], [sources for _, sources in pairs], rows if rows.inputs else None)
+
+
+@relation_rule(exp.TableFromRows)
+def table_from_rows(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
+    """`TABLE(f(…))`: what the function gives, as a table."""
+    return reshaped(resolver, node, function_table(resolver, node.this, scope, node), scope)
 
 
 def reshaped(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
@@ -141,6 +182,8 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     if known is not None:
         return Relation(list(known), [value for _ in known], rows).renamed(_listed(resolver, node))
     names = _listed(resolver, node)
+    if not names and isinstance(call, exp.Explode) and resolver.naming.dialect.name == "snowflake":
+        names = list(_FLATTENED)
     alias = node.args.get("alias")
     if not names and isinstance(alias, exp.TableAlias) and alias.this is not None:
         names = [resolver.identifiers.alias(alias.this)]
@@ -158,8 +201,14 @@ def _file_read(call: exp.Expr) -> str | None:
     is_reader = isinstance(call, exp.ReadCSV | exp.ReadParquet) or (
         isinstance(call, exp.Anonymous) and str(call.this).lower() in _FILE_READERS
     )
+    if not is_reader:
+        return None
     first = next(iter(call.args.get("expressions") or ()), call.args.get("this"))
-    return first.name if is_reader and isinstance(first, exp.Literal) else None
+    if isinstance(call, exp.ReadCSV):
+        first = call.this
+    if isinstance(first, exp.Array) and len(first.expressions) == 1:
+        first = first.expressions[0]
+    return first.name if isinstance(first, exp.Literal) else None
 
 
 def _declared(resolver: Resolver, call: exp.Expr, value: Sources, scope: Scope) -> Relation | None:

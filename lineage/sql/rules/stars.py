@@ -1,7 +1,8 @@
-"""Stars: `*` and `t.*`, with EXCEPT, REPLACE and RENAME."""
+"""Stars: `*` and `t.*`, with EXCEPT, ILIKE, REPLACE and RENAME; `value.*`, the fields of a struct or row."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -9,14 +10,15 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.effects import IDENTITY
-from lineage.sql.relations import STAR, BaseTable, Relation, Sources
+from lineage.sql.relations import STAR, BaseTable, Composite, Relation, Sources
 from lineage.sql.resolver import Resolver
+from lineage.sql.rules.nested import nested_or_plain
 from lineage.sql.scope import Scope
 
 if TYPE_CHECKING:
     from lineage.sql.rules.projection import Projection
 
-__all__ = ["expand_star"]
+__all__ = ["expand_star", "star_columns"]
 
 _Shown: TypeAlias = "tuple[str, Sources, Relation | None]"
 """A column behind a star: its name, its sources, and the relation that it is from unless a join merged it."""
@@ -24,22 +26,19 @@ _Shown: TypeAlias = "tuple[str, Sources, Relation | None]"
 
 def expand_star(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
     """Append what a star stands for. Over an unknown table it stays a star, and is reported."""
-    star = item if isinstance(item, exp.Star) else item.this
-    if isinstance(item, exp.Column):
-        alias = resolver.identifiers.alias(item.args["table"])
-        relation = scope.item(alias)
-        if relation is None:
-            resolver.report(
-                DiagnosticCode.UNKNOWN_TABLE,
-                Severity.ERROR,
-                f"no table or alias `{item.args['table'].name}` for `{item.args['table'].name}.*`",
-                item,
-                hint=resolver.nearest(alias, scope.items),
-            )
-            return
-        shown = _columns(relation)
-    else:
-        shown = _all_columns(resolver, scope)
+    for name, sources in star_columns(resolver, item, scope, projection):
+        projection.add(name, sources, None)
+
+
+def star_columns(
+    resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection | None
+) -> list[tuple[str, Sources]]:
+    """Return the columns that a star stands for; where some are unknown, tell the projection and report it."""
+    star = item if isinstance(item, exp.Star) else (item.expression if isinstance(item, exp.Dot) else item.this)
+    found = _behind(resolver, item, scope)
+    if found is None:
+        return []
+    shown, behind = found
     identifiers = resolver.identifiers
     dropped = {identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in _listed(star, "except_")}
     renamed = {
@@ -52,21 +51,68 @@ def expand_star(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Pr
         for alias in _listed(star, "replace")
         if isinstance(alias, exp.Alias)
     }
-
-    def add(name: str, sources: Sources) -> None:
-        if name in dropped:
-            return
-        if name in replaced:
-            sources = {}
-            resolver.evaluate(scope, replaced[name], IDENTITY, sources)
-        else:
-            sources = {key: place or star for key, place in sources.items()}
-        projection.add(renamed.get(name, name), sources, None)
-
+    like = star.args.get("ilike")
+    pattern = _ilike(like.name) if like is not None else None
+    columns: list[tuple[str, Sources]] = []
     for name, sources, relation in shown:
-        if name == STAR and relation is not None:
-            _stays_open(resolver, item, relation, projection)
-        add(name, sources)
+        if name == STAR and (relation is not None or behind is not None):
+            _stays_open(resolver, item, relation, projection, behind)
+        elif name in dropped or (pattern is not None and pattern.fullmatch(name) is None):
+            continue
+        value: Sources = {}
+        if name in replaced:
+            resolver.evaluate(scope, replaced[name], IDENTITY, value)
+        else:
+            value = {key: place or star for key, place in sources.items()}
+            if isinstance(sources, Composite):
+                value = Composite(value, sources.fields, sources.whole)
+        columns.append((renamed.get(name, name), value))
+    return columns
+
+
+def _ilike(text: str) -> re.Pattern[str]:
+    """Return the pattern of `* ILIKE 'text'`, which compares names without case."""
+    return re.compile("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in text), re.IGNORECASE)
+
+
+def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Shown], str | None] | None:
+    """Return the columns of a star and, where these are unknown fields of a value, the value's name."""
+    if isinstance(item, exp.Star):
+        return _all_columns(resolver, scope), None
+    if isinstance(item, exp.Column):
+        table = item.args["table"]
+        alias = resolver.identifiers.alias(table)
+        schema = item.args.get("db")
+        relation = scope.item(alias, resolver.identifiers.alias(schema) if schema is not None else None)
+        if relation is not None:
+            return _columns(relation), None
+        path = [resolver.identifiers.column(p) for k in ("catalog", "db", "table") if (p := item.args.get(k))]
+        value = scope.value(path)
+        if value is None:
+            resolver.report(
+                DiagnosticCode.UNKNOWN_TABLE,
+                Severity.ERROR,
+                f"no table or alias `{table.name}` for `{table.name}.*`",
+                item,
+                hint=resolver.nearest(alias, scope.items),
+            )
+            return None
+        return _fields(scope, value), ".".join(path)
+    owner = item.this.unnest()
+    if isinstance(owner, exp.Column) and owner.args.get("table") is None:
+        relation = scope.item(resolver.identifiers.alias(owner.this))
+        if relation is not None:  # PostgreSQL's `(t).*`
+            return _columns(relation), None
+    return _fields(scope, nested_or_plain(resolver, owner, scope)), owner.name or "the value"
+
+
+def _fields(scope: Scope, value: Sources) -> list[_Shown]:
+    """Return the fields of a value; those that nobody knows as a star."""
+    while isinstance(value, Composite) and value.fields is None and value.whole is not None:
+        value = value.whole
+    if isinstance(value, Composite) and value.fields is not None:
+        return [(name, value.fields[name], None) for name in value.fields]
+    return [(STAR, scope.field(value, [STAR]), None)]
 
 
 def _columns(relation: Relation) -> list[_Shown]:
@@ -115,14 +161,22 @@ def _listed(star: exp.Expr, key: str) -> list[exp.Expr]:
     return value if isinstance(value, list) else ([value] if isinstance(value, exp.Expr) else [])
 
 
-def _stays_open(resolver: Resolver, item: exp.Expr, relation: Relation, projection: Projection) -> None:
-    behind = [relation] if isinstance(relation, BaseTable) else relation.opens
-    projection.opens.extend(behind)
+def _stays_open(
+    resolver: Resolver, item: exp.Expr, relation: Relation | None, projection: Projection | None, value: str | None
+) -> None:
+    behind: Sequence[Relation] = ()
+    if relation is not None:
+        behind = [relation] if isinstance(relation, BaseTable) else relation.opens
+    if projection is not None:
+        projection.opens.extend(behind)
     names = ", ".join(r.name for r in behind if isinstance(r, BaseTable))
+    unknown = f"no schema of {names or 'the table'}" if value is None else f"nothing says which fields `{value}` has"
     resolver.report(
         DiagnosticCode.UNRESOLVED_STAR,
         Severity.WARNING,
-        f"the columns behind `*` are unknown: no schema of {names or 'the table'}",
+        f"the columns behind `*` are unknown: {unknown}",
         item,
-        hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it",
+        hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it"
+        if value is None
+        else None,
     )

@@ -25,7 +25,7 @@ def define_by_query(outcome: Outcome, target: str) -> None:
         outcome.schema = tuple(ColumnSchema(name) for name in outcome.names)
 
 
-@statement_rule(exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Subquery, exp.Values, exp.Table)
+@statement_rule(exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Subquery, exp.Values, exp.Table, exp.Pivot)
 def query(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return a query's columns; `SELECT … INTO t` writes them to t."""
     relation = resolver.relation(tree, Scope(resolver))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
 from sqlglot import exp
 
 from lineage.sql.effects import AGGREGATION, MASKED_AGGREGATION, MASKED_TRANSFORMATION, TRANSFORMATION
-from lineage.sql.extensions import installed_rules
+from lineage.sql.extensions import Rules, installed_rules
 
 __all__ = ["FunctionEffects", "pseudo_columns"]
 
@@ -28,12 +28,7 @@ class FunctionEffects:
     @classmethod
     def load(cls, *, masking: Iterable[str] = (), aggregates: Iterable[str] = ()) -> FunctionEffects:
         """Return the product's own list, with the installed packages' and the given names added to it."""
-        data, installed = _data(), installed_rules()
-        listed = (name for group in data["masking"].values() for name in group)
-        return cls(
-            (*listed, *installed.masking_names, *masking),
-            (*data["aggregates"]["names"], *installed.aggregate_names, *aggregates),
-        )
+        return _effects(installed_rules(), tuple(masking), tuple(aggregates))
 
     def of_name(self, name: str) -> int:
         """Return the effect of a function that the parser knows by name only.
@@ -62,6 +57,17 @@ class FunctionEffects:
 def _plain(name: str) -> str:
     """Return a function's name as it is compared: the parser's own names set underscores where others have none."""
     return name.lower().replace("_", "")
+
+
+@lru_cache(maxsize=32)
+def _effects(installed: Rules, masking: tuple[str, ...], aggregates: tuple[str, ...]) -> FunctionEffects:
+    """Return one object for all statements that know the same functions: what it learns of types is shared."""
+    data = _data()
+    listed = (name for group in data["masking"].values() for name in group)
+    return FunctionEffects(
+        (*listed, *installed.masking_names, *masking),
+        (*data["aggregates"]["names"], *installed.aggregate_names, *aggregates),
+    )
 
 
 @cache

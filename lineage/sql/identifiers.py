@@ -37,9 +37,10 @@ class Identifiers:
 
     def table(self, node: exp.Expr) -> str:
         """Return one part of a table's name, folded; T-SQL's `#name` keeps the mark of a temporary table."""
-        if node.args.get("temporary"):
+        args = node.args
+        if args.get("temporary"):
             return "#" + self._dialect.fold_table(node.name)
-        return self._dialect.fold_table(node.name, quoted=bool(node.args.get("quoted")))
+        return (self._dialect.quoted_table if args.get("quoted") else self._dialect.table).apply(args["this"])
 
     def alias(self, node: exp.Expr) -> str:
         """Return a table alias or CTE name, folded as columns are: even where tables keep their case, these do not.
@@ -50,9 +51,12 @@ class Identifiers:
 
     def table_parts(self, table: exp.Table) -> list[str]:
         """Return the parts of a table's name, outermost first; empty for a table function."""
-        nodes = [table.args.get("catalog"), table.args.get("db"), table.this]
+        args = table.args
+        nodes = [args.get("catalog"), args.get("db"), args["this"]]
         parts: list[str] = []
         for outer in nodes:
+            if outer is None:
+                continue
             node = outer
             while isinstance(node, exp.Dot):  # more than three parts: the tail hangs below the last
                 parts.append(self.table(node.this))

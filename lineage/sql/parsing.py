@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import logging
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.parser import Parser as TreeParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
@@ -30,6 +33,7 @@ MAX_STATEMENT_CHARACTERS = 4_000_000
 _PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionError)
 # MySQL's and SQLite's REPLACE INTO is an INSERT for lineage; the parser keeps it as a command. The lengths agree.
 _REPLACE_INTO = re.compile(r"((?:\A|;)\s*)replace(?=\s+into\b)", re.IGNORECASE)
+_start_of = attrgetter("start")
 _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 
 
@@ -53,7 +57,7 @@ def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
     """Yield the statements of a text in order; empty ones are left out."""
     parser = parser_named(dialect)
     text = fill_placeholders(text, dialect.name)
-    if dialect.name in ("postgres", "redshift"):
+    if dialect.name in ("postgres", "redshift") and "\\" in text:
         text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
     if dialect.name in ("mysql", "sqlite", "doris", "starrocks"):
         text = _REPLACE_INTO.sub(r"\1INSERT ", text)
@@ -69,8 +73,9 @@ def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
             tokens = parser.tokenize(text[:start])
         except TokenError:
             tokens = []
+    trees = parser.parser()
     for piece in _statements(tokens, text):
-        yield from _parsed(parser, piece, text, dialect)
+        yield from _parsed(trees, piece, text, dialect)
     if tail is not None:
         yield tail
 
@@ -83,25 +88,20 @@ def _last_statement(text: str, dialect: Dialect) -> int:
 
 
 def _statements(tokens: list[Token], text: str) -> Iterator[list[Token]]:
-    piece: list[Token] = []
-    semicolon = TokenType.SEMICOLON
-    if tokens and ";" not in text[: tokens[-1].start]:  # one statement: nothing to look for
-        piece = tokens[:-1] if tokens[-1].token_type is semicolon else tokens
-        if piece:
-            yield piece
-        return
-    for token in tokens:
-        if token.token_type is semicolon:
-            if piece:
-                yield piece
-            piece = []
-        else:
-            piece.append(token)
-    if piece:
-        yield piece
+    """Yield the tokens between the semicolons. Those are found in the text: few of the tokens are looked at."""
+    first, position = 0, text.find(";")
+    while position >= 0:
+        at = bisect_left(tokens, position, first, key=_start_of)
+        if at < len(tokens) and tokens[at].start == position and tokens[at].token_type is TokenType.SEMICOLON:
+            if at > first:
+                yield tokens[first:at]
+            first = at + 1
+        position = text.find(";", position + 1)
+    if first < len(tokens):
+        yield tokens[first:] if first else tokens
 
 
-def _parsed(parser: Parser, tokens: list[Token], text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
+def _parsed(parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
     """Yield the statement that the tokens make; several, where a dialect needs no semicolon between them."""
     first, last = tokens[0], tokens[-1]
     start, end = first.start, last.end + 1
@@ -116,7 +116,7 @@ def _parsed(parser: Parser, tokens: list[Token], text: str, dialect: Dialect) ->
         problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, deep, span)
     else:
         try:
-            trees = parser.parser().parse(tokens, text)
+            trees = parser.parse(tokens, text)
         except ParseError as error:
             problem = _parse_problem(error, tokens, text, span)
         except _PARSER_DEFECTS as error:

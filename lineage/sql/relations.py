@@ -8,7 +8,7 @@ at the statement's end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -108,7 +108,7 @@ class Relation:
     such entries, which are asked for names that are not among the columns.
     """
 
-    __slots__ = ("_index", "names", "opens", "rows", "sources")
+    __slots__ = ("index", "names", "opens", "rows", "sources")
 
     def __init__(
         self,
@@ -121,7 +121,8 @@ class Relation:
         self.sources = sources
         self.rows = rows
         self.opens = list(opens)
-        self._index: dict[str, int] | None = None
+        self.index: Mapping[str, Any] | None = None
+        """The names that it surely has, once someone asked; the resolver looks into it before it calls `find`."""
 
     @property
     def is_open(self) -> bool:
@@ -130,11 +131,11 @@ class Relation:
 
     def find(self, name: str) -> Sources | None:
         """Return the sources of a column that is known to be there."""
-        index = self._index
-        if index is None or len(index) > len(self.names):
-            index = self._index = {}
-            for position, known in enumerate(self.names):
-                index.setdefault(known, position)
+        index = self.index
+        if index is None:
+            names = self.names
+            # The first of several columns of one name counts: it is written last.
+            index = self.index = dict(zip(reversed(names), range(len(names) - 1, -1, -1), strict=True))
         found = index.get(name)
         return None if found is None else self.sources[found]
 
@@ -160,6 +161,9 @@ class Relation:
         return Relation([*names[: len(sources)], *kept], sources, self.rows)
 
 
+_NOTHING: Mapping[str, Any] = {}
+
+
 class BaseTable(Relation):
     """A table of the database. Without a schema, its columns are inferred from their use."""
 
@@ -168,6 +172,7 @@ class BaseTable(Relation):
     def __init__(self, name: str, schema: dict[str, None] | None, make: Callable[[str, str], Source]) -> None:
         self.name = name
         self.known = schema
+        self.index = schema if schema is not None else _NOTHING
         self.rows = None
         self.opens = []
         self._columns: dict[str, Sources] = {}

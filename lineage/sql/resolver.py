@@ -239,10 +239,14 @@ class Resolver:
         self, scope: Scope, root: exp.Expr, effect: int, sink: Sources, *, aliases_first: bool = False
     ) -> None:
         """Add to `sink` every base column that an expression reads, each with what it does to the result."""
-        stack: Stack = [(root, effect)]
-        pop, push, rules = stack.pop, stack.append, EXPRESSION_RULES
-        while stack:
-            node, effect = pop()
+        stack: Stack = []
+        push, rules, leaves = stack.append, EXPRESSION_RULES, LEAVES
+        node: exp.Expr | None = root
+        while True:
+            if node is None:
+                if not stack:
+                    return
+                node, effect = stack.pop()
             kind = type(node)
             if kind is exp.Column:
                 composed = COMPOSE[effect]
@@ -250,29 +254,36 @@ class Resolver:
                     key = (source, composed[inner])
                     if key not in sink:
                         sink[key] = place or node
+                node = None
+                continue
+            if kind in leaves:
+                node = None
+                continue
+            if kind in BINARY:
+                args = node.args
+                if effect < FIRST_REFERENCE:
+                    effect = COMPOSE[effect][TRANSFORMATION]
+                right = args["expression"]
+                if type(right) not in leaves:
+                    push((right, effect))
+                node = args["this"]  # the left side next, without a way over the stack
                 continue
             rule = rules.get(kind)
             if rule is not None:
                 rule(self, scope, node, effect, stack, sink)
+                node = None
                 continue
-            args = node.args
             if effect < FIRST_REFERENCE:
                 effect = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
-            if kind in BINARY:
-                right, left = args["expression"], args["this"]
-                if type(right) not in LEAVES:
-                    push((right, effect))
-                if type(left) not in LEAVES:
-                    push((left, effect))
-                continue
-            for value in reversed(args.values()):
+            for value in reversed(node.args.values()):
                 if isinstance(value, exp.Expr):
-                    if type(value) not in LEAVES:
+                    if type(value) not in leaves:
                         push((value, effect))
                 elif type(value) is list:
                     for item in reversed(value):
-                        if isinstance(item, exp.Expr) and type(item) not in LEAVES:
+                        if isinstance(item, exp.Expr) and type(item) not in leaves:
                             push((item, effect))
+            node = None
 
     def _step(self, node: exp.Expr, kind: type[exp.Expr]) -> int:
         """Return what a node does to the values below it: computes with them, aggregates them, hides them."""

@@ -7,7 +7,7 @@ aliases for what a select list's own aliases may be used for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlglot import exp
 
@@ -88,7 +88,7 @@ class Scope:
         """What the functions of the select list take that make rows, as UNNEST and EXPLODE do."""
         self.windows: dict[str, exp.Expr] = {}
         self.choice: Choice | None = None
-        self._found: dict[tuple[str, bool | None, tuple[str, bool | None] | None], Sources] = {}
+        self._found: dict[tuple[Any, ...], Sources] = {}
 
     def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
         """Make a relation visible; two tables of one name in different schemas are told apart by their full name."""
@@ -143,31 +143,48 @@ class Scope:
         """
         args = column.args
         node, table = args["this"], args.get("table")
-        if type(node) is exp.Parameter:  # `t.$1`
-            return self.positional(node.name, self.resolver.identifiers.alias(table) if table else None)
         if type(node) is not exp.Identifier:
-            return self._whole_row(self.resolver.identifiers.alias(table)) if table else self._all_rows()
-        if aliases_first and table is None and self.aliases:
-            sources = self.aliases.get(self.resolver.identifiers.column(node))
-            if sources is not None:
-                return sources
+            return self._unnamed(node, table)
         text = node.args
-        key = (text["this"], text.get("quoted"), table and (table.args["this"], table.args.get("quoted")))
+        key: tuple[Any, ...]
+        if table is None:
+            if aliases_first and self.aliases:
+                sources = self.aliases.get(self.resolver.identifiers.column(node))
+                if sources is not None:
+                    return sources
+            key = (text["this"], text.get("quoted"))
+        else:
+            owner = table.args
+            key = (owner["this"], text["this"], owner.get("quoted"), text.get("quoted"))
         found = self._found.get(key)
         if found is None:
             name = self.resolver.identifiers.column(node)
-            found = self._qualified(column, table, name) if table is not None else self._unqualified(column, name)
-            if "db" not in args and found and (table is not None or name not in self.aliases):
-                self._found[key] = found
+            if table is None:
+                found = self._unqualified(column, name)
+                if found and name not in self.aliases:
+                    self._found[key] = found
+            else:
+                found = self._qualified(column, table, name)
+                if found and "db" not in args:
+                    self._found[key] = found
         return found
+
+    def _unnamed(self, node: exp.Expr, table: exp.Expr | None) -> Sources:
+        """Return the sources of a column that is no name: `t.$1`, `t.*`, `*`."""
+        if type(node) is exp.Parameter:
+            return self.positional(node.name, self.resolver.identifiers.alias(table) if table else None)
+        return self._whole_row(self.resolver.identifiers.alias(table)) if table else self._all_rows()
 
     def _qualified(self, column: exp.Expr, table: exp.Expr, name: str) -> Sources:
         identifiers = self.resolver.identifiers
-        alias = identifiers.alias(table)
+        alias = identifiers.column(table)
         schema = column.args.get("db")
-        relation = self.item(alias, identifiers.alias(schema) if schema else None)
+        relation = self.items.get(alias) if schema is None else None
+        if relation is None:
+            relation = self.item(alias, identifiers.alias(schema) if schema else None)
         if relation is not None:
-            return self._of(relation, name, column, alias)
+            found = relation.find(name)
+            return found if found is not None else self._of(relation, name, column, alias)
         path = [identifiers.column(part) for part in _parts(column)]
         for depth in range(len(path) - 2):  # `t.a.b`: a field of a column of an alias
             owner = self.item(path[depth])
@@ -191,8 +208,7 @@ class Scope:
         return found if found is not None else (relation.infer(name) if relation.is_open else None)
 
     def _of(self, relation: Relation, name: str, column: exp.Expr, alias: str) -> Sources:
-        found = relation.find(name)
-        if found is None and name in self.resolver.pseudo_columns:
+        if name in self.resolver.pseudo_columns and relation.find(name) is None:
             return _NO_SOURCES
         found = self._known(relation, name)
         if found is not None:
@@ -232,20 +248,21 @@ class Scope:
         return None
 
     def _unqualified(self, column: exp.Expr, name: str) -> Sources:
-        for scope in self.chain():
+        scope: Scope | None = self
+        while scope is not None:
             if name in scope.merged:
                 return scope.merged[name]
-            found: dict[str, Sources] = {}
-            for alias, relation in scope.items.items():
-                sources = relation.find(name)
-                if sources is not None:
-                    found[alias] = sources
-            if len(found) > 1:
-                return self._ambiguous(column, name, found)
-            for sources in found.values():
-                return sources
+            found: Sources | None = None
+            for relation in scope.items.values():
+                if (relation.index is None or name in relation.index) and (sources := relation.find(name)) is not None:
+                    if found is not None:
+                        return self._ambiguous(column, name, scope.having(name))
+                    found = sources
+            if found is not None:
+                return found
             if name in scope.aliases and self.resolver.naming.dialect.name in _OWN_ALIASES_FIRST:
                 return scope.aliases[name]
+            scope = scope.parent
         for scope in self.chain():
             if name in scope.aliases:
                 return scope.aliases[name]
@@ -254,6 +271,10 @@ class Scope:
         if name in self.resolver.pseudo_columns:
             return _NO_SOURCES
         return self._inferred(column, name)
+
+    def having(self, name: str) -> dict[str, Sources]:
+        """Return the sources of a name in each relation of this block that surely has it."""
+        return {alias: found for alias, item in self.items.items() if (found := item.find(name)) is not None}
 
     def _inferred(self, column: exp.Expr, name: str) -> Sources:
         for scope in self.chain():

@@ -26,10 +26,11 @@ def _of_column(node: exp.Expr) -> Span | None:
     args = node.args
     last = args["this"]._meta
     first = last
-    for part in ("catalog", "db", "table"):
-        if (qualifier := args.get(part)) is not None and qualifier._meta is not None:
-            first = qualifier._meta
-            break
+    if len(args) > 1:
+        for part in ("catalog", "db", "table"):
+            if (qualifier := args.get(part)) is not None and qualifier._meta is not None:
+                first = qualifier._meta
+                break
     if not last or not first or "start" not in last or "start" not in first:
         return None
     start = first["start"]

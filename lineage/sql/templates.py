@@ -34,6 +34,8 @@ def fill_placeholders(text: str, dialect: str) -> str:
     >>> fill_placeholders("SELECT a FROM {{ ref('orders') }} LIMIT {{ n }}", "postgres")
     'SELECT a FROM orders              LIMIT 0000000'
     """
+    if not any(map(text.__contains__, "{&#%")):  # single characters are found ten times as fast as the pattern
+        return text
     if not _SIGNS.search(text):
         return text
 

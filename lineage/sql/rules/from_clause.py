@@ -42,32 +42,35 @@ def add_joins(resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scop
 def _is_comma(join: exp.Expr) -> bool:
     """Return whether a join is written as a comma (or is a JOIN that compares nothing, which is the same)."""
     args = join.args
-    return not any(args.get(key) for key in ("kind", "side", "method", "on", "using", "match_condition"))
+    if args.get("on") or args.get("kind") or args.get("side"):
+        return False
+    return len(args) == 1 or not (args.get("method") or args.get("using") or args.get("match_condition"))
+
+
+_AS_IT_IS = frozenset((exp.Final, exp.Stream))
+"""ClickHouse's `t FINAL`, Databricks' `STREAM(t)`: the table as it is."""
+_BRACKETS, _IN_BRACKETS = frozenset((exp.Subquery, exp.Paren)), frozenset((exp.Table, exp.Subquery))
 
 
 def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> list[Relation]:
     """Make one item of FROM visible, with what is joined to it inside parentheses; return its relations."""
     first = len(scope.items)
-    while isinstance(node, exp.Final | exp.Stream):  # ClickHouse's FINAL, Databricks' STREAM(t): the table as it is
+    while type(node) in _AS_IT_IS:
         node = node.this
-    if (
-        isinstance(node, exp.Subquery | exp.Paren)
-        and isinstance(node.this, exp.Table | exp.Subquery)
-        and not node.alias
-    ):
+    if type(node) in _BRACKETS and type(node.this) in _IN_BRACKETS and not node.alias:
         inner = node.this
-        if isinstance(inner, exp.Table) or inner.args.get("joins") or inner.alias:
+        if type(inner) is exp.Table or inner.args.get("joins") or inner.alias:
             added = add_source(resolver, inner, scope, rows)
             return added + _nested_joins(resolver, node, scope, rows, first)
-    relation = resolver.relation(node, _seen_by(resolver, node, scope))
+    relation = resolver.relation(node, scope if type(node) is exp.Table else _seen_by(resolver, node, scope))
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
-    alias, qualified = _alias(resolver, node, len(scope.items))
+    alias, qualified = _alias(resolver, node, first)
     scope.add(alias, relation, qualified)
     added = [relation]
     for lateral in node.args.get("laterals") or ():
         added += add_source(resolver, lateral, scope, rows)
-    return added + _nested_joins(resolver, node, scope, rows, first)
+    return added + _nested_joins(resolver, node, scope, rows, first) if node.args.get("joins") else added
 
 
 def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
@@ -82,26 +85,25 @@ def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
 
 
 def _nested_joins(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows, first: int) -> list[Relation]:
-    joins = node.args.get("joins")
-    if not joins:
-        return []
     before = len(scope.items)
-    add_joins(resolver, joins, scope, rows, first)
+    add_joins(resolver, node.args.get("joins") or (), scope, rows, first)
     return list(scope.items.values())[before:]
 
 
 def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str | None]:
     """Return the name that columns are prefixed with, and the one with the schema before it."""
     identifiers = resolver.identifiers
-    pivots = node.args.get("pivots")
-    alias = (pivots and pivots[-1].args.get("alias")) or node.args.get("alias")
-    if isinstance(alias, exp.TableAlias) and alias.this is not None:
-        return identifiers.alias(alias.this), None
-    if isinstance(alias, exp.Identifier):
-        return identifiers.alias(alias), None
-    if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-        schema = node.args.get("db")
-        name = identifiers.alias(node.this)
+    args = node.args
+    pivots = args.get("pivots")
+    alias = (pivots and pivots[-1].args.get("alias")) or args.get("alias")
+    if alias is not None:
+        if type(alias) is exp.TableAlias and alias.this is not None:
+            return identifiers.column(alias.this), None
+        if type(alias) is exp.Identifier:
+            return identifiers.column(alias), None
+    if type(node) is exp.Table and type(args["this"]) is exp.Identifier:
+        schema = args.get("db")
+        name = identifiers.column(args["this"])
         return name, f"{identifiers.alias(schema)}.{name}" if schema else None
     return f"?{position}", None
 
@@ -114,6 +116,8 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: i
         _array_join(resolver, [join.this, *(join.args.get("expressions") or ())], scope, rows)
         return
     add_source(resolver, join.this, scope, rows)
+    if len(args) == 1:  # a comma
+        return
     keys = list(scope.items)
     left, right = keys[start:count], keys[count:]
     sees = scope.part([*left, *right]) if start else scope

@@ -33,11 +33,6 @@ LEAVES.update(
 )
 
 
-@expression_rule(*LEAVES)
-def no_columns(*_: object) -> None:
-    """Nothing below reads a column."""
-
-
 @expression_rule(exp.Ordered)
 def ordered(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
     """`x DESC NULLS LAST` as x."""

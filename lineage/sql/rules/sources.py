@@ -31,7 +31,7 @@ _ONE_ROW = frozenset(("json_tuple", "jsontuple", "parse_url_tuple", "stack"))
 def _listed(resolver: Resolver, node: exp.Expr) -> list[str]:
     """Return the column names of an alias, `AS t(a, b)`."""
     alias = node.args.get("alias")
-    if not isinstance(alias, exp.TableAlias):
+    if type(alias) is not exp.TableAlias:
         return []
     columns = (c.this if isinstance(c, exp.ColumnDef) else c for c in alias.args.get("columns") or ())
     return [resolver.identifiers.alias(column) for column in columns]
@@ -41,12 +41,14 @@ def _listed(resolver: Resolver, node: exp.Expr) -> list[str]:
 def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """A table, a CTE of that name, a staged file, or a function called as a table."""
     assert isinstance(node, exp.Table)
-    named = node.this
-    if isinstance(named, exp.Identifier):
-        location = _file_named(resolver, node)
-        if location is not None:
-            return reshaped(resolver, node, resolver.location(location), scope).renamed(_listed(resolver, node))
-        cte = scope.ctes.get(resolver.identifiers.alias(named)) if node.args.get("db") is None else None
+    args = node.args
+    named = args["this"]
+    if type(named) is exp.Identifier:
+        if named.args.get("quoted"):
+            location = _file_named(resolver, node)
+            if location is not None:
+                return reshaped(resolver, node, resolver.location(location), scope).renamed(_listed(resolver, node))
+        cte = scope.ctes.get(resolver.identifiers.column(named)) if scope.ctes and args.get("db") is None else None
         relation = cte if cte is not None else resolver.table(node)
     elif isinstance(named, exp.Var | exp.Literal):
         relation = resolver.location(named.name)
@@ -54,7 +56,10 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
         relation = _rows_from(resolver, node.args["rows_from"], scope)
     else:
         return function_table(resolver, named, scope, node)
-    return reshaped(resolver, node, relation, scope).renamed(_listed(resolver, node))
+    if args.get("pivots"):
+        relation = reshaped(resolver, node, relation, scope)
+    names = _listed(resolver, node)
+    return relation.renamed(names) if names else relation
 
 
 _PATH_FORMATS = frozenset(("parquet", "csv", "json", "orc", "avro", "delta", "text", "binaryfile", "iceberg"))

@@ -16,11 +16,15 @@ __all__ = ["Definition", "defined_by", "definitions_of", "is_temporary", "named_
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A table that a statement creates, or (`only_adds`) writes rows to; `temporary` ones live in one session."""
+    """A table that a statement creates, or (`only_adds`) writes rows to; `temporary` ones live in one session.
+
+    `alters`: it changes the columns or the name of a table that is there, and counts for later statements only.
+    """
 
     name: str
     temporary: bool = False
     only_adds: bool = False
+    alters: bool = False
 
 
 def defined_by(tree: exp.Expr | None, naming: Naming) -> Definition | None:
@@ -34,10 +38,23 @@ def defined_by(tree: exp.Expr | None, naming: Naming) -> Definition | None:
     if isinstance(tree, exp.Insert):
         table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
         return _definition(table, identifiers, naming, only_adds=True)
+    if isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
+        return _altered(tree, identifiers, naming)
     into = tree.args.get("into") if isinstance(tree, exp.Select) else None
-    if into is not None:
+    if into is not None and isinstance(into.this, exp.Table):
         temporary = bool(into.args.get("temporary")) or into.this.name.startswith("#")
         return _definition(into.this, identifiers, naming, temporary=temporary)
+    return None
+
+
+def _altered(tree: exp.Alter, identifiers: Identifiers, naming: Naming) -> Definition | None:
+    parts = identifiers.table_parts(tree.this)
+    for action in tree.args.get("actions") or ():
+        if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table):
+            new = identifiers.table_parts(action.this)
+            return Definition(naming.qualify([*parts[: len(parts) - len(new)], *new]), alters=True)
+        if isinstance(action, exp.ColumnDef | exp.Schema | exp.Drop | exp.RenameColumn | exp.ModifyColumn):
+            return Definition(naming.qualify(parts), alters=True)
     return None
 
 
@@ -54,10 +71,18 @@ def definitions_of(trees: Sequence[exp.Expr | None], namings: Sequence[Naming]) 
             tables = (t for t in tree.args.get("tables") or [tree.this] if isinstance(t, exp.Table))
             identifiers = Identifiers(naming.dialect)
             gone.update(naming.qualify(identifiers.table_parts(table)) for table in tables)
-        elif definition is not None and not definition.only_adds:
+        elif definition is not None and not definition.only_adds and not definition.alters:
             if definition.name in gone:
                 found[position] = replace(definition, temporary=True)
             gone.discard(definition.name)
+    temporary: set[str] = set()
+    for position, definition in enumerate(found):
+        if definition is None or definition.only_adds:
+            continue
+        if definition.alters and definition.name in temporary:
+            found[position] = replace(definition, temporary=True)
+        elif definition.temporary:
+            temporary.add(definition.name)
     return found
 
 

@@ -26,12 +26,12 @@ __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
 # Statements that neither read nor write a table's data.
 _NO_LINEAGE = (
     exp.Use, exp.Set, exp.Transaction, exp.Commit, exp.Rollback, exp.Grant, exp.Comment, exp.Describe, exp.Pragma,
-    exp.Kill, exp.Show, exp.Analyze, exp.Refresh, exp.Uncache,
+    exp.Kill, exp.Show, exp.Analyze, exp.Refresh, exp.Uncache, exp.Attach, exp.Detach, exp.Undrop,
 )  # fmt: skip
 _NO_LINEAGE_COMMANDS = frozenset(
     ("SET", "SHOW", "GRANT", "REVOKE", "EXPLAIN", "VACUUM", "RESET", "LISTEN", "NOTIFY", "LOCK", "CLUSTER", "REINDEX",
      "CHECKPOINT", "DISCARD", "DECLARE", "PRINT", "GO", "BEGIN", "END", "OPTIMIZE", "ANALYZE", "DESCRIBE", "DESC",
-     "USE", "COMMENT")
+     "USE", "COMMENT", "REFRESH", "MSCK REPAIR", "ATTACH", "DETACH", "INSTALL")
 )  # fmt: skip
 
 

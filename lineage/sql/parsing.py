@@ -21,6 +21,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.sql.nesting import too_deep
+from lineage.sql.rewording import reworded
 from lineage.sql.scan.pieces import PieceKind, pieces
 from lineage.sql.templates import fill_placeholders
 
@@ -125,11 +126,27 @@ def _parsed(parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect
         except RecursionError:
             message = "the statement nests deeper than the parser can follow"
             problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, message, span)
+    if problem is None and trees and isinstance(trees[0], exp.Command):
+        trees = _reworded(parser, tokens, text, dialect) or trees
+    elif problem is not None and problem.code is DiagnosticCode.PARSE_ERROR:
+        trees = _reworded(parser, tokens, text, dialect)
+        problem = None if trees else problem
     if problem is not None:
         yield ParsedStatement(None, tokens, span, problem, text)
     for tree in trees:
         if tree is not None:
             yield ParsedStatement(tree, tokens, span, text=text)
+
+
+def _reworded(parser: Parser, tokens: list[Token], text: str, dialect: Dialect) -> list[exp.Expr | None]:
+    """Return the trees of a statement said in other words; none where that is not known or does not parse either."""
+    trees: list[exp.Expr | None] = []
+    try:
+        for piece in reworded(tokens, text, parser, dialect.name):
+            trees += parser.parser().parse(piece, text)
+    except (ParseError, TokenError, RecursionError, *_PARSER_DEFECTS):
+        return []
+    return [] if any(isinstance(tree, exp.Command) for tree in trees) else trees
 
 
 def _problem(code: DiagnosticCode, message: str, span: Span) -> Diagnostic:

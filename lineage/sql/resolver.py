@@ -155,7 +155,10 @@ class Resolver:
         table = node.this.this if isinstance(node.this, exp.Schema) else node.this
         if returning is None or not isinstance(table, exp.Table):
             return Relation([], [])
-        select = exp.Select(expressions=returning.expressions, from_=exp.From(this=table))
+        joined = [node.args["from_"].this] if node.args.get("from_") is not None else []
+        joined += node.args.get("using") or []
+        joins = [exp.Join(this=item) for item in joined]
+        select = exp.Select(expressions=returning.expressions, from_=exp.From(this=table), joins=joins)
         return self.relation(select, scope)
 
     def name(self, table: exp.Table) -> str:

@@ -237,6 +237,8 @@ class Script:
             if position < use:
                 if before is None or position > before[0]:
                     before = (position, definition)
+            elif definition.alters:
+                continue
             elif before is None or (before[0] > use and position < before[0]):
                 before = (position, definition)
         return before

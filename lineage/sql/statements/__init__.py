@@ -1,6 +1,6 @@
 """What each kind of statement writes, one a file. Importing this package registers them."""
 
-from lineage.sql.statements import copy, create, ddl, delete, insert, merge, multi_insert, query, update
+from lineage.sql.statements import copy, create, ddl, delete, files, insert, merge, multi_insert, query, update
 from lineage.sql.statements.outcome import STATEMENT_RULES, Outcome, statement_rule, write
 from lineage.sql.statements.query import define_by_query
 
@@ -12,6 +12,7 @@ __all__ = [
     "ddl",
     "define_by_query",
     "delete",
+    "files",
     "insert",
     "merge",
     "multi_insert",

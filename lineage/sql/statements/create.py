@@ -22,7 +22,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return what a CREATE defines. What is not a table or view (a schema, an index, …) has no lineage."""
     kind = (tree.args.get("kind") or "").upper()
     named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    if kind not in ("TABLE", "VIEW", "DYNAMIC TABLE", "STREAMING TABLE") or not isinstance(named, exp.Table):
+    if kind not in ("TABLE", "VIEW", "DYNAMIC TABLE", "STREAMING TABLE", "MODEL") or not isinstance(named, exp.Table):
         return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
     properties = tree.args.get("properties")
     listed = properties.expressions if properties is not None else []

@@ -1,12 +1,13 @@
-"""DROP, ALTER TABLE … RENAME and SWAP: they move or end a dataset as a whole."""
+"""DROP and ALTER TABLE: they move or end a dataset as a whole, or change its columns."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.model.statement import ChangeKind, TableChange
+from lineage.model.statement import ChangeKind, ColumnSchema, TableChange
+from lineage.sql.relations import BaseTable, Relation, Sources
 from lineage.sql.resolver import Resolver
-from lineage.sql.statements.outcome import Outcome, statement_rule
+from lineage.sql.statements.outcome import Outcome, statement_rule, write
 
 
 @statement_rule(exp.Drop)
@@ -24,21 +25,64 @@ def drop(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 @statement_rule(exp.Alter)
 def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """ALTER TABLE a RENAME TO b; ALTER TABLE a SWAP WITH b."""
+    """ALTER TABLE a RENAME TO b; SWAP WITH b; ADD, DROP and RENAME COLUMN, which later statements see."""
     if not isinstance(tree.this, exp.Table):
         return Outcome("ALTER")
+    actions = tree.args.get("actions") or ()
+    for action in actions:
+        if isinstance(action, exp.Delete):  # ClickHouse: ALTER TABLE … DELETE WHERE
+            action.set("this", tree.this)
+            return write(resolver, action)
+        if isinstance(action, exp.ReplacePartition) and isinstance(action.args.get("source"), exp.Table):
+            moved = exp.Select(expressions=[exp.Star()], from_=exp.From(this=action.args["source"]))
+            return write(resolver, exp.Insert(this=tree.this, expression=moved))
     target = _name(resolver, tree.this)
+    outcome = Outcome("ALTER_TABLE", target)
     changes = []
-    for action in tree.args.get("actions") or ():
+    for action in actions:
         if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table):
-            parts = resolver.identifiers.table_parts(tree.this)
-            new = resolver.identifiers.table_parts(action.this)
-            # RENAME TO b stays in the schema of the old name.
-            full = [*parts[: len(parts) - len(new)], *new]
-            changes.append(TableChange(ChangeKind.RENAME, target, resolver.naming.qualify(full)))
+            new = resolver.naming.qualify(_renamed_parts(resolver, tree, action))
+            changes.append(TableChange(ChangeKind.RENAME, target, new))
         elif isinstance(action, exp.SwapTable) and isinstance(action.this, exp.Table):
             changes.append(TableChange(ChangeKind.SWAP, target, _name(resolver, action.this)))
-    return Outcome("ALTER_TABLE", target, changes=tuple(changes))
+    outcome.changes = tuple(changes)
+    _change_columns(resolver, tree, outcome)
+    return outcome
+
+
+def _renamed_parts(resolver: Resolver, tree: exp.Expr, action: exp.Expr) -> list[str]:
+    """Return the parts of the name that RENAME TO gives; it stays in the schema of the old name."""
+    parts = resolver.identifiers.table_parts(tree.this)
+    new = resolver.identifiers.table_parts(action.this)
+    return [*parts[: len(parts) - len(new)], *new]
+
+
+def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> None:
+    """Give the outcome the columns that the table has from here on, where they were known."""
+    _, known = resolver.named(resolver.identifiers.table_parts(tree.this))
+    if known.is_open:
+        return
+    fold = resolver.identifiers.column
+    columns: dict[str, Sources] = dict(known.columns())
+    for action in tree.args.get("actions") or ():
+        for part in action.expressions if isinstance(action, exp.Schema) else [action]:
+            if isinstance(part, exp.ColumnDef):
+                columns.setdefault(fold(part.this), {})
+            elif isinstance(part, exp.Drop) and (part.args.get("kind") or "").upper() in ("COLUMN", ""):
+                for column in part.args.get("tables") or [part.this]:
+                    if isinstance(column, exp.Column | exp.Identifier):
+                        columns.pop(fold(column.this if isinstance(column, exp.Column) else column), None)
+            elif isinstance(part, exp.RenameColumn):
+                columns = _renamed(columns, fold(part.this.this), fold(part.args["to"].this))
+            elif isinstance(part, exp.ModifyColumn) and (old := part.args.get("rename_from")) is not None:
+                columns = _renamed(columns, fold(old), fold(part.this.this))
+    outcome.schema = tuple(ColumnSchema(name) for name in columns)
+    if not isinstance(known, BaseTable):
+        outcome.relation = Relation(list(columns), list(columns.values()), known.rows)
+
+
+def _renamed(columns: dict[str, Sources], old: str, new: str) -> dict[str, Sources]:
+    return {new if name == old else name: sources for name, sources in columns.items()}
 
 
 def _name(resolver: Resolver, table: exp.Expr) -> str:

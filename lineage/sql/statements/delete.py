@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.effects import FILTER, LIMITED_SORT
-from lineage.sql.relations import Rows, absorb_rows
+from lineage.sql.effects import FILTER, IDENTITY, LIMITED_SORT
+from lineage.sql.relations import BaseTable, Rows, absorb_rows
 from lineage.sql.resolver import Resolver
+from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
+from lineage.sql.statements.output import output_into
 from lineage.sql.statements.update import target_scope
 
 
@@ -15,6 +17,8 @@ from lineage.sql.statements.update import target_scope
 def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return what decides a DELETE."""
     rows = Rows()
+    if isinstance(tree.this, exp.Subquery):
+        return _through_query(resolver, tree)
     if not isinstance(tree.this, exp.Table):
         return Outcome("DELETE")
     target, scope = target_scope(resolver, tree, rows)
@@ -23,6 +27,28 @@ def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
         resolver.evaluate(scope, where.this, FILTER, rows.own)
     if order := tree.args.get("order"):
         resolver.evaluate(scope, order, LIMITED_SORT, rows.own)
+    absorb_rows(outcome.rows, rows)
+    for table in (tree.args.get("tables") or ())[1:]:  # MySQL: DELETE a, b FROM a JOIN b
+        if isinstance(table, exp.Table):
+            relation = scope.items.get(resolver.identifiers.alias(table.this))
+            name = relation.name if isinstance(relation, BaseTable) else resolver.name(table)
+            outcome.others.append(Outcome("DELETE", name, rows=dict(outcome.rows)))
+    output_into(resolver, tree, target, scope, outcome.rows, outcome)
+    return outcome
+
+
+def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Oracle's `DELETE FROM (query) WHERE test`: the rows of the table that the query reads."""
+    scope = Scope(resolver)
+    relation = resolver.relation(tree.this, scope)
+    tables = {source.table for sources in relation.sources for source, effect in sources if effect == IDENTITY}
+    outcome = Outcome("DELETE", tables.pop() if len(tables) == 1 else None)
+    rows = Rows()
+    if relation.rows is not None:
+        rows.inputs.append(relation.rows)
+    scope.add("", relation)
+    if where := tree.args.get("where"):
+        resolver.evaluate(scope, where.this, FILTER, rows.own)
     absorb_rows(outcome.rows, rows)
     return outcome
 

@@ -11,7 +11,9 @@ from lineage.sql.relations import BaseTable, Relation, Sources, absorb
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.scope import Scope
+from lineage.sql.statements.files import file_written, written_to_file
 from lineage.sql.statements.outcome import Outcome, statement_rule
+from lineage.sql.statements.output import output_into
 from lineage.sql.statements.query import rows_of
 from lineage.sql.statements.update import assignments
 
@@ -24,20 +26,26 @@ def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
     identifiers = resolver.identifiers
     named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     operation = "INSERT_OVERWRITE" if tree.args.get("overwrite") else "INSERT"
+    body = tree.args.get("expression") or tree.args.get("source")
     if not isinstance(named, exp.Table):
-        return Outcome(operation)
+        path = file_written(named)
+        if path is None or not isinstance(body, exp.Expr):
+            return Outcome(operation)
+        return written_to_file(resolver, operation, path, body, Scope(resolver))
     target, known = resolver.named(identifiers.table_parts(named))
     outcome = Outcome(operation, target)
-    body = tree.args.get("expression")
-    if body is None:
+    if not isinstance(body, exp.Expr):
         return outcome
-    relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
+    scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    relation = resolver.relation(body, scope)
     pairs = target_columns(resolver, tree, relation, known, target)
     outcome.names = [name for name, _ in pairs]
     outcome.columns = [sources for _, sources in pairs]
     outcome.rows = rows_of(relation)
+    if tree.args.get("returning") is not None:
+        output_into(resolver, tree, target, scope, outcome.rows, outcome)
     if conflict := tree.args.get("conflict"):
-        _on_conflict(resolver, conflict, named, known, outcome)
+        _on_conflict(resolver, conflict, named, known, outcome, body.args.get("alias"))
     if not isinstance(known, BaseTable):
         outcome.target_kind = DatasetKind.TEMPORARY
         outcome.relation = Relation(list(outcome.names), list(outcome.columns), relation.rows, relation.opens)
@@ -50,7 +58,7 @@ def target_columns(
     """Return the target's columns and what each gets."""
     listed: list[str] = []
     if isinstance(tree.this, exp.Schema):
-        listed = [resolver.identifiers.written(column) for column in tree.this.expressions]
+        listed = _listed_columns(resolver, tree.this.expressions, known)
     pairs = list(relation.columns())
     if tree.args.get("by_name"):
         return pairs
@@ -72,12 +80,20 @@ def target_columns(
         return [(name, sources) for name, (_, sources) in zip(names, pairs, strict=False)]
     resolver.report(
         DiagnosticCode.TARGET_COLUMNS_UNKNOWN,
-        Severity.INFO if not isinstance(tree.args["expression"], exp.Values) else Severity.WARNING,
+        Severity.INFO if not isinstance(tree.args.get("expression"), exp.Values) else Severity.WARNING,
         f"the columns of {target} are unknown: they are named as the query names them",
         tree.this,
         hint="give the table's DDL or a JSON schema with --catalog",
     )
     return pairs
+
+
+def _listed_columns(resolver: Resolver, items: list[exp.Expr], known: Relation) -> list[str]:
+    """Return the columns that a list names; ClickHouse's `(* EXCEPT (a))` names the others of a known table."""
+    if len(items) != 1 or not isinstance(items[0], exp.Star):
+        return [resolver.identifiers.written(column) for column in items]
+    dropped = {resolver.identifiers.written(column) for column in items[0].args.get("except_") or ()}
+    return [name for name, _ in known.columns() if name not in dropped] if not known.is_open else []
 
 
 def _fixed_partitions(resolver: Resolver, tree: exp.Expr) -> set[str]:
@@ -93,13 +109,22 @@ def _fixed_partitions(resolver: Resolver, tree: exp.Expr) -> set[str]:
     }
 
 
-def _on_conflict(resolver: Resolver, conflict: exp.Expr, named: exp.Table, known: Relation, outcome: Outcome) -> None:
-    """ON CONFLICT DO UPDATE SET a = excluded.a WHERE …, MySQL's ON DUPLICATE KEY UPDATE a = VALUES(a)."""
+def _on_conflict(
+    resolver: Resolver,
+    conflict: exp.Expr,
+    named: exp.Table,
+    known: Relation,
+    outcome: Outcome,
+    row_alias: exp.Expr | None,
+) -> None:
+    """ON CONFLICT DO UPDATE SET a = excluded.a WHERE …, MySQL's ON DUPLICATE KEY UPDATE a = VALUES(a) or a = new.a."""
     proposed = Relation(list(outcome.names), [dict(sources) for sources in outcome.columns])
     scope = Scope(resolver)
     alias = named.args.get("alias")
     scope.add(resolver.identifiers.alias(alias.this if alias is not None else named.this), known)
     scope.prefixed[resolver.naming.dialect.fold_column("excluded")] = proposed
+    if isinstance(row_alias, exp.TableAlias) and row_alias.this is not None:
+        scope.prefixed[resolver.identifiers.alias(row_alias.this)] = proposed
     for call in list(conflict.find_all(exp.Anonymous)):
         if call.name.upper() == "VALUES" and len(call.expressions) == 1:  # MySQL's VALUES(b) is EXCLUDED.b
             column = exp.Column(this=_identifier(call.expressions[0]), table=exp.to_identifier("excluded"))

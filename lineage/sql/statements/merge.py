@@ -11,6 +11,7 @@ from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.rules.from_clause import add_source
 from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
+from lineage.sql.statements.output import output_into
 from lineage.sql.statements.update import assignments
 
 
@@ -33,12 +34,16 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
         resolver.evaluate(scope, on, MERGE_MATCH, matched)
     outcome = Outcome("MERGE", target)
     columns: dict[str, Sources] = {}
+    decided: Sources = {}
     whens = tree.args.get("whens")
     for when in whens.expressions if whens is not None else ():
         conditions = dict(matched)
         if condition := when.args.get("condition"):
             resolver.evaluate(scope, condition, MERGE_MATCH, conditions)
         then = when.args.get("then")
+        if isinstance(then, exp.Update | exp.Insert) and (where := then.args.get("where")) is not None:  # Oracle
+            resolver.evaluate(scope, where.this, MERGE_MATCH, conditions)
+        absorb(decided, conditions, IDENTITY, None)
         if isinstance(then, exp.Update):
             for name, sources in _updated(resolver, then, scope, relation, source):
                 into = columns.setdefault(name, {})
@@ -51,6 +56,7 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
         if then is not None and not _does_nothing(then):
             absorb(outcome.rows, conditions, IDENTITY, None)
     outcome.names, outcome.columns = list(columns), list(columns.values())
+    output_into(resolver, tree, target, scope, decided, outcome)
     return outcome
 
 

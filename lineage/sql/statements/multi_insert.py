@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.model.statement import DatasetKind
 from lineage.sql.effects import FILTER, IDENTITY
 from lineage.sql.relations import Relation, Rows, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.from_clause import add_source
 from lineage.sql.rules.select import select_over
 from lineage.sql.scope import Scope
+from lineage.sql.statements.files import file_written
 from lineage.sql.statements.insert import target_columns
 from lineage.sql.statements.outcome import Outcome, statement_rule
 
@@ -45,6 +47,12 @@ def multi_insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 def _branch(resolver: Resolver, insert: exp.Expr, scope: Scope, conditions: Sources) -> Outcome:
     named = insert.this.this if isinstance(insert.this, exp.Schema) else insert.this
+    path = file_written(named)
+    if path is not None and isinstance(insert.args.get("expression"), exp.Select):
+        outcome = Outcome("INSERT_OVERWRITE", path, rows=dict(conditions), target_kind=DatasetKind.FILE)
+        relation = _over(resolver, insert.args["expression"], scope, outcome.rows)
+        outcome.names, outcome.columns = relation.names, relation.sources
+        return outcome
     target, known = resolver.named(resolver.identifiers.table_parts(named))
     outcome = Outcome("INSERT_OVERWRITE" if insert.args.get("overwrite") else "INSERT", target, rows=dict(conditions))
     body = insert.args.get("expression")

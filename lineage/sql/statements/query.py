@@ -34,7 +34,7 @@ def query(resolver: Resolver, tree: exp.Expr) -> Outcome:
         columns = list(relation.columns())
         outcome.names, outcome.columns = [name for name, _ in columns], [sources for _, sources in columns]
     into = tree.args.get("into")
-    if into is not None and isinstance(into.this, exp.Table):
+    if into is not None and isinstance(into.this, exp.Table) and isinstance(into.this.this, exp.Identifier):
         outcome.operation = "CREATE_TABLE_AS"
         outcome.defines = True
         outcome.target = resolver.name(into.this)

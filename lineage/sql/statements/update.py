@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from lineage.sql.effects import FILTER, IDENTITY
-from lineage.sql.relations import Relation, Rows, Sources, absorb, absorb_rows
+from lineage.sql.effects import FILTER, IDENTITY, LIMITED_SORT, SORT
+from lineage.sql.relations import BaseTable, Relation, Rows, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.rules.from_clause import add_joins, add_source
 from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
+from lineage.sql.statements.output import output_into
 
 __all__ = ["assignments", "target_scope"]
 
@@ -27,13 +28,32 @@ def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
     outcome = Outcome("UPDATE", target)
     if where := tree.args.get("where"):
         resolver.evaluate(scope, where.this, FILTER, rows.own)
+    if order := tree.args.get("order"):
+        resolver.evaluate(scope, order, LIMITED_SORT if tree.args.get("limit") else SORT, rows.own)
     conditions: Sources = {}
     absorb_rows(conditions, rows)
-    for name, sources in assignments(resolver, tree.expressions, scope):
-        absorb(sources, conditions, IDENTITY, None)
-        outcome.names.append(name)
-        outcome.columns.append(sources)
+    others: dict[str, Outcome] = {}
+    for assignment in tree.expressions:
+        into = _other_target(resolver, assignment, scope, target)
+        written = outcome if into is None else others.setdefault(into, Outcome("UPDATE", into))
+        for name, sources in assignments(resolver, [assignment], scope):
+            absorb(sources, conditions, IDENTITY, None)
+            written.names.append(name)
+            written.columns.append(sources)
+    if not outcome.names and others:  # MySQL's first table may be one that is only read
+        target, outcome = next(iter(others.items()))
+        del others[target]
+    outcome.others.extend(others.values())
+    output_into(resolver, tree, target, scope, conditions, outcome)
     return outcome
+
+
+def _other_target(resolver: Resolver, assignment: exp.Expr, scope: Scope, target: str) -> str | None:
+    """Return the table that MySQL's `SET t.a = x` writes, where it is not the first one."""
+    left = assignment.this
+    qualifier = left.args.get("table") if isinstance(left, exp.Column) else None
+    relation = scope.items.get(resolver.identifiers.alias(qualifier)) if qualifier is not None else None
+    return relation.name if isinstance(relation, BaseTable) and relation.name != target else None
 
 
 def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, Scope]:
@@ -53,7 +73,7 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
                 add_source(resolver, each, scope, rows)
             return resolver.named(identifiers.table_parts(found))[0], scope
     through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
-    if through is not None and (base := _base_of(through)) is not None:
+    if through is not None and (base := _base_of(resolver, tree, through)) is not None:
         scope.add(identifiers.alias(table.this), through)
         if through.rows is not None:
             rows.inputs.append(through.rows)
@@ -67,9 +87,11 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
     return target, scope
 
 
-def _base_of(relation: Relation) -> str | None:
-    """Return the one table whose columns a CTE hands on: T-SQL updates a table through it."""
-    tables = {source.table for sources in relation.sources for source, effect in sources if effect == IDENTITY}
+def _base_of(resolver: Resolver, tree: exp.Expr, relation: Relation) -> str | None:
+    """Return the one table whose columns a CTE hands on to SET, or to a DELETE: T-SQL writes a table through it."""
+    set_ = [resolver.identifiers.written(a.this) for a in tree.expressions if isinstance(a, exp.EQ)]
+    columns = [found for name in set_ if (found := relation.find(name)) is not None] or relation.sources
+    tables = {source.table for sources in columns for source, effect in sources if effect == IDENTITY}
     return tables.pop() if len(tables) == 1 else None
 
 
@@ -105,6 +127,22 @@ def assignments(resolver: Resolver, expressions: list[exp.Expr], scope: Scope) -
                 absorb_rows(sources, relation.rows)
             elif values is not None and position < len(values):
                 resolver.evaluate(scope, values[position], IDENTITY, sources)
-            else:
+            elif not _is_default(right):
                 resolver.evaluate(scope, right, IDENTITY, sources)
-            yield resolver.identifiers.written(name), sources
+            yield _column_behind(resolver, name, scope), sources
+
+
+def _is_default(value: exp.Expr) -> bool:
+    """`SET a = DEFAULT`: the parser takes the word for a column."""
+    return isinstance(value, exp.Column) and value.name.upper() == "DEFAULT" and not value.this.args.get("quoted")
+
+
+def _column_behind(resolver: Resolver, name: exp.Expr, scope: Scope) -> str:
+    """Return the base column that SET writes: through a view inside the statement it may have another name there."""
+    written = resolver.identifiers.written(name)
+    for relation in scope.items.values():
+        if not isinstance(relation, BaseTable) and (found := relation.find(written)):
+            sources = list(found)
+            if len(sources) == 1 and sources[0][1] == IDENTITY:
+                return sources[0][0].column
+    return written

@@ -1,0 +1,55 @@
+"""T-SQL's OUTPUT … INTO: rows that a statement changed, written to a second table.
+
+https://learn.microsoft.com/sql/t-sql/queries/output-clause-transact-sql
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model.names import parse_table_name, split_name
+from lineage.model.statement import DatasetKind
+from lineage.sql.effects import IDENTITY
+from lineage.sql.relations import Relation, Sources
+from lineage.sql.resolver import Resolver
+from lineage.sql.rules.projection import project
+from lineage.sql.scope import Scope
+from lineage.sql.statements.outcome import Outcome
+
+__all__ = ["output_into"]
+
+
+def output_into(
+    resolver: Resolver, tree: exp.Expr, target: str, scope: Scope, conditions: Sources, outcome: Outcome
+) -> None:
+    """Add to an outcome what its OUTPUT clause writes: columns before (`deleted`) and after (`inserted`) the change.
+
+    `conditions` decide which rows were changed, and so which are written.
+    """
+    returning = tree.args.get("returning")
+    if returning is None:
+        return
+    into = returning.args.get("into")
+    if not isinstance(into, exp.Identifier | exp.Anonymous | exp.Table):
+        return
+    _, changed = resolver.named([part for part, _ in split_name(target)])
+    seen = Scope(resolver, None, scope.ctes)
+    seen.items = dict(scope.items)
+    seen.prefixed = {"inserted": changed, "deleted": changed}
+    projection = project(resolver, exp.Select(expressions=returning.expressions), seen)
+    name = into.name if not isinstance(into, exp.Anonymous) else str(into.this)
+    full, known = resolver.named(list(parse_table_name(name, resolver.naming.dialect)))
+    names = [resolver.identifiers.written(column) for column in into.expressions]
+    if not names and not known.is_open:
+        names = [column for column, _ in known.columns()]
+    written = Relation(projection.names, projection.sources).renamed(names[: len(projection.names)])
+    outcome.others.append(
+        Outcome(
+            outcome.operation,
+            full,
+            list(written.names),
+            list(written.sources),
+            {key: place for key, place in conditions.items() if key[1] != IDENTITY},
+            DatasetKind.TEMPORARY if name.startswith(("#", "@")) else DatasetKind.TABLE,
+        )
+    )

@@ -138,12 +138,12 @@ def _parsed(parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect
             yield ParsedStatement(tree, tokens, span, text=text)
 
 
-def _reworded(parser: Parser, tokens: list[Token], text: str, dialect: Dialect) -> list[exp.Expr | None]:
+def _reworded(parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect) -> list[exp.Expr | None]:
     """Return the trees of a statement said in other words; none where that is not known or does not parse either."""
     trees: list[exp.Expr | None] = []
     try:
-        for piece in reworded(tokens, text, parser, dialect.name):
-            trees += parser.parser().parse(piece, text)
+        for piece in reworded(tokens, text, parser_named(dialect), dialect.name):
+            trees += parser.parse(piece, text)
     except (ParseError, TokenError, RecursionError, *_PARSER_DEFECTS):
         return []
     return [] if any(isinstance(tree, exp.Command) for tree in trees) else trees

@@ -13,6 +13,9 @@ from lineage.sql.identifiers import Identifiers
 
 __all__ = ["Definition", "defined_by", "definitions_of", "is_temporary", "named_after_text"]
 
+_MARKS = ("#", "@")
+"""T-SQL's temporary tables and table variables."""
+
 
 @dataclass(frozen=True, slots=True)
 class Definition:
@@ -42,7 +45,7 @@ def defined_by(tree: exp.Expr | None, naming: Naming) -> Definition | None:
         return _altered(tree, identifiers, naming)
     into = tree.args.get("into") if isinstance(tree, exp.Select) else None
     if into is not None and isinstance(into.this, exp.Table):
-        temporary = bool(into.args.get("temporary")) or into.this.name.startswith("#")
+        temporary = bool(into.args.get("temporary")) or into.this.name.startswith(_MARKS)
         return _definition(into.this, identifiers, naming, temporary=temporary)
     return None
 
@@ -109,7 +112,7 @@ def is_temporary(create: exp.Create) -> bool:
     return (
         any(isinstance(item, exp.TemporaryProperty) for item in listed)
         or (isinstance(identifier, exp.Identifier) and bool(identifier.args.get("temporary")))
-        or str(getattr(named, "name", "")).startswith("#")
+        or str(getattr(named, "name", "")).startswith(_MARKS)
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -16,8 +17,10 @@ from lineage.sql.extensions import installed_rules
 from lineage.sql.functions import FunctionEffects
 from lineage.sql.output import completeness_of, edges_of
 from lineage.sql.parsing import ParsedStatement, parse_statements
+from lineage.sql.procedural import HOLE, Step
+from lineage.sql.relations import Relation
 from lineage.sql.resolver import Resolver, SetOperationReferences
-from lineage.sql.statements import STATEMENT_RULES, Outcome, define_by_query, write
+from lineage.sql.statements import STATEMENT_RULES, Outcome, define_by_query, step_outcome, variable_scope, write
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableSource
 from lineage.sql.token_trace import trace_tokens
 
@@ -26,12 +29,14 @@ __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
 # Statements that neither read nor write a table's data.
 _NO_LINEAGE = (
     exp.Use, exp.Set, exp.Transaction, exp.Commit, exp.Rollback, exp.Grant, exp.Comment, exp.Describe, exp.Pragma,
-    exp.Kill, exp.Show, exp.Analyze, exp.Refresh, exp.Uncache, exp.Attach, exp.Detach, exp.Undrop,
+    exp.Kill, exp.Show, exp.Execute, exp.ExecuteSql, exp.Analyze, exp.Refresh, exp.Uncache, exp.Attach, exp.Detach,
+    exp.Undrop,
 )  # fmt: skip
 _NO_LINEAGE_COMMANDS = frozenset(
     ("SET", "SHOW", "GRANT", "REVOKE", "EXPLAIN", "VACUUM", "RESET", "LISTEN", "NOTIFY", "LOCK", "CLUSTER", "REINDEX",
      "CHECKPOINT", "DISCARD", "DECLARE", "PRINT", "GO", "BEGIN", "END", "OPTIMIZE", "ANALYZE", "DESCRIBE", "DESC",
-     "USE", "COMMENT", "REFRESH", "MSCK REPAIR", "ATTACH", "DETACH", "INSTALL")
+     "USE", "COMMENT", "REFRESH", "MSCK REPAIR", "ATTACH", "DETACH", "INSTALL", "CALL", "EXEC", "EXECUTE", "DEALLOCATE",
+     "RAISERROR", "SAVE", "COMMIT", "ROLLBACK", "SAVEPOINT")
 )  # fmt: skip
 
 
@@ -92,19 +97,29 @@ def extract(
         set_operation_references=set_operation_references,
     )
     tables = CatalogTables(catalog if catalog is not None else Catalog(), options.naming)
-    return [resolve_statement(parsed, options, tables)[0] for parsed in parse_statements(sql, options.naming.dialect)]
+    parsed = list(parse_statements(sql, options.naming.dialect))
+    variables = dict.fromkeys(name for p in parsed if p.step for name in (*p.step.declares, *p.step.assigns))
+    return [resolve_statement(statement, options, tables, variables=variables)[0] for statement in parsed]
 
 
 def resolve_statement(
-    parsed: ParsedStatement, options: ExtractionOptions, tables: TableSource, query_target: str | None = None
+    parsed: ParsedStatement,
+    options: ExtractionOptions,
+    tables: TableSource,
+    query_target: str | None = None,
+    variables: Mapping[str, Relation | None] | None = None,
 ) -> tuple[StatementLineage, Outcome | None]:
     """Return a statement's lineage, and what its rule found where one applied.
 
-    `query_target` is the dataset that a bare query defines (the only statement of a file).
+    `query_target` is the dataset that a bare query defines (the only statement of a file); `variables` are those
+    that the statement sees, with what they hold.
 
     Raises:
         NeedsDefinitionError: another statement of a script has to be resolved first.
     """
+    step = parsed.step
+    if step is not None and parsed.tree is None and parsed.problem is None:
+        return _of_step(parsed, step, options), None
     if parsed.problem is not None:
         return _by_installed_rule(parsed, options) or _from_tokens(parsed, options, [parsed.problem]), None
     tree = parsed.tree
@@ -119,8 +134,11 @@ def resolve_statement(
         write=write,
         set_operation_references=options.set_operation_references,
     )
+    if variables:
+        resolver.outermost = variable_scope(resolver, variables)
+        resolver.variable_places = parsed.variable_places()
     try:
-        outcome = rule(resolver, tree)
+        outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)
         outcome.others.extend(resolver.side_effects)
         if query_target is not None:
             define_by_query(outcome, query_target)
@@ -154,6 +172,26 @@ def resolve_statement(
         changes=outcome.changes,
     )
     return statement, outcome
+
+
+def _of_step(parsed: ParsedStatement, step: Step, options: ExtractionOptions) -> StatementLineage:
+    """Return the lineage of what is no SQL of its own: a routine's header, SQL that is known in part."""
+    if not step.dynamic:
+        return StatementLineage(step.operation, span=parsed.span)
+    problem = Diagnostic(
+        DiagnosticCode.DYNAMIC_SQL,
+        Severity.WARNING,
+        "the SQL is put together when it runs; its tables are those that the text names",
+        parsed.span,
+        "SQL that is constant, or built of constants, is resolved in full",
+    )
+    statement = _from_tokens(parsed, options, [problem])
+    hole = options.naming.dialect.fold_table(HOLE)
+    return replace(
+        statement,
+        target=None if hole in (statement.target or "") else statement.target,
+        sources=[name for name in statement.sources if hole not in name],
+    )
 
 
 def _place(error: Exception) -> str:

@@ -63,4 +63,6 @@ class Identifiers:
                 node = node.expression
             if isinstance(node, exp.Identifier):
                 parts.append(self.table(node))
+            elif isinstance(node, exp.Parameter) and isinstance(node.this, exp.Var):  # T-SQL's table variable
+                parts.append("@" + self._dialect.fold_table(node.name))
         return parts

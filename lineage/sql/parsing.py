@@ -9,7 +9,8 @@ import logging
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from operator import attrgetter
 
 from sqlglot import exp
@@ -21,6 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.sql.nesting import too_deep
+from lineage.sql.procedural import BATCHES, Step, is_procedural, read_program, tokenize, with_semicolons
 from lineage.sql.rewording import reworded
 from lineage.sql.scan.pieces import PieceKind, pieces
 from lineage.sql.templates import fill_placeholders
@@ -40,13 +42,26 @@ _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class ParsedStatement:
-    """A statement's syntax tree, or why there is none; its tokens and its place in the whole text."""
+    """A statement's syntax tree, or why there is none; its tokens and its place in the whole text.
+
+    `step` is what it is besides its SQL, where it stands in procedural text.
+    """
 
     tree: exp.Expr | None
     tokens: list[Token]
     span: Span
     problem: Diagnostic | None = None
     text: str = ""
+    step: Step | None = None
+
+    def variable_places(self) -> dict[str, Span]:
+        """Return where each `@name` stands first: the parser keeps no places of variables."""
+        places: dict[str, Span] = {}
+        for mark, name in pairwise(self.tokens):
+            if mark.token_type is TokenType.PARAMETER:
+                span = Span(mark.start, name.end + 1, mark.line, max(1, mark.col - (mark.end - mark.start)))
+                places.setdefault(name.text.lower(), span)
+        return places
 
 
 def parser_named(dialect: Dialect) -> Parser:
@@ -62,9 +77,11 @@ def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
         text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
     if dialect.name in ("mysql", "sqlite", "doris", "starrocks"):
         text = _REPLACE_INTO.sub(r"\1INSERT ", text)
+        text = with_semicolons(text)
     tail: ParsedStatement | None = None
+    batches = dialect.name in BATCHES
     try:
-        tokens = parser.tokenize(text)
+        tokens = tokenize(text, dialect.name) if batches else parser.tokenize(text)
     except TokenError as error:
         # Something that is never closed swallows the rest of the text; what stands before it can be read.
         start = _last_statement(text, dialect)
@@ -75,10 +92,36 @@ def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
         except TokenError:
             tokens = []
     trees = parser.parser()
-    for piece in _statements(tokens, text):
-        yield from _parsed(trees, piece, text, dialect)
+    statements = list(_statements(tokens, text))
+    if batches:
+        yield from _program(trees, tokens, text, dialect)
+    elif any(is_procedural(piece, dialect.name) for piece in statements):
+        ends = statements[-1][-1].end + 1
+        yield from _program(trees, tokenize(text[:ends], dialect.name), text, dialect)
+    else:
+        for piece in statements:
+            yield from _parsed(trees, piece, text, dialect)
     if tail is not None:
         yield tail
+
+
+def _program(parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
+    """Yield the statements of procedural text: those of its bodies too, each with what the control flow says of it."""
+    for piece in read_program(tokens, text, dialect):
+        if piece.step is None:
+            yield from _parsed(parser, piece.tokens, text, dialect)
+            continue
+        first = min(piece.tokens, key=attrgetter("start"))  # a step's tokens may be gathered from several places
+        span = _span(first, max(piece.tokens, key=attrgetter("end")))
+        if not piece.has_sql:
+            yield ParsedStatement(None, piece.tokens, span, text=text, step=piece.step)
+            continue
+        for parsed in _parsed(parser, piece.tokens, text, dialect):
+            yield replace(parsed, span=span, step=piece.step)
+
+
+def _span(first: Token, last: Token) -> Span:
+    return Span(first.start, last.end + 1, first.line, max(1, first.col - (first.end - first.start)))
 
 
 def _last_statement(text: str, dialect: Dialect) -> int:
@@ -104,10 +147,8 @@ def _statements(tokens: list[Token], text: str) -> Iterator[list[Token]]:
 
 def _parsed(parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
     """Yield the statement that the tokens make; several, where a dialect needs no semicolon between them."""
-    first, last = tokens[0], tokens[-1]
-    start, end = first.start, last.end + 1
-    column = max(1, first.col - (first.end - first.start))
-    span = Span(start, end, first.line, column)
+    span = _span(tokens[0], tokens[-1])
+    start, end = span.start, span.end
     problem: Diagnostic | None = None
     trees: list[exp.Expr | None] = []
     if end - start > MAX_STATEMENT_CHARACTERS:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from sqlglot import exp
 
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.names import Naming
 from lineage.model.statement import ColumnRef, Edge
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
@@ -93,6 +93,10 @@ class Resolver:
         self.naming = naming
         self.text = text
         self.side_effects: list[Any] = []
+        self.outermost: Scope | None = None
+        """What is around every query of the statement: the variables of a program."""
+        self.variable_places: dict[str, Span] = {}
+        """Where `@name` is first read, by the name in lower case."""
         self._write = write
         self.paper_set_operations = set_operation_references == "paper"
         self.identifiers = Identifiers(naming.dialect)
@@ -171,14 +175,14 @@ class Resolver:
         relation = self._base.get(entry.name)
         if relation is None:
             if entry.relation is not None:
-                relation = self._adopt(entry.relation)
+                relation = self.adopt(entry.relation)
             else:
                 relation = BaseTable(entry.name, entry.columns, self.source)
             self._base[entry.name] = relation
         return entry.name, relation
 
-    def _adopt(self, relation: Relation) -> Relation:
-        """Return a temporary table's relation with this statement's objects for its base columns.
+    def adopt(self, relation: Relation) -> Relation:
+        """Return the relation of a temporary table or a variable with this statement's objects for its base columns.
 
         The places of mention stay behind: they lie in the text that defined the table.
         """

@@ -76,6 +76,8 @@ class Scope:
         self, resolver: Resolver, parent: Scope | None = None, ctes: Mapping[str, Relation] | None = None
     ) -> None:
         self.resolver = resolver
+        if parent is None:
+            parent = resolver.outermost
         self.parent = parent
         self.items: dict[str, Relation] = {}
         self.ctes: Mapping[str, Relation] = ctes if ctes is not None else (parent.ctes if parent else {})

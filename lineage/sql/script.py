@@ -22,12 +22,16 @@ from lineage.sql.definitions import Definition, definitions_of, named_after_text
 from lineage.sql.effects import IDENTITY
 from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.parsing import ParsedStatement, parse_statements
+from lineage.sql.procedural import Names, Variables
 from lineage.sql.relations import Relation, Rows, Sources, absorb
 from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.session import naming_after
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
 
 __all__ = ["Script", "extract_script"]
+
+_MOST_ROUNDS = 8
+"""A loop whose variables still grow after so many rounds passes values on in a longer chain than any seen."""
 
 Position = tuple[int, int]
 """Which text, and which of its statements."""
@@ -95,6 +99,8 @@ class _Text:
         self.definitions: list[Definition | None] | None = None
         self.namings: list[Naming] = []
         """How each statement's names are completed: the session's USE and SET before it count."""
+        self.variables: Variables | None = None
+        """The variables of its programs, if it has any."""
         self.query_target: str | None = None
         """The dataset that the text's only statement defines, if that is a bare query."""
 
@@ -108,7 +114,9 @@ class _Text:
                     self.namings.append(naming)
                     naming = naming_after(naming, parsed.tree)
                 self.definitions = definitions_of([p.tree for p in self._parsed], self.namings)
-                if len(self._parsed) == 1:
+                if any(p.step is not None for p in self._parsed):
+                    self.variables = Variables(p.step for p in self._parsed)
+                elif len(self._parsed) == 1:
                     self.query_target = named_after_text(self.name, self._parsed[0].tree, naming)
                     if self.query_target is not None:
                         self.definitions = [Definition(self.query_target)]
@@ -135,6 +143,8 @@ class Script:
         self._reads: dict[Position, tuple[str, ...]] = {}
         self._seen: dict[str, set[str]] = defaultdict(set)
         self._open: dict[Position, None] = {}
+        self._looped: dict[int, int] = {}
+        """By text, the first statement that reads what a later one in the same loop assigns."""
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
 
     def resolve(self, progress: Callable[[int, int], None] | None = None) -> list[StatementLineage]:
@@ -145,6 +155,7 @@ class Script:
         for index, text in enumerate(self._texts):
             for number in range(len(text.parsed())):
                 self._settle((index, number))
+            self._go_round(index)
             text.release()
             if progress is not None:
                 progress(index + 1, len(self._texts))
@@ -178,7 +189,8 @@ class Script:
         parsed = text.parsed()[number]
         tables = _ScriptTables(self, position)
         options = replace(self._options, naming=text.namings[number])
-        statement, outcome = resolve_statement(parsed, options, tables, text.query_target)
+        variables = self._variables(position, parsed)
+        statement, outcome = resolve_statement(parsed, options, tables, text.query_target, variables)
         for name in self._cyclic.pop(position, {}):
             problem = Diagnostic(
                 DiagnosticCode.CYCLIC_DEFINITION,
@@ -208,6 +220,48 @@ class Script:
                 self._seen[reference.table].add(reference.column)
         text.results[number] = statement
 
+    # Variables
+
+    def _variables(self, position: Position, parsed: ParsedStatement) -> dict[str, Relation | None] | None:
+        """Return the variables that a statement names, with what they hold there.
+
+        Raises:
+            NeedsDefinitionError: an assignment before it has to be resolved first.
+        """
+        index, number = position
+        variables = self._texts[index].variables
+        if variables is None:
+            return None
+        fold = Names(self._options.naming.dialect).fold
+        words = {fold(token.text.lstrip("@:")) for token in parsed.tokens}
+        held: dict[str, Relation | None] = {}
+        for name in variables.names:
+            if name.lstrip("@") not in words or not variables.visible(name, number):
+                continue
+            before, around = variables.reaching(name, number)
+            held[name] = None
+            for at in (*before, *around):
+                where = (index, at)
+                if at >= number and where not in self._relations:
+                    self._looped[index] = min(number, self._looped.get(index, number))
+                    continue
+                self.require(where, name, position)
+                held[name] = _held(name, held[name], self._relations.get(where))
+        return held
+
+    def _go_round(self, index: int) -> None:
+        """Resolve what stands in and behind a loop again, until what its variables hold does not grow."""
+        if index not in self._looped:
+            return
+        text = self._texts[index]
+        first = self._looped.pop(index)
+        for _ in range(_MOST_ROUNDS):
+            known = {n: self._relations.get((index, n)) for n in range(first, len(text.results))}
+            for number in range(first, len(text.results)):
+                self._resolve((index, number))
+            if all(_same(known[n], self._relations.get((index, n))) for n in known):
+                return
+
     def _decide_ambiguous(self) -> None:
         """Take up again the statements with ambiguous columns: others may have shown which table has the column."""
         for index, text in enumerate(self._texts):
@@ -226,8 +280,11 @@ class Script:
 
     def definition(self, name: str, use: Position) -> tuple[Position, Definition] | None:
         """Return the definition of a table that counts for a use: the latest before, else the first after."""
-        for index in self._candidates.get(_last_part(name), ()):
+        part = _last_part(name)
+        for index in self._candidates.get(part, ()):
             self._index(index)
+        if part.startswith("@"):  # a table variable lives in its own text
+            self._index(use[0])
         before: tuple[Position, Definition] | None = None
         for position, definition in self._definers.get(name, ()):
             if position == use or definition.only_adds:
@@ -380,6 +437,23 @@ def _added(relation: Relation, more: Relation) -> Relation:
             names.append(name)
             sources.append(theirs)
     return Relation(names, sources, rows, [*relation.opens, *more.opens])
+
+
+def _held(name: str, held: Relation | None, more: Relation | None) -> Relation | None:
+    """Return what a variable holds after one more assignment that reaches its use."""
+    if more is None:
+        return held
+    if name in more.names:
+        more = Relation([name], [more.sources[more.names.index(name)]])
+    return _added(held, more) if held is not None else more
+
+
+def _same(one: Relation | None, other: Relation | None) -> bool:
+    def sources(relation: Relation | None) -> list[set[tuple[str, str, int]]]:
+        listed = relation.sources if relation is not None else []
+        return [{(source.table, source.column, effect) for source, effect in column} for column in listed]
+
+    return sources(one) == sources(other)
 
 
 def _candidates(texts: Sequence[_Text]) -> dict[str, list[int]]:

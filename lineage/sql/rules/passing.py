@@ -25,7 +25,6 @@ LEAVES.update(
         exp.DataType,
         exp.DataTypeParam,
         exp.Var,
-        exp.Placeholder,
         exp.SessionParameter,
         exp.CurrentDate,
         exp.CurrentTimestamp,
@@ -46,7 +45,22 @@ def named_argument(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: S
 
 
 @expression_rule(exp.Parameter)
-def parameter(_: Resolver, scope: Scope, node: exp.Expr, effect: int, __: Stack, sink: Sources) -> None:
-    """`$1` is a column of a staged file where one is read, else a parameter of the statement."""
+def parameter(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, __: Stack, sink: Sources) -> None:
+    """`$1` is a column of a staged file where one is read, `@v` a variable, else a parameter of the statement."""
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         absorb(sink, scope.positional(node.name), effect, node)
+    elif resolver.outermost is not None:
+        name = resolver.naming.dialect.fold_column(node.name)
+        merged = resolver.outermost.merged
+        if (place := resolver.variable_places.get(node.name.lower())) is not None:
+            end = place.column + place.end - place.start - 1
+            node.meta.update(line=place.line, col=end, start=place.start, end=place.end - 1)
+        absorb(sink, merged.get(f"@{name}") or merged.get(name) or {}, effect, node)
+
+
+@expression_rule(exp.Placeholder)
+def bound(resolver: Resolver, _: Scope, node: exp.Expr, effect: int, __: Stack, sink: Sources) -> None:
+    """`:v` is a variable of the program around the statement, else what a client binds."""
+    if resolver.outermost is not None and node.name:
+        name = resolver.naming.dialect.fold_column(node.name)
+        absorb(sink, resolver.outermost.merged.get(name) or {}, effect, node)

@@ -50,6 +50,8 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
                 return reshaped(resolver, node, resolver.location(location), scope).renamed(_listed(resolver, node))
         cte = scope.ctes.get(resolver.identifiers.column(named)) if scope.ctes and args.get("db") is None else None
         relation = cte if cte is not None else resolver.table(node)
+    elif isinstance(named, exp.Parameter):
+        relation = resolver.table(node)
     elif isinstance(named, exp.Var | exp.Literal):
         relation = resolver.location(named.name)
     elif node.args.get("rows_from"):

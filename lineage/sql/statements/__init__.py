@@ -3,6 +3,7 @@
 from lineage.sql.statements import copy, create, ddl, delete, files, insert, merge, multi_insert, query, update
 from lineage.sql.statements.outcome import STATEMENT_RULES, Outcome, statement_rule, write
 from lineage.sql.statements.query import define_by_query
+from lineage.sql.statements.step import step_outcome, variable_scope
 
 __all__ = [
     "STATEMENT_RULES",
@@ -18,6 +19,8 @@ __all__ = [
     "multi_insert",
     "query",
     "statement_rule",
+    "step_outcome",
     "update",
+    "variable_scope",
     "write",
 ]

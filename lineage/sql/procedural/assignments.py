@@ -1,0 +1,145 @@
+"""What gives a variable its value: `:=`, SET, LET, SELECT … INTO, `SELECT @a = …`, FETCH, OPEN … FOR."""
+
+from __future__ import annotations
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from lineage.sql.procedural.tokens import made, word_of
+from lineage.sql.procedural.walk import Walk, head
+
+__all__ = ["QUERIES", "assignment", "selected", "without_into"]
+
+QUERIES = frozenset(("SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"))
+"""What a query begins with."""
+_SET_OPTIONS = frozenset(("SESSION", "GLOBAL", "LOCAL", "PERSIST", "TIME", "ROLE", "NAMES", "CHARACTER", "CATALOG"))
+
+
+def assignment(walk: Walk, position: int) -> int | None:
+    """`v := value`; in a body of PL/pgSQL also `v = value`."""
+    name, after = walk.names.read(walk.tokens, walk.words, position)
+    if name is None or after >= len(walk.tokens):
+        return None
+    sign = walk.tokens[after]
+    if walk.word(after) == "[":
+        after = walk.find(after, ("]",)) + 1
+        sign = walk.tokens[after] if after < len(walk.tokens) else sign
+    if sign.token_type is not TokenType.COLON_EQ and not (sign.text == "=" and walk.inside()):
+        if not (sign.text == ":" and walk.word(after + 1) == "="):
+            return None
+        after += 1
+    end = walk.end(after + 1)
+    walk.assign("SET", [name], [walk.tokens[after + 1 : end]])
+    return end
+
+
+@head("SET", "LET")
+def set_variables(walk: Walk, position: int) -> int | None:
+    """`SET a = x, b = y`, `SET (a, b) = (query)`, `LET a type := x`."""
+    at = position + 1
+    if walk.word(at) in ("VAR", "VARIABLE"):
+        at += 1
+    if walk.word(at) in _SET_OPTIONS:
+        return None
+    if walk.batches and walk.tokens[at : at + 1] and walk.tokens[at].token_type is not TokenType.PARAMETER:
+        return None
+    end = walk.end(position)
+    names: list[str] = []
+    values: list[list[Token]] = []
+    is_tuple = walk.word(at) == "("
+    while at < end:
+        if is_tuple and walk.word(at) in ("(", ",", ")"):
+            at += 1
+            continue
+        name, after = walk.names.read(walk.tokens, walk.words, at)
+        if name is None:
+            break
+        names.append(name)
+        if is_tuple and walk.word(after) in (",", ")"):
+            at = after
+            continue
+        sign = walk.find(after, ("=", ":=", "DEFAULT", "+=", "-=", "*=", "/="))
+        if sign >= end:
+            return None
+        stop = end if walk.batches else min(walk.find(sign, (",",)), end)
+        values.append(walk.tokens[sign + 1 : stop])
+        at = stop + 1
+    if is_tuple:
+        return _set_tuple(walk, names, at, end)
+    if not names or not values:
+        return None
+    walk.assign("SET", names, values)
+    return walk.after(end)
+
+
+def _set_tuple(walk: Walk, names: list[str], at: int, end: int) -> int | None:
+    if walk.word(at) != "=":
+        return None
+    query = walk.tokens[at + 1 : end]
+    if len(query) > 2 and word_of(query[0]) == "(" and word_of(query[1]) in ("SELECT", "WITH"):
+        query = [token for token in query[1:-1] if word_of(token) != "STRUCT"]
+        if len(query) > 1 and word_of(query[1]) == "AS":
+            del query[1]
+        walk.query_into("SET", names, query)
+    elif query:
+        walk.query_into("SET", names, [made(TokenType.SELECT, "SELECT", query[0]), *query[1:-1]])
+    return walk.after(end)
+
+
+def selected(walk: Walk, position: int, end: int) -> tuple[list[Token], list[str]] | None:
+    """`SELECT @a = x, @b := y FROM t`: the query without the assignments, and the variables."""
+    at = position + 1
+    while walk.word(at) in ("DISTINCT", "ALL", "TOP"):
+        at += 1 if walk.word(at) != "TOP" else 2 if walk.word(at + 1) != "(" else walk.close(at + 1) - at + 1
+    if walk.word(at) != "@":
+        return None
+    tokens = walk.tokens[position:at]
+    names: list[str] = []
+    while at < end:
+        name, sign = walk.names.read(walk.tokens, walk.words, at)
+        if name is None or walk.word(sign) not in ("=", ":=", "+="):
+            return None
+        stop = min(walk.find(sign, (",", "FROM", "WHERE", "ORDER BY", "OPTION", "GROUP BY", "HAVING")), end)
+        names.append(name)
+        tokens += walk.tokens[sign + 1 : stop]
+        if walk.word(stop) != ",":
+            return tokens + walk.tokens[stop:end], names
+        tokens.append(walk.tokens[stop])
+        at = stop + 1
+    return None
+
+
+def without_into(walk: Walk, position: int, end: int) -> tuple[list[Token], list[str]]:
+    """Return a statement without its INTO, and the variables that it names there."""
+    depth = 0
+    for at in range(position, end):
+        word = walk.words[at]
+        depth += (word == "(") - (word == ")")
+        if depth or word not in ("INTO", "BULK COLLECT INTO") or walk.words[at - 1] in ("INSERT", "MERGE", "IGNORE"):
+            continue
+        after = at + 1 + (walk.word(at + 1) == "STRICT")
+        names: list[str] = []
+        while after < end:
+            name, behind = walk.names.read(walk.tokens, walk.words, after)
+            if name is None:
+                break
+            names.append(name)
+            after = behind
+            if walk.word(after) != ",":
+                break
+            after += 1
+        if names and walk.word(at + 1) not in ("OUTFILE", "DUMPFILE", "TABLE", "TEMP", "TEMPORARY", "UNLOGGED"):
+            return walk.tokens[position:at] + walk.tokens[after:end], names
+    return walk.tokens[position:end], []
+
+
+@head("FETCH")
+def fetch(walk: Walk, position: int) -> int | None:
+    """`FETCH NEXT FROM c INTO a, b`: the cursor's columns."""
+    end = walk.end(position)
+    into = walk.find(position, ("INTO", "BULK COLLECT INTO"))
+    if into >= end:
+        return walk.after(end)
+    _, names = without_into(walk, position, end)
+    if walk.word(into - 1) and names:
+        walk.query_into("FETCH", names, walk.from_cursor(into - 1))
+    return walk.after(end)

@@ -1,0 +1,123 @@
+"""T-SQL: where a statement ends that no semicolon ends. A batch needs none between its statements.
+
+https://learn.microsoft.com/en-us/sql/t-sql/language-elements/transact-sql-syntax-conventions-transact-sql
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["CONDITION_ENDS", "statement_end"]
+
+# Reserved words, so that none of them is an unquoted name; each begins a statement wherever no rule below objects.
+_STARTERS = frozenset(
+    ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "SET", "IF", "WHILE", "PRINT", "EXEC", "EXECUTE",
+     "DECLARE", "RETURN", "BEGIN", "END", "ELSE", "TRUNCATE", "DROP", "CREATE", "ALTER", "USE", "GO", "OPEN", "CLOSE",
+     "DEALLOCATE", "FETCH", "COMMIT", "ROLLBACK", "SAVE", "RAISERROR", "THROW", "GOTO", "WAITFOR", "BREAK", "CONTINUE",
+     "GRANT", "REVOKE", "DENY", "DBCC", "KILL", "CHECKPOINT", "RECONFIGURE", "BULK")
+)  # fmt: skip
+CONDITION_ENDS = _STARTERS
+"""What ends the condition of IF and WHILE, which no word ends."""
+_QUERY_FOLLOWS = frozenset(("UNION", "ALL", "EXCEPT", "INTERSECT", "AS", "FOR", "RETURN", "IS", "EXPLAIN"))
+_WRITES = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE"))
+_JOIN_SIDES = frozenset(("INNER", "LEFT", "RIGHT", "FULL", "OUTER"))
+_OBJECTS = frozenset(
+    ("TABLE", "VIEW", "PROCEDURE", "PROC", "FUNCTION", "COLUMN", "INDEX", "SCHEMA", "TRIGGER", "TYPE", "CONSTRAINT",
+     "DATABASE", "USER", "ROLE", "SEQUENCE", "SYNONYM", "LOGIN", "STATISTICS", "PARTITION", "EXTERNAL")
+)  # fmt: skip
+_DEFINES = frozenset(("CREATE", "ALTER"))
+_PERMITS = frozenset(("GRANT", "REVOKE", "DENY"))
+
+
+def statement_end(words: Sequence[str], start: int) -> int:
+    """Return the place behind the statement that begins at `start`: of a semicolon, or of the next one's first word.
+
+    >>> statement_end("INSERT INTO t SELECT a FROM u SELECT b FROM v".split(), 0)
+    7
+    """
+    return _Statement(words, start).end()
+
+
+class _Statement:
+    def __init__(self, words: Sequence[str], start: int) -> None:
+        self._words = words
+        self._start = start
+        self._head = words[start]
+        self._expects_query = self._head in ("INSERT", "WITH")
+        """Whether the next query or write at this level still belongs to the statement."""
+        self._expects_set = self._head == "UPDATE"
+
+    def end(self) -> int:
+        words = self._words
+        depth = cases = 0
+        for position in range(self._start + 1, len(words)):
+            word = words[position]
+            if word == ";":
+                return position
+            if word == "(":
+                depth += 1
+            elif word == ")":
+                depth -= 1
+            elif word == "CASE":
+                cases += 1
+            elif word == "END" and cases:
+                cases -= 1
+            elif word == "VALUES" and not depth:
+                self._expects_query = False
+            elif depth <= 0 and not cases and word in _STARTERS and self._begins_another(position, word):
+                return position
+        return len(words)
+
+    def _begins_another(self, position: int, word: str) -> bool:
+        """Return that, and note what the word tells of the statement if it belongs to it."""
+        before = self._words[position - 1]
+        if before == ".":
+            return False
+        after = self._words[position + 1] if position + 1 < len(self._words) else ""
+        if before == "AS" and word not in ("SELECT", "WITH", "BEGIN"):
+            return False
+        if word == "SELECT":
+            return self._next_query(before)
+        if word in _WRITES:
+            return self._next_write(before, word, after)
+        if word == "WITH":
+            behind = self._words[position + 2] if position + 2 < len(self._words) else ""
+            return before != "AS" and after not in ("(", "") and behind in ("AS", "(")
+        if word == "SET":
+            return self._next_set(before)
+        if word == "IF":
+            return not (before in _OBJECTS and after in ("EXISTS", "NOT"))
+        if word in ("EXEC", "EXECUTE"):
+            belongs = after == "AS" or self._expects_query
+            self._expects_query = False
+            return not belongs
+        if word in ("DROP", "CREATE", "ALTER"):
+            return self._head not in _DEFINES or (after in _OBJECTS and after not in ("COLUMN", "CONSTRAINT", "INDEX"))
+        return not (word == "FETCH" and before in ("ROWS", "ROW")) and not (word == "BULK" and after != "INSERT")
+
+    def _next_query(self, before: str) -> bool:
+        if before in _QUERY_FOLLOWS or self._head in _PERMITS:
+            self._expects_query = False
+            return False
+        expected, self._expects_query = self._expects_query, False
+        return not expected
+
+    def _next_write(self, before: str, word: str, after: str) -> bool:
+        if word == "MERGE" and (before in _JOIN_SIDES or after == "JOIN"):
+            return False
+        if before == "ON" and after in ("CASCADE", "NO", "SET", "RESTRICT"):
+            return False
+        if before in ("THEN", "FOR", "AFTER", "OF", ",") or self._head in _PERMITS or self._head == "OPEN":
+            return False
+        if self._expects_query and self._head == "WITH":
+            self._expects_query = word == "INSERT"
+            self._expects_set = word == "UPDATE"
+            self._head = word if word != "MERGE" else self._head
+            return False
+        return True
+
+    def _next_set(self, before: str) -> bool:
+        if self._expects_set:
+            self._expects_set = False
+            return False
+        return not (before in _WRITES or self._head in ("ALTER", "CREATE"))

@@ -1,0 +1,161 @@
+"""Text that holds statements of its own: routines, DO, EXECUTE, PREPARE; and RETURN and PERFORM in it."""
+
+from __future__ import annotations
+
+from sqlglot.tokenizer_core import TokenType
+
+from lineage.sql.procedural.assignments import QUERIES, without_into
+from lineage.sql.procedural.declarations import declares
+from lineage.sql.procedural.dynamic import executed
+from lineage.sql.procedural.routines import body_of, is_routine
+from lineage.sql.procedural.steps import BlockKind, Piece, Step
+from lineage.sql.procedural.tokens import STRINGS, fragment_of, made, tokens_of
+from lineage.sql.procedural.walk import Frame, Walk, head
+
+
+@head("EXECUTE", "EXEC")
+def execute(walk: Walk, position: int) -> int | None:
+    """EXEC, EXECUTE, EXECUTE IMMEDIATE."""
+    end = walk.end(position)
+    return execute_from(walk, position, end, [])
+
+
+def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int | None:
+    """Read the SQL that EXECUTE runs, as far as it is constant."""
+    tokens, into = without_into(walk, position, end)
+    call = executed(tokens, walk.reader.constants, walk.names)
+    if call is None:  # a procedure, or what PREPARE named: what it does is stated where its text stands
+        walk.reader.pieces.append(Piece(tokens, Step("EXECUTE", blocks=walk.blocks()), has_sql=False))
+        return walk.after(end)
+    if call.statement is not None:
+        names = targets or into
+        inner = call.statement
+        if inner.holes:
+            walk.reader.pieces.append(
+                Piece(
+                    tokens_of(inner, walk.text, walk.dialect),
+                    Step("EXECUTE", tuple(names), blocks=walk.blocks(), dynamic=True),
+                    False,
+                )
+            )
+        else:
+            first = len(walk.reader.pieces)
+            walk.inner(inner)
+            found = walk.reader.pieces[first:]
+            if names and found:
+                last = found[-1]
+                last.step = Step("SELECT", tuple(names), (), walk.blocks(), is_row=bool(targets))
+    return walk.after(end)
+
+
+@head("PREPARE")
+def prepare(walk: Walk, position: int) -> int | None:
+    """`PREPARE p AS query` states what EXECUTE p runs; MySQL's `PREPARE p FROM string` a constant."""
+    end = walk.end(position)
+    start = walk.find(position, ("AS", "FROM"))
+    if start >= end:
+        return None
+    if walk.word(start) == "AS":
+        walk.add(walk.tokens[start + 1 : end])
+    else:
+        name = walk.names.read(walk.tokens, walk.words, position + 1)[0]
+        if name is not None:
+            constants = walk.reader.constants
+            constants.assign(name, walk.tokens[start + 1 : end], walk.names, certain=True)
+    return walk.after(end)
+
+
+@head("DO")
+def do(walk: Walk, position: int) -> int | None:
+    """`DO $$ … $$`: an anonymous block."""
+    end = walk.end(position)
+    body = next((t for t in walk.tokens[position:end] if t.token_type in STRINGS), None)
+    if body is None:
+        return None
+    walk.frames.append(Frame("routine", walk.reader.block(BlockKind.ROUTINE), single=True))
+    walk.inner(fragment_of(body, walk.text, walk.dialect))
+    return walk.after(end)
+
+
+@head("CREATE", "ALTER", "PROCEDURE", "FUNCTION")
+def routine(walk: Walk, position: int) -> int | None:
+    """CREATE PROCEDURE, FUNCTION, TRIGGER, PACKAGE: the header is a statement, the body's statements follow."""
+    words = walk.words
+    nested = words[position] in ("PROCEDURE", "FUNCTION")
+    if not nested and not is_routine(words[position + 1 : position + 12]):
+        return None
+    if nested and not (walk.frames and walk.frames[-1].kind in ("section", "package")):
+        return None
+    body = body_of(walk.tokens, words, position, walk.dialect)
+    if body is None:
+        return None if not nested else walk.end(position) + 1
+    if not nested:
+        walk.reader.pieces.append(
+            Piece(walk.tokens[position : body.start], Step("CREATE_" + body.kind, blocks=walk.blocks()), False)
+        )
+    frame = Frame("routine", walk.reader.block(BlockKind.ROUTINE), single=not walk.batches, batch=walk.batches)
+    if walk.batches:
+        walk.batch_ends()
+    walk.frames.append(frame)
+    if body.parameters:
+        declares(walk, [walk.names.fold(name) for name in body.parameters])
+    if body.string is not None:
+        if body.language in ("", "SQL", "PLPGSQL", "PLSQL"):
+            walk.inner(fragment_of(body.string, walk.text, walk.dialect))
+        return walk.after(walk.end(body.start))
+    if body.is_expression:
+        end = walk.end(body.start)
+        if "SELECT" in words[body.start : end]:
+            returned(walk, body.start - 1)
+            return end
+        return walk.after(end)
+    if body.has_section:
+        walk.frames.append(Frame("package" if body.kind == "PACKAGE" else "section"))
+    return body.start
+
+
+@head("RETURN")
+def returned(walk: Walk, position: int) -> int | None:
+    """RETURN: what a query gives back is stated as a bare query's columns."""
+    end = walk.end(position)
+    at = position + 1
+    if walk.word(at) == "QUERY":
+        at += 1
+        if walk.word(at) == "EXECUTE":
+            execute_from(walk, at, end, [])
+            return walk.after(end)
+    if walk.word(at) in ("SELECT", "WITH"):
+        walk.add(walk.tokens[at:end], Step("RETURN"))
+    elif "SELECT" in walk.words[at:end]:
+        if walk.word(at) == "TABLE" and walk.word(at + 1) == "(":
+            walk.add(walk.tokens[at + 2 : walk.close(at + 1)], Step("RETURN"))
+        elif walk.word(at) == "(" and walk.word(at + 1) in ("SELECT", "WITH") and walk.close(at) >= end - 1:
+            walk.add(walk.tokens[at + 1 : walk.close(at)], Step("RETURN"))
+        else:
+            walk.add([made(TokenType.SELECT, "SELECT", walk.tokens[at]), *walk.tokens[at:end]], Step("RETURN"))
+    return walk.after(end)
+
+
+@head("PERFORM")
+def perform(walk: Walk, position: int) -> int | None:
+    """PL/pgSQL's PERFORM is a SELECT whose rows nobody takes."""
+    end = walk.end(position)
+    if not walk.inside():
+        return None
+    first = walk.tokens[position]
+    walk.add([made(TokenType.SELECT, "SELECT", first), *walk.tokens[position + 1 : end]], Step("PERFORM"))
+    return walk.after(end)
+
+
+@head("OPEN")
+def open_cursor(walk: Walk, position: int) -> int | None:
+    """`OPEN c FOR query`."""
+    end = walk.end(position)
+    name, after = walk.names.read(walk.tokens, walk.words, position + 1)
+    start = walk.find(after, ("FOR",)) + 1
+    if name is not None and start < end:
+        if walk.word(start) == "EXECUTE":
+            execute_from(walk, start, end, [name])
+        elif walk.word(start) in QUERIES:
+            walk.query_into("CURSOR", [name], walk.tokens[start:end], is_row=True)
+    return walk.after(end)

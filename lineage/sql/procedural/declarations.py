@@ -1,0 +1,143 @@
+"""DECLARE: sections of declarations, single ones, cursors, table variables."""
+
+from __future__ import annotations
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from lineage.sql.procedural.assignments import QUERIES
+from lineage.sql.procedural.steps import BlockKind, Piece, Step
+from lineage.sql.procedural.tokens import made
+from lineage.sql.procedural.walk import Frame, Walk, head
+
+_SECTIONS = frozenset(
+    ("postgres", "redshift", "oracle", "snowflake", "ansi", "materialize", "risingwave", "exasol", "teradata")
+)
+"""Dialects with a section of declarations before BEGIN, each ended by a semicolon."""
+_HANDLED_BY = frozenset(
+    ("BEGIN", "SET", "SELECT", "INSERT", "UPDATE", "DELETE", "CALL", "ROLLBACK", "RESIGNAL", "LEAVE")
+)
+"""What the statement of a handler begins with."""
+
+
+@head("DECLARE")
+def declare(walk: Walk, position: int) -> int | None:
+    """DECLARE, alone or as the head of a section."""
+    if walk.batches:
+        return walk.after(_declare_in_batch(walk, position))
+    if walk.dialect in _SECTIONS and (walk.inside() or _opens_section(walk, position)):
+        walk.open("section", None if walk.inside() else BlockKind.ROUTINE)
+        return position + 1
+    return walk.after(_declare_one(walk, position))
+
+
+def _opens_section(walk: Walk, position: int) -> bool:
+    """Return whether declarations follow up to a BEGIN, not a cursor of SQL itwalk."""
+    return walk.find(position + 1, ("BEGIN",), until_semicolon=False) < len(walk.words)
+
+
+def declaration(walk: Walk, position: int) -> int:
+    """One declaration of a section: `name type := value;`, `CURSOR c IS query;`, `c CURSOR FOR query;`."""
+    end = walk.end(position)
+    if walk.words[position] in ("PRAGMA", "TYPE", "SUBTYPE"):
+        return end + 1
+    at = position + (walk.words[position] == "CURSOR")
+    name, after = walk.names.read(walk.tokens, walk.words, at)
+    if name is None:
+        return end + 1
+    if "CURSOR" in walk.words[position : after + 3]:
+        cursor(walk, name, after, end)
+        return end + 1
+    value = walk.find(after, (":=", "DEFAULT", "="))
+    declare_value(walk, name, value, end)
+    return end + 1
+
+
+def declare_value(walk: Walk, name: str, sign: int, end: int) -> None:
+    """Hand out what a variable begins with, if it is said."""
+    values = [walk.tokens[sign + 1 : end]] if sign < end else []
+    if values:
+        walk.assign("DECLARE", [name], values, declares=True)
+    else:
+        declares(walk, [name])
+
+
+def declares(walk: Walk, names: list[str]) -> None:
+    """Note that names are variables from here on."""
+    walk.reader.pieces.append(Piece([], Step("DECLARE", declares=tuple(names), blocks=walk.blocks())))
+
+
+def cursor(walk: Walk, name: str, after: int, end: int) -> None:
+    """Emit the query of a cursor's declaration."""
+    start = walk.find(after, ("FOR", "IS", "AS"))
+    while start < end and walk.word(start) not in QUERIES:
+        start += 1
+    if start < end:
+        stop = walk.find(start, ("FOR",))
+        walk.query_into("CURSOR", [name], walk.tokens[start : min(end, stop)], is_row=True)
+    else:
+        declares(walk, [name])
+
+
+def _declare_one(walk: Walk, position: int) -> int:
+    """`DECLARE a, b type DEFAULT value;`, a cursor, or MySQL's `DECLARE … HANDLER FOR condition statement`."""
+    end = walk.end(position)
+    if "HANDLER" in walk.words[position : position + 4]:
+        start = walk.find(position, ("FOR",)) + 1
+        while start < end and walk.word(start) not in _HANDLED_BY:
+            start += 1
+        walk.frames.append(Frame("handler", walk.reader.block(BlockKind.BRANCH), single=True))
+        return walk.statement(start) if start < end else end
+    at = position + 1
+    while walk.word(at) in ("OR", "REPLACE", "VARIABLE", "VAR"):
+        at += 1
+    names: list[str] = []
+    while True:
+        name, after = walk.names.read(walk.tokens, walk.words, at)
+        if name is None:
+            break
+        names.append(name)
+        at = after
+        if walk.word(at) != ",":
+            break
+        at += 1
+    if not names:
+        walk.emit(position, end)
+    elif "CURSOR" in walk.words[at : at + 4]:
+        cursor(walk, names[0], at, end)
+    else:
+        sign = walk.find(at, ("DEFAULT", "=", ":="))
+        for name in names:
+            declare_value(walk, name, sign, end)
+    return end
+
+
+def _declare_in_batch(walk: Walk, position: int) -> int:
+    """T-SQL: `DECLARE @a int = 1, @t TABLE (…)`, `DECLARE c CURSOR FOR query`."""
+    end = walk.end(position)
+    name, after = walk.names.read(walk.tokens, walk.words, position + 1)
+    if name is not None and "CURSOR" in walk.words[after : after + 4]:
+        cursor(walk, name, after, end)
+        return end
+    at = position + 1
+    while at < end:
+        stop = min(walk.find(at, (",",)), end)
+        name, after = walk.names.read(walk.tokens, walk.words, at)
+        if name is None:
+            break
+        after += walk.word(after) == "AS"
+        if walk.word(after) == "TABLE":
+            _table_variable(walk, at, after, stop)
+        else:
+            declare_value(walk, name, walk.find(after, ("=",)), stop)
+        at = stop + 1
+    return end
+
+
+def _table_variable(walk: Walk, name: int, table: int, end: int) -> None:
+    """Emit `CREATE TABLE @t (…)`: a table variable is a temporary table."""
+    at, kind = walk.tokens[name], walk.tokens[table]
+    last = walk.tokens[table - 1] if walk.words[table - 1] != "AS" else walk.tokens[table - 2]
+    text = walk.text[at.start : last.end + 1]
+    named = Token(TokenType.VAR, text, last.line, last.col, at.start, last.end, [])
+    created = [made(TokenType.CREATE, "CREATE", at), kind, named, *walk.tokens[table + 1 : end]]
+    walk.add(created)

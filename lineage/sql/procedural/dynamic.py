@@ -1,0 +1,181 @@
+"""SQL in strings: EXEC('…'), sp_executesql, EXECUTE IMMEDIATE, PL/pgSQL's EXECUTE, MySQL's PREPARE.
+
+What is built of constants alone is resolved like any other SQL, with its places in the strings; what holds a value
+that only exists when it runs is traced at table level, as far as it is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, word_of
+from lineage.sql.procedural.variables import Names
+
+__all__ = ["HOLE", "Constants", "Execution", "executed"]
+
+HOLE = "lineage_unknown_part"
+"""What stands in dynamic SQL for a part that is only known when it runs."""
+
+_MOST_BRACKETS = 20
+_JOINERS = frozenset((TokenType.PLUS, TokenType.DPIPE))
+_LEADS = frozenset(("EXEC", "EXECUTE", "IMMEDIATE", "AS"))
+_RUNNERS = frozenset(("SP_EXECUTESQL", "SP_PREPEXEC"))
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What an EXECUTE runs: SQL, or (None) something that is no SQL in a string."""
+
+    statement: Fragment | None
+
+
+class Constants:
+    """The variables that hold strings known from the text."""
+
+    def __init__(self, text: str, dialect: str) -> None:
+        self._text = text
+        self._dialect = dialect
+        self._known: dict[str, Fragment] = {}
+
+    def assign(self, name: str, value: Sequence[Token], names: Names, *, certain: bool) -> None:
+        """Note what a variable holds from here on; an assignment that may not happen leaves it unknown."""
+        found = self.value(value, names) if value else None
+        if found is not None and found.text.strip() and (certain or name not in self._known):
+            self._known[name] = found
+        elif found is not None:
+            self._known[name] = _hole(value[0] if value else None)
+        else:
+            self.forget(name)
+
+    def forget(self, name: str) -> None:
+        """Note that a variable holds something that the text does not tell."""
+        self._known.pop(name, None)
+
+    def value(self, tokens: Sequence[Token], names: Names, depth: int = 0) -> Fragment | None:
+        """Return the string that an expression builds, with holes; None where nothing of it is a string."""
+        tokens = _unwrapped(tokens)
+        total: Fragment | None = None
+        is_text = False
+        for operand in _operands(tokens):
+            part = self._operand(operand, names, depth)
+            is_text = is_text or not part.holes or len(part.text) > len(HOLE)
+            total = part if total is None else total + part
+        return total if is_text else None
+
+    def _operand(self, tokens: Sequence[Token], names: Names, depth: int) -> Fragment:
+        first = tokens[0]
+        if len(tokens) == 1 and first.token_type in STRINGS:
+            return fragment_of(first, self._text, self._dialect)
+        if len(tokens) == 1 and first.token_type is TokenType.NUMBER:
+            return Fragment(first.text, (first.start,) * len(first.text))
+        word = word_of(first)
+        is_call = word in ("CONCAT", "FORMAT") and len(tokens) > 3
+        if (is_call or (word == "(" and len(_unwrapped(tokens)) < len(tokens))) and depth < _MOST_BRACKETS:
+            found = self._formatted(tokens, names) if word == "FORMAT" else self.value(tokens, names, depth + 1)
+            if found is not None:
+                return found
+        name, after = names.read(tokens, [word_of(token) for token in tokens], 0)
+        known = self._known.get(name) if name is not None and after == len(tokens) else None
+        return known if known is not None else _hole(first)
+
+    def _formatted(self, tokens: Sequence[Token], names: Names) -> Fragment | None:
+        """PostgreSQL's `format('… %I …', x)`: what is put in is a hole, unless it is constant."""
+        arguments = _operands(_unwrapped(tokens[1:]), separators=frozenset((TokenType.COMMA,)))
+        if not arguments or arguments[0][0].token_type not in STRINGS:
+            return None
+        pattern = fragment_of(arguments[0][0], self._text, self._dialect)
+        total = Fragment("", ())
+        rest, position = list(arguments[1:]), 0
+        while position < len(pattern.text):
+            sign = pattern.text.find("%", position)
+            stop = sign if sign >= 0 else len(pattern.text)
+            total += Fragment(pattern.text[position:stop], pattern.origins[position:stop])
+            if sign < 0:
+                break
+            kind = pattern.text[sign + 1 : sign + 2]
+            if kind == "%":
+                total += Fragment("%", pattern.origins[sign : sign + 1])
+            elif kind == "L":
+                total += Fragment("''", pattern.origins[sign : sign + 2])
+            else:
+                total += self._operand(rest[0], names, _MOST_BRACKETS) if rest else _hole(arguments[0][0])
+            if kind in ("s", "I", "L") and rest:
+                del rest[0]
+            position = sign + 2
+        return total
+
+
+def _hole(token: Token | None) -> Fragment:
+    start = token.start if token is not None else 0
+    return Fragment(HOLE, (start,) * len(HOLE), holes=True)
+
+
+def _unwrapped(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the tokens without brackets around all of them, and without CONCAT( … )."""
+    while len(tokens) > 2:
+        start = 1 if word_of(tokens[0]) == "(" else 2 if word_of(tokens[0]) == "CONCAT" else 0
+        if not start or word_of(tokens[start - 1]) != "(" or word_of(tokens[-1]) != ")" or _closes_early(tokens, start):
+            return tokens
+        tokens = tokens[start:-1]
+    return tokens
+
+
+def _closes_early(tokens: Sequence[Token], start: int) -> bool:
+    depth = 1
+    for token in tokens[start:-1]:
+        word = word_of(token)
+        depth += (word == "(") - (word == ")")
+        if not depth:
+            return True
+    return False
+
+
+def _operands(
+    tokens: Sequence[Token], separators: frozenset[TokenType] = _JOINERS | {TokenType.COMMA}
+) -> list[Sequence[Token]]:
+    """Return the parts of a concatenation."""
+    found: list[Sequence[Token]] = []
+    depth = start = 0
+    for position, token in enumerate(tokens):
+        word = word_of(token)
+        depth += (word == "(") - (word == ")")
+        if not depth and token.token_type in separators:
+            found.append(tokens[start:position])
+            start = position + 1
+    found.append(tokens[start:])
+    return [part for part in found if part]
+
+
+def executed(tokens: Sequence[Token], constants: Constants, names: Names) -> Execution | None:
+    """Return what an EXECUTE statement runs; None where it calls a procedure."""
+    at = 0
+    while at < len(tokens) and word_of(tokens[at]) in _LEADS:
+        at += 1
+    if at < len(tokens) and word_of(tokens[at]) in _RUNNERS:
+        at += 1
+        if word_of(tokens[at]) == "@" and at + 2 < len(tokens) and word_of(tokens[at + 2]) == "=":
+            at += 3  # @stmt = N'…'
+        return _built(_operands(tokens[at:], frozenset((TokenType.COMMA,)))[:1], constants, names)
+    if at >= len(tokens):
+        return None
+    stop = next((i for i in range(at, len(tokens)) if word_of(tokens[i]) == "USING"), len(tokens))
+    expression = tokens[at:stop]
+    first = word_of(expression[0])
+    is_string = expression[0].token_type in STRINGS or first in ("(", "CONCAT", "FORMAT", "@", ":")
+    if not is_string and not any(token.token_type in _JOINERS for token in expression):
+        name, after = names.read(expression, [word_of(token) for token in expression], 0)
+        if name is None or after < len(expression) or constants.value(expression, names) is None:
+            return None
+    if first == "@" and word_of(expression[-1]) != ")" and len(expression) > 2 and "=" in map(word_of, expression):
+        return None  # EXEC @result = procedure
+    return _built([expression], constants, names)
+
+
+def _built(expressions: list[Sequence[Token]], constants: Constants, names: Names) -> Execution:
+    found = constants.value(expressions[0], names) if expressions else None
+    if found is None and expressions:
+        found = _hole(expressions[0][0])
+    return Execution(found)

@@ -1,0 +1,118 @@
+"""Procedural text into plain statements, in order: control flow is read as all branches.
+
+What a body declares, assigns, tests and loops over becomes steps with a query each; BEGIN, END, IF, LOOP and the rest
+leave only the blocks that a step stands in. Nothing is executed, so what a branch needs to be taken is not asked.
+Sources: PostgreSQL 43 (PL/pgSQL), Oracle PL/SQL Language Reference, Transact-SQL control-of-flow, Snowflake Scripting,
+BigQuery procedural language, MySQL 13.6 (compound statements), Spark SQL scripting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from lineage.model.dialects import Dialect
+from lineage.sql.procedural import bodies, control  # noqa: F401  registers the rules
+from lineage.sql.procedural.assignments import assignment, selected, without_into
+from lineage.sql.procedural.declarations import declaration
+from lineage.sql.procedural.routines import is_routine
+from lineage.sql.procedural.steps import Piece, Step
+from lineage.sql.procedural.variables import routines_of
+from lineage.sql.procedural.walk import Reader, Walk
+
+__all__ = ["is_procedural", "read_program"]
+
+_STARTS = frozenset(
+    ("BEGIN", "DECLARE", "IF", "WHILE", "LOOP", "FOR", "REPEAT", "CASE", "DO", "EXECUTE", "EXEC", "PREPARE", "LET",
+     "DELIMITER", "<<", "/", "START", "ROLLBACK", "SAVEPOINT")
+)  # fmt: skip
+_VARIABLES_BY_SET = frozenset(
+    ("bigquery", "snowflake", "mysql", "databricks", "spark", "doris", "starrocks", "duckdb", "trino", "oracle")
+)
+# Statements of control that neither read nor write: they go to their end.
+_SKIPPED = frozenset(
+    ("EXIT", "LEAVE", "ITERATE", "CONTINUE", "BREAK", "RAISE", "RAISERROR", "THROW", "SIGNAL", "RESIGNAL", "NULL",
+     "GOTO", "WAITFOR", "PRINT", "CLOSE", "DEALLOCATE", "GET", "ASSERT", "PRAGMA", "TYPE", "SUBTYPE", "GO")
+)  # fmt: skip
+_SELECTS_INTO = frozenset(("mysql", "doris", "starrocks"))
+"""Dialects whose SELECT … INTO names variables, never a table."""
+_ASSIGNING = frozenset((TokenType.COLON_EQ, TokenType.INTO))
+
+
+def is_procedural(tokens: Sequence[Token], dialect: str) -> bool:
+    """Return whether a statement, by its first words, opens what has to be read as a program."""
+    first = tokens[0].text.upper()
+    if first in _STARTS:
+        return first != "START" or (len(tokens) > 1 and tokens[1].text.upper() == "TRANSACTION")
+    if first == "SET":
+        return dialect in _VARIABLES_BY_SET
+    if first == "SELECT":
+        return dialect in _SELECTS_INTO and any(token.token_type in _ASSIGNING for token in tokens)
+    return first in ("CREATE", "ALTER") and is_routine([token.text.upper() for token in tokens[1:12]])
+
+
+def read_program(tokens: list[Token], text: str, dialect: Dialect) -> list[Piece]:
+    """Return the statements of a program, from all its tokens; none is without tokens."""
+    reader = Reader(text, dialect, (_in_section, _assigns, _skipped, _plain))
+    reader.read(tokens, ())
+    pieces: list[Piece] = []
+    declared: list[Step] = []
+    for piece in reader.pieces:
+        if not piece.tokens:  # a declaration without a value is a part of what follows it
+            if piece.step is not None:
+                declared.append(piece.step)
+            continue
+        for step in declared:
+            own = piece.step or Step()
+            if routines_of(step.blocks) <= routines_of(own.blocks):
+                piece.step = replace(own, declares=(*step.declares, *own.declares))
+        declared.clear()
+        pieces.append(piece)
+    return pieces
+
+
+def _in_section(walk: Walk, position: int) -> int | None:
+    """A declaration, where a section of them is open."""
+    return declaration(walk, position) if walk.frames and walk.frames[-1].kind == "section" else None
+
+
+def _assigns(walk: Walk, position: int) -> int | None:
+    after = assignment(walk, position)
+    return walk.after(after) if after is not None else None
+
+
+def _skipped(walk: Walk, position: int) -> int | None:
+    """RAISE, EXIT, PRINT and the like neither read nor write."""
+    if walk.words[position] not in _SKIPPED or not (walk.inside() or walk.batches):
+        return None
+    return walk.after(walk.end(position))
+
+
+def _plain(walk: Walk, position: int) -> int:
+    """A statement; `SELECT … INTO variable` and `… RETURNING … INTO variable` in a body assign."""
+    end = walk.end(position)
+    targets: list[str] = []
+    tokens = walk.tokens[position:end]
+    if walk.words[position] == "SELECT" and (found := selected(walk, position, end)) is not None:
+        tokens, targets = found
+    if _in_body_of_variables(walk) and walk.words[position] in (
+        "SELECT",
+        "WITH",
+        "INSERT",
+        "UPDATE",
+        "DELETE",
+        "MERGE",
+        "(",
+    ):
+        tokens, targets = without_into(walk, position, end)
+    if targets:
+        walk.query_into("SELECT", targets, tokens)
+    else:
+        walk.add(tokens)
+    return walk.after(end)
+
+
+def _in_body_of_variables(walk: Walk) -> bool:
+    return walk.dialect in ("mysql", "doris", "starrocks") or (walk.inside() and not walk.batches)

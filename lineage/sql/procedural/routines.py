@@ -1,0 +1,140 @@
+"""CREATE PROCEDURE, FUNCTION, TRIGGER, PACKAGE: where the header ends and the body begins, in which language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot.tokenizer_core import Token
+
+from lineage.sql.procedural.tokens import STRINGS
+
+__all__ = ["Body", "body_of", "is_routine"]
+
+_KINDS = frozenset(("PROCEDURE", "PROC", "FUNCTION", "TRIGGER", "PACKAGE", "EVENT", "TASK"))
+_BEFORE_KIND = frozenset(
+    ("OR", "REPLACE", "ALTER", "TEMP", "TEMPORARY", "SECURE", "AGGREGATE", "EDITIONABLE", "NONEDITIONABLE", "DEFINER",
+     "=", "@", "CONSTRAINT", "PRIVATE", "EXTERNAL", "TABLE", "WINDOW", "NOT", "EXISTS", "IF")
+)  # fmt: skip
+_SECTION = frozenset(("oracle", "exasol"))
+# What begins a body that no AS leads in.
+_STARTERS = frozenset(
+    ("BEGIN", "RETURN", "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "SET", "IF", "CALL", "REPLACE", "DO",
+     "DECLARE", "TRUNCATE")
+)  # fmt: skip
+_MODES = frozenset(("IN", "OUT", "INOUT", "VARIADIC", "IN OUT"))
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A routine's kind and parameters, and its body: a place in the tokens, or a string of a language."""
+
+    kind: str
+    start: int
+    parameters: tuple[str, ...] = ()
+    string: Token | None = None
+    language: str = ""
+    has_section: bool = False
+    """Whether declarations stand before its BEGIN."""
+    is_expression: bool = False
+
+
+def is_routine(words: Sequence[str]) -> bool:
+    """Return whether CREATE or ALTER with these words behind it is of a routine.
+
+    >>> is_routine("OR REPLACE FUNCTION f ( x int )".split()), is_routine("TABLE function".split())
+    (True, False)
+    """
+    for position, word in enumerate(words):
+        if word in _KINDS:
+            return position == 0 or words[position - 1] != "TABLE" or words[position + 1 : position + 2] != ["("]
+        if word not in _BEFORE_KIND and not (position and words[position - 1] in ("=", "@")):
+            return False
+    return False
+
+
+def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialect: str) -> Body | None:
+    """Return the body of the routine whose CREATE stands at a place; None where it has none."""
+    at = position
+    while at < len(words) and words[at] not in _KINDS:
+        at += 1
+    kind = "PROCEDURE" if words[at : at + 1] == ["PROC"] else words[at] if at < len(words) else ""
+    parameters = _parameters(tokens, words, at + 1, dialect)
+    language, string, depth = "", None, 0
+    start = -1
+    while at + 1 < len(words):
+        at += 1
+        word = words[at]
+        depth += (word == "(") - (word == ")")
+        if word == ";" and dialect not in ("tsql", "fabric"):
+            break
+        if depth:
+            continue
+        before = words[at - 1]
+        if word == "LANGUAGE" and at + 1 < len(words):
+            language = (words[at + 1] or tokens[at + 1].text).upper()
+        elif tokens[at].token_type in STRINGS and before == "AS" and string is None:
+            string, start = tokens[at], at
+        elif word in ("AS", "IS") and before not in ("EXECUTE", "EXEC") and start < 0:
+            if at + 1 < len(words) and tokens[at + 1].token_type in STRINGS:
+                continue
+            has_section = dialect in _SECTION or (dialect == "snowflake" and words[at + 1 : at + 2] == ["DECLARE"])
+            is_expression = kind == "FUNCTION" and words[at + 1 : at + 2] in (["("], ["SELECT"], ["WITH"])
+            skip = at + 1
+            if dialect == "snowflake" and has_section:
+                skip += 1
+            return Body(kind, skip, parameters, None, language, has_section, is_expression)
+        elif word in _STARTERS and start < 0 and not (dialect in _SECTION and kind != "TRIGGER"):
+            if _is_of_header(words, at):
+                continue
+            if kind == "TRIGGER" and word == "DECLARE" and dialect in _SECTION:
+                return Body(kind, at + 1, parameters, None, language, True)
+            return Body(kind, at, parameters, None, language, False, word == "RETURN" and kind == "FUNCTION")
+    if string is not None:
+        return Body(kind, start, parameters, string, language)
+    return None
+
+
+def _is_of_header(words: Sequence[str], at: int) -> bool:
+    """`AFTER INSERT OR UPDATE OF a ON t`, `WITH SCHEMABINDING`, `RETURNS NULL ON NULL INPUT`."""
+    word, before = words[at], words[at - 1]
+    after = words[at + 1] if at + 1 < len(words) else ""
+    if word in ("INSERT", "UPDATE", "DELETE", "TRUNCATE"):
+        return before in ("AFTER", "BEFORE", "OF", "OR", ",", "FOR") or after in ("ON", "OR", "OF", ",")
+    if word == "WITH":
+        return after not in ("RECURSIVE",) and words[at + 2 : at + 3] != ["AS"]
+    if word == "SET":
+        return after not in ("@",) and words[at + 2 : at + 3] != ["="]
+    return word in ("DO", "RETURN") and before in ("ON", "PRESERVE", "COMPLETION", "ENABLE")
+
+
+def _parameters(tokens: Sequence[Token], words: Sequence[str], start: int, dialect: str) -> tuple[str, ...]:
+    """Return the names of the parameters: `f(a int, OUT b text)`, T-SQL's `p @a int = 1, @b int`."""
+    found: list[str] = []
+    if dialect in ("tsql", "fabric"):
+        for at in range(start, len(words) - 1):
+            if words[at] == "AS" and words[at - 1] != "@" and words[at + 1] not in ("INT", "VARCHAR", "NVARCHAR"):
+                break
+            if words[at] == "@" and words[at - 1] in ("(", ",", *words[start : start + 6]):
+                found.append("@" + tokens[at + 1].text)
+        return tuple(dict.fromkeys(found))
+    opened = next((at for at in range(start, min(start + 8, len(words))) if words[at] == "("), None)
+    if opened is None:
+        return ()
+    depth = 0
+    expects = True
+    for at in range(opened, len(words)):
+        word = words[at]
+        if word in ("(", "<"):
+            depth += 1
+        elif word in (")", ">"):
+            depth -= 1
+            if not depth:
+                break
+        elif word == "," and depth == 1:
+            expects = True
+        elif expects and depth == 1 and word not in _MODES:
+            expects = False
+            if tokens[at].text and (tokens[at].text[0].isalpha() or tokens[at].text[0] == "_"):
+                found.append(tokens[at].text)
+    return tuple(found)

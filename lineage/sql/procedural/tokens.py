@@ -1,0 +1,119 @@
+"""Tokens of procedural text: all of them, also behind words that sqlglot takes as commands; and text within strings.
+
+sqlglot's tokenizer makes one string of what stands behind EXECUTE, PREPARE, DO and the like. Bodies of routines and
+dynamic SQL are string literals themselves: their inside is tokenized again, with positions in the whole text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cache
+
+from sqlglot.dialects.dialect import Dialect as Parser
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Tokenizer
+
+__all__ = ["STRINGS", "Fragment", "fragment_of", "made", "tokenize", "tokens_of", "word_of"]
+
+STRINGS = frozenset(
+    (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING,
+     TokenType.UNICODE_STRING, TokenType.NATIONAL_RAW_STRING)
+)  # fmt: skip
+_DOLLAR = re.compile(r"\$\w*\$")
+_OPENING = re.compile(r"[A-Za-z&]*('''|\"\"\"|'|\")")
+_BACKSLASH = frozenset(
+    ("bigquery", "mysql", "snowflake", "spark", "databricks", "hive", "redshift", "clickhouse", "doris", "starrocks")
+)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """SQL that stands inside strings: its text, and where in the whole text each of its characters stands.
+
+    `holes` says that parts of it are only known when it runs.
+    """
+
+    text: str
+    origins: tuple[int, ...]
+    holes: bool = False
+
+    def __add__(self, other: Fragment) -> Fragment:
+        return Fragment(self.text + other.text, self.origins + other.origins, self.holes or other.holes)
+
+
+@cache
+def _tokenizer_class(name: str) -> type[Tokenizer]:
+    """Return the dialect's tokenizer without commands, behind which it would read one string."""
+    base = Parser.get_or_raise(None if name == "ansi" else name).tokenizer_class
+    return type(f"All{base.__name__}", (base,), {"COMMANDS": set()})
+
+
+def tokenize(text: str, dialect: str) -> list[Token]:
+    """Return all tokens of a text.
+
+    Raises:
+        TokenError: a string or name is never closed.
+    """
+    parser = Parser.get_or_raise(None if dialect == "ansi" else dialect)
+    return _tokenizer_class(dialect)(dialect=parser).tokenize(text)
+
+
+def word_of(token: Token) -> str:
+    """Return a token's text in upper case; nothing for strings, numbers and quoted names."""
+    kind = token.token_type
+    if kind in STRINGS or kind is TokenType.IDENTIFIER or kind is TokenType.NUMBER:
+        return ""
+    return token.text.upper()
+
+
+def made(kind: TokenType, text: str, at: Token) -> Token:
+    """Return a token that the text does not have, at the place of another."""
+    return Token(kind, text, at.line, at.col, at.start, at.end, [])
+
+
+def fragment_of(token: Token, text: str, dialect: str) -> Fragment:
+    """Return what stands inside a string, its escapes undone."""
+    start, end = token.start, token.end + 1
+    raw = text[start:end]
+    dollar = _DOLLAR.match(raw)
+    if dollar is not None:
+        size = dollar.end()
+        return Fragment(raw[size:-size], tuple(range(start + size, end - size)))
+    opening = _OPENING.match(raw)
+    if opening is None:
+        return Fragment(token.text, (start,) * len(token.text))
+    quote = opening.group(1)
+    is_escaped = "\\" in raw and (dialect in _BACKSLASH or raw[0] in "eE") and raw[0] not in "rR"
+    position, last = opening.end(), len(raw) - len(quote)
+    characters: list[str] = []
+    origins: list[int] = []
+    while position < last:
+        character = raw[position]
+        origins.append(start + position)
+        if is_escaped and character == "\\" and position + 1 < last:
+            position += 1
+            character = _ESCAPED.get(raw[position], raw[position])
+        elif len(quote) == 1 and character == quote and raw[position + 1] == quote:
+            position += 1
+        characters.append(character)
+        position += 1
+    return Fragment("".join(characters), tuple(origins))
+
+
+def tokens_of(fragment: Fragment, text: str, dialect: str) -> list[Token]:
+    """Return the tokens of SQL inside strings, with their places in the whole text; none if it cannot be read."""
+    try:
+        tokens = tokenize(fragment.text, dialect)
+    except TokenError:
+        return []
+    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+    origins = fragment.origins
+    for token in tokens:
+        token.start, token.end = origins[token.start], origins[token.end]
+        token.line = bisect_right(lines, token.end)
+        token.col = token.end - lines[token.line - 1] + 1
+    return tokens

@@ -1,0 +1,104 @@
+"""Variables of programs: their names, and which assignments reach a place.
+
+An assignment in the same block or one around it replaces what was before; one in a branch or a loop adds to it; one
+that stands behind a place reaches it where both are in one loop.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from lineage.model.dialects import Dialect
+from lineage.sql.procedural.steps import Block, BlockKind, Step
+from lineage.sql.procedural.tokens import STRINGS
+
+__all__ = ["Names", "Reaching", "Variables", "routines_of"]
+
+_MARKS = frozenset((TokenType.PARAMETER, TokenType.COLON, TokenType.SESSION_PARAMETER))
+
+
+class Names:
+    """Names of variables as the dialect compares them; T-SQL's and MySQL's keep their `@`."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+
+    def fold(self, name: str) -> str:
+        """Return a name folded."""
+        mark = "@" if name.startswith("@") else ""
+        return mark + self._dialect.fold_column(name.lstrip("@:"))
+
+    def read(self, tokens: Sequence[Token], words: Sequence[str], position: int) -> tuple[str | None, int]:
+        """Return the variable that is named at a place, and the place behind it; of `r.a` it is r."""
+        if position >= len(tokens):
+            return None, position
+        token, mark = tokens[position], ""
+        if token.token_type in _MARKS and position + 1 < len(tokens):
+            mark = "@" if token.token_type is TokenType.PARAMETER else ""
+            position += 1
+            token = tokens[position]
+        text = token.text
+        kind = token.token_type
+        if kind in STRINGS or kind is TokenType.NUMBER or not text or not (text[0].isalpha() or text[0] in "_@$"):
+            return None, position
+        name = mark + self._dialect.fold_column(text, quoted=kind is TokenType.IDENTIFIER)
+        position += 1
+        while position + 1 < len(words) and words[position] == ".":
+            position += 2
+        return name, position
+
+
+class Reaching(NamedTuple):
+    """The statements whose assignments reach a place: those before it, and those behind it in the same loop."""
+
+    before: list[int]
+    around: list[int]
+
+
+class Variables:
+    """The variables of one text, by its statements' steps."""
+
+    def __init__(self, steps: Iterable[Step | None]) -> None:
+        self._blocks: list[tuple[Block, ...]] = []
+        self._assigned: dict[str, list[int]] = defaultdict(list)
+        self._declared: dict[str, list[int]] = defaultdict(list)
+        for number, step in enumerate(steps):
+            self._blocks.append(step.blocks if step is not None else ())
+            if step is not None:
+                for name in step.assigns:
+                    self._assigned[name].append(number)
+                for name in step.declares:
+                    self._declared[name].append(number)
+        self.names = frozenset((*self._assigned, *self._declared))
+        """Every name that is a variable somewhere in the text."""
+
+    def visible(self, name: str, use: int) -> bool:
+        """Return whether a name is a variable at a statement: of its own routine, or of those around it."""
+        places = (*self._declared.get(name, ()), *self._assigned.get(name, ()))
+        return any(routines_of(self._blocks[place]) <= routines_of(self._blocks[use]) for place in places)
+
+    def reaching(self, name: str, use: int) -> Reaching:
+        """Return the assignments that a statement may see."""
+        blocks = self._blocks[use]
+        loops = {block for block in blocks if block.kind is BlockKind.LOOP}
+        found = Reaching([], [])
+        for number in self._assigned.get(name, ()):
+            theirs = self._blocks[number]
+            if not routines_of(theirs) <= routines_of(blocks):
+                continue
+            if number < use:
+                if theirs == blocks[: len(theirs)]:
+                    found.before.clear()
+                found.before.append(number)
+            elif loops.intersection(theirs):
+                found.around.append(number)
+        return found
+
+
+def routines_of(blocks: tuple[Block, ...]) -> set[Block]:
+    """Return the bodies among blocks."""
+    return {block for block in blocks if block.kind is BlockKind.ROUTINE}

@@ -1,0 +1,275 @@
+"""The walk over a program's tokens, from statement to statement, with a stack of open blocks.
+
+What begins with a word of its own is read by the rule registered for that word with `@head`; the rules stand in
+`control`, `declarations`, `assignments` and `bodies`. A rule takes the walk and the place of its word, and returns the
+place behind what it read, or None where that word means something else here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from lineage.model.dialects import Dialect
+from lineage.sql.procedural.batches import statement_end
+from lineage.sql.procedural.dynamic import Constants
+from lineage.sql.procedural.steps import Block, BlockKind, Piece, Step
+from lineage.sql.procedural.tokens import Fragment, made, tokens_of, word_of
+from lineage.sql.procedural.variables import Names
+
+__all__ = ["BATCHES", "RULES", "Frame", "Reader", "Rule", "Walk", "head"]
+
+BATCHES = frozenset(("tsql", "fabric"))
+"""Dialects whose statements need no semicolon."""
+
+_MOST_STRINGS = 20
+"""SQL in a string of SQL in a string: so deep is nothing that people write."""
+
+Rule: TypeAlias = "Callable[[Walk, int], int | None]"
+
+RULES: dict[str, Rule] = {}
+
+
+def head(*words: str) -> Callable[[Rule], Rule]:
+    """Register a rule for what begins with one of these words."""
+
+    def register(rule: Rule) -> Rule:
+        RULES.update(dict.fromkeys(words, rule))
+        return rule
+
+    return register
+
+
+class Frame:
+    """An open block. A `single` one ends with the statement in it, a `batch` with its batch."""
+
+    __slots__ = ("batch", "block", "kind", "single")
+
+    def __init__(self, kind: str, block: Block | None = None, *, single: bool = False, batch: bool = False) -> None:
+        self.kind = kind
+        self.block = block
+        self.single = single
+        self.batch = batch
+
+
+class Reader:
+    """What the walks over one text and the strings in it have in common. `otherwise` reads what no head's rule does."""
+
+    def __init__(self, text: str, dialect: Dialect, otherwise: tuple[Rule, ...]) -> None:
+        self.pieces: list[Piece] = []
+        self.text = text
+        self.dialect = dialect.name
+        self.names = Names(dialect)
+        self.batches = dialect.name in BATCHES
+        self.constants = Constants(text, dialect.name)
+        self.otherwise = otherwise
+        self._depth = 0
+        self._blocks_made = 0
+
+    def read(self, tokens: list[Token], outer: tuple[Block, ...]) -> None:
+        """Read a text, or the inside of a string, within the blocks around it."""
+        if self._depth < _MOST_STRINGS:
+            self._depth += 1
+            Walk(self, tokens, outer).run()
+            self._depth -= 1
+
+    def block(self, kind: BlockKind) -> Block:
+        """Return a new block."""
+        self._blocks_made += 1
+        return Block(kind, self._blocks_made)
+
+
+class Walk:
+    """The tokens of one text on one level of quoting."""
+
+    def __init__(self, reader: Reader, tokens: list[Token], outer: tuple[Block, ...]) -> None:
+        self.reader = reader
+        self.tokens = tokens
+        self.words = [word_of(token) for token in tokens]
+        self.outer = outer
+        self.frames: list[Frame] = []
+        self.text = reader.text
+        self.dialect = reader.dialect
+        self.batches = reader.batches
+        self.names = reader.names
+
+    def run(self) -> None:
+        """Read all statements."""
+        position = 0
+        while position < len(self.tokens):
+            position = max(self.statement(position), position + 1)
+
+    def statement(self, position: int) -> int:
+        """Read the statement that begins at a place; return the place behind it."""
+        word = self.words[position]
+        if word == ";":
+            return position + 1
+        if self.is_separator(position):
+            self.batch_ends()
+            return position + 1
+        if word == "<<":
+            return self.find(position, (">>",)) + 1
+        if self.is_label(position):
+            return position + 2
+        rules = (RULES[word], *self.reader.otherwise) if word in RULES else self.reader.otherwise
+        for rule in rules:
+            after = rule(self, position)
+            if after is not None:
+                return after
+        return position + 1
+
+    def is_label(self, position: int) -> bool:
+        """Return whether `name:` stands here, before a block or, in T-SQL, any statement."""
+        if self.word(position + 1) != ":" or not self.words[position]:
+            return False
+        return self.batches or self.word(position + 2) in ("LOOP", "WHILE", "FOR", "REPEAT", "FOREACH", "BEGIN")
+
+    def word(self, position: int) -> str:
+        """Return the word at a place; nothing behind the end."""
+        return self.words[position] if position < len(self.words) else ""
+
+    def find(self, start: int, wanted: frozenset[str] | tuple[str, ...], *, until_semicolon: bool = True) -> int:
+        """Return the place of the first wanted word outside brackets and CASE … END; the end where there is none."""
+        depth = cases = 0
+        for position in range(start, len(self.words)):
+            word = self.words[position]
+            if not depth and not cases and word in wanted:
+                return position
+            if word == "(":
+                depth += 1
+            elif word == ")":
+                depth -= 1
+            elif word == "CASE":
+                cases += 1
+            elif word == "END" and cases:
+                cases -= 1
+            elif word == ";" and until_semicolon:
+                break
+        return len(self.words)
+
+    def end(self, start: int) -> int:
+        """Return the place behind a plain statement: its semicolon, or what begins the next."""
+        if start >= len(self.words):
+            return start
+        if self.batches:
+            return statement_end(self.words, start)
+        for position in range(start, len(self.words)):
+            if self.words[position] == ";" or self.is_separator(position):
+                return position
+        return len(self.words)
+
+    def is_separator(self, position: int) -> bool:
+        """Return whether a line that is for the client stands here: GO, or Oracle's `/`."""
+        if self.words[position] != ("GO" if self.batches else "/"):
+            return False
+        if not self.batches and self.dialect != "oracle":
+            return False
+        token = self.tokens[position]
+        line_start = self.text.rfind("\n", 0, token.start) + 1
+        line_end = self.text.find("\n", token.end)
+        line = self.text[line_start : line_end if line_end >= 0 else len(self.text)]
+        return line.strip().rstrip("0123456789 \t").upper() == self.words[position]
+
+    def blocks(self) -> tuple[Block, ...]:
+        """Return the blocks that are open, the outermost first."""
+        return self.outer + tuple(frame.block for frame in self.frames if frame.block is not None)
+
+    def inside(self) -> bool:
+        """Return whether a block is open."""
+        return bool(self.frames or self.outer)
+
+    def emit(self, start: int, end: int, step: Step | None = None) -> None:
+        """Hand out tokens as they stand."""
+        self.add(self.tokens[start:end], step)
+
+    def add(self, tokens: list[Token], step: Step | None = None) -> None:
+        """Hand out a statement, with the blocks around it."""
+        if not tokens:
+            return
+        blocks = self.blocks()
+        if step is not None:
+            step = replace(step, blocks=blocks)
+        elif blocks:
+            step = Step(blocks=blocks)
+        self.reader.pieces.append(Piece(tokens, step))
+
+    def assign(self, operation: str, names: list[str], values: list[list[Token]], *, declares: bool = False) -> None:
+        """Emit `SELECT value, …` whose columns are the variables."""
+        constants = self.reader.constants
+        is_certain = not any(block.kind is not BlockKind.ROUTINE for block in self.blocks())
+        for name, value in zip(names, values, strict=False):
+            constants.assign(name, value, self.names, certain=is_certain)
+        query: list[Token] = []
+        for value in values:
+            if value:
+                query.append(
+                    made(TokenType.COMMA, ",", value[0]) if query else made(TokenType.SELECT, "SELECT", value[0])
+                )
+                query += value
+        listed = tuple(names)
+        self.add(query, Step(operation, assigns=listed, declares=listed if declares else ()))
+
+    def query_into(self, operation: str, names: list[str], query: list[Token], *, is_row: bool = False) -> None:
+        """Hand out a query whose columns the variables take; a row takes them all."""
+        for name in names:
+            self.reader.constants.forget(name)
+        self.add(query, Step(operation, assigns=tuple(names), is_row=is_row))
+
+    def condition(self, start: int, end: int, operation: str) -> None:
+        """Emit what a condition reads, if it reads tables."""
+        if "SELECT" in self.words[start:end]:
+            first = self.tokens[start]
+            self.add([made(TokenType.SELECT, "SELECT", first), *self.tokens[start:end]], Step(operation))
+
+    def from_cursor(self, position: int) -> list[Token]:
+        """Return `SELECT * FROM cursor`."""
+        at = self.tokens[position]
+        return [
+            made(TokenType.SELECT, "SELECT", at),
+            made(TokenType.STAR, "*", at),
+            made(TokenType.FROM, "FROM", at),
+            at,
+        ]
+
+    def open(self, kind: str, block: BlockKind | None = None, *, single: bool = False) -> None:
+        """Open a block."""
+        self.frames.append(Frame(kind, self.reader.block(block) if block else None, single=single))
+
+    def branch(self) -> None:
+        """Begin the next arm of the innermost block."""
+        if self.frames:
+            self.frames[-1].block = self.reader.block(BlockKind.BRANCH)
+
+    def after(self, position: int) -> int:
+        """End the blocks that end with the statement before; T-SQL's IF may go on with ELSE."""
+        while self.frames and self.frames[-1].single:
+            frame = self.frames[-1]
+            ahead = position
+            while self.batches and self.word(ahead) == ";" and frame.kind == "if":
+                ahead += 1
+            if frame.kind == "if" and self.word(ahead) == "ELSE":
+                self.branch()
+                frame.kind = "else"
+                return ahead + 1
+            self.frames.pop()
+        return position
+
+    def batch_ends(self) -> None:
+        """Close every block: a batch ends, whatever is open."""
+        self.frames.clear()
+
+    def close(self, opened: int) -> int:
+        """Return the place of the bracket that closes one."""
+        depth = 0
+        for position in range(opened, len(self.words)):
+            depth += (self.words[position] == "(") - (self.words[position] == ")")
+            if not depth:
+                return position
+        return len(self.words)
+
+    def inner(self, fragment: Fragment) -> None:
+        """Read the inside of a string within the blocks that are open."""
+        self.reader.read(tokens_of(fragment, self.text, self.dialect), self.blocks())

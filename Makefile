@@ -11,11 +11,14 @@ UV ?= $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 STORE ?= embedded
 # -n: test processes. Two share a Neo4j server; more would need more memory than they save time.
 WORKERS ?= 2
+# Random queries of `make soundness`: how many, and which.
+N ?= 2000
+SEED ?= 1
 
-.PHONY: help setup native lock demo test lint format bench clean
+.PHONY: help setup native lock demo test soundness lint format bench clean
 
 help: ## what each command does
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 .uv/bin/uv:
 	@echo "uv is not installed: putting it into .uv/"
@@ -58,6 +61,9 @@ demo: setup ## ingest the MIMIC-IV scripts and ask two questions (STORE=neo4j: i
 
 test: setup ## every test, against real stores
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+soundness: setup ## N random queries against DuckDB, on every core (N=100000 SEED=1)
+	@$(BIN)/python -m tests.soundness $(N) --seed $(SEED)
 
 lint: setup ## ruff, mypy strict, import-linter
 	@$(BIN)/ruff check .

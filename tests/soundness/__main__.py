@@ -1,4 +1,4 @@
-"""`python -m tests.soundness N [--seed S]`: N random queries, with a line of progress and a summary.
+"""`python -m tests.soundness N [--seed S] [--jobs J]`: N random queries, with a line of progress and a summary.
 
 Exit codes: 0 no failure, 1 failures, which are printed as cases for tests/cases.
 """
@@ -6,11 +6,12 @@ Exit codes: 0 no failure, 1 failures, which are printed as cases for tests/cases
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from time import perf_counter
 
 from tests.soundness.campaign import Campaign
-
-_CHUNK = 250
+from tests.soundness.parts import run_parts
 
 
 def main() -> int:
@@ -19,21 +20,23 @@ def main() -> int:
     parser.add_argument("queries", type=int, help="how many")
     parser.add_argument("--seed", type=int, default=1, help="which ones: the same seed gives the same queries")
     parser.add_argument("--first", type=int, default=0, help="the number of the first query")
-    parser.add_argument("--ways", type=int, default=None, help="how often each column is changed (default: every way)")
+    parser.add_argument("--ways", type=int, default=1, help="how often each column is changed, at most 3 (default: 1)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
     options = parser.parse_args()
-    campaign = Campaign(options.seed, options.ways)
-    last = options.first + options.queries
-    for start in range(options.first, last, _CHUNK):
-        campaign.run(range(start, min(start + _CHUNK, last)))
-        print(f"\r{_progress(campaign)}", end="", file=sys.stderr, flush=True)
+    total = Campaign(options.seed, options.ways)
+    begun = perf_counter()
+    numbers = range(options.first, options.first + options.queries)
+    for part in run_parts(options.seed, options.ways, numbers, options.jobs):
+        total.add(part)
+        total.seconds = perf_counter() - begun
+        for failure in part.failures:
+            print(f"\r{failure}", flush=True)
+        print(f"\r{_progress(total)}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    for failure in campaign.failures:
-        print(f"\n# {failure.finding.kind}: {'; '.join(failure.finding.details)}\n{failure.case}")
-    print(_progress(campaign))
-    for reason, number in campaign.rejected.most_common(10):
+    print(_progress(total))
+    for reason, number in total.rejected.most_common(10):
         print(f"{number:8d} rejected: {reason}")
-    campaign.close()
-    return 1 if campaign.failures else 0
+    return 1 if total.failures else 0
 
 
 def _progress(campaign: Campaign) -> str:

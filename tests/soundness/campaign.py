@@ -14,9 +14,9 @@ from tests.soundness.laboratories import random_laboratory
 from tests.soundness.shrink import as_case, shrink
 from tests.soundness.tree import Statement
 
-__all__ = ["Campaign", "Failure"]
+__all__ = ["QUERIES_PER_LABORATORY", "Campaign", "Failure"]
 
-_QUERIES_PER_LABORATORY = 250
+QUERIES_PER_LABORATORY = 250
 _MALFORMED = (KeyError, ValueError, AssertionError, IndexError)
 """What reading a tree raises that a step of shrinking broke."""
 
@@ -28,6 +28,9 @@ class Failure:
     number: int
     finding: Finding
     case: str
+
+    def __str__(self) -> str:
+        return f"# {self.finding.kind}: {'; '.join(self.finding.details)}\n{self.case}"
 
 
 @dataclass(slots=True)
@@ -52,13 +55,20 @@ class Campaign:
             statement = random_statement(f"{self.seed}/{number}")
             self.queries += 1
             try:
-                finding = self._finding(statement, laboratory)
+                finding = self._finding(statement, laboratory, self.ways)
             except RejectedError as error:
                 self.rejected[str(error)[:70]] += 1
                 continue
             if finding is not None:
                 self.failures.append(self._shrunk(number, statement, finding, laboratory))
         self.seconds += perf_counter() - begun
+
+    def add(self, part: Campaign) -> None:
+        """Count what another campaign found as well."""
+        self.queries += part.queries
+        self.experiments += part.experiments
+        self.rejected.update(part.rejected)
+        self.failures.extend(part.failures)
 
     def close(self) -> None:
         """Let the tables go."""
@@ -67,13 +77,13 @@ class Campaign:
             self._laboratory = None
 
     def _laboratory_of(self, number: int) -> Laboratory:
-        content = number // _QUERIES_PER_LABORATORY
+        content = number // QUERIES_PER_LABORATORY
         if self._laboratory is None or content != self._content:
             self.close()
             self._laboratory, self._content = random_laboratory(f"{self.seed}/{content}"), content
         return self._laboratory
 
-    def _finding(self, statement: Statement, laboratory: Laboratory) -> Finding | None:
+    def _finding(self, statement: Statement, laboratory: Laboratory, ways: int | None = None) -> Finding | None:
         """Return what is wrong with a statement that DuckDB runs.
 
         Raises:
@@ -81,7 +91,7 @@ class Campaign:
         """
         lineage = extracted(statement)
         before = laboratory.runs
-        shown = check_experiment(statement, lineage, laboratory, self.ways)
+        shown = check_experiment(statement, lineage, laboratory, ways)
         self.experiments += laboratory.runs - before
         return check_precision(statement, lineage) or shown
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import TypeAlias
 
 from lineage import Catalog, extract_script
 from lineage.model.statement import ColumnRef, StatementLineage
-from tests.soundness.experiment import Change, Laboratory, Outcome, RejectedError
+from tests.soundness.experiment import WAYS, Change, Laboratory, Outcome, RejectedError
 from tests.soundness.meaning import expected
-from tests.soundness.render import script, statements
+from tests.soundness.render import query_text, script, statements
 from tests.soundness.tree import TABLES, TARGET, Statement
 
 __all__ = ["CATALOG", "Finding", "Reach", "check_experiment", "check_precision", "missed"]
 
 _NAMES = re.compile(r"\w+\.\w+|`\w+'*`")
+
+Run: TypeAlias = "tuple[Sequence[str], Sequence[str], str | None]"
+"""What a laboratory runs: a script, what cleans up after it, and what reads its result."""
 
 CATALOG = Catalog.from_dict({table: list(columns) for table, columns in TABLES.items()}, "duckdb")
 
@@ -52,7 +55,7 @@ class Reach:
                 reach.rows.add(str(edge.source))
         return reach
 
-    def covers(self, source: str, change: Change, names: list[str]) -> bool:
+    def covers(self, source: str, change: Change, names: Sequence[str]) -> bool:
         """Return whether the edges from a source explain a change: rows by the table, values by their column."""
         if source in self.rows:
             return True
@@ -97,74 +100,101 @@ def check_precision(statement: Statement, lineage: list[StatementLineage]) -> Fi
     return None
 
 
-Run: TypeAlias = "tuple[list[str], list[str], str | None]"
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What DuckDB runs: the script as it stands, and what gives the rows that it writes, without writing them."""
+
+    script: tuple[str, ...]
+    cleanup: tuple[str, ...]
+    read: str | None
+    bare: Run
+    names: tuple[str, ...]
+    """Which column each column of `bare` goes to."""
 
 
-def prepared(statement: Statement) -> Run:
-    """Return a script's statements for DuckDB, what cleans up after them, and what reads the target."""
-    run = statements(statement)
-    cleanup = [f"DROP TABLE IF EXISTS {temporary.name}" for temporary in statement.temporaries]
+def prepared(statement: Statement, columns: Sequence[str]) -> Experiment:
+    """Return the experiment with a statement whose output columns are these."""
+    script = statements(statement)
+    cleanup = tuple(f"DROP TABLE IF EXISTS {temporary.name}" for temporary in statement.temporaries)
+    bare = ((*script[:-1], query_text(statement)), cleanup, None)
     if statement.form == "QUERY":
-        return run, cleanup, None
-    cleanup.append(f"DROP {'VIEW' if statement.form == 'VIEW' else 'TABLE'} IF EXISTS {TARGET}")
+        return Experiment(tuple(script), cleanup, None, bare, tuple(columns))
+    cleanup += (f"DROP {'VIEW' if statement.form == 'VIEW' else 'TABLE'} IF EXISTS {TARGET}",)
     if statement.schema:
-        columns = ", ".join(f"{name} {kind}" for name, kind in statement.schema)
-        run = [f"CREATE TABLE {TARGET} ({columns})", *run]
-    return run, cleanup, f"FROM {TARGET}"
+        listed = ", ".join(f"{name} {kind}" for name, kind in statement.schema)
+        script = [f"CREATE TABLE {TARGET} ({listed})", *script]
+    return Experiment(tuple(script), cleanup, f"FROM {TARGET}", bare, tuple(columns))
 
 
 def check_experiment(
-    statement: Statement,
-    lineage: list[StatementLineage],
-    laboratory: Laboratory,
-    ways: int | None = None,
-    patience: float = 1.0,
+    statement: Statement, lineage: list[StatementLineage], laboratory: Laboratory, ways: int | None = None
 ) -> Finding | None:
-    """Return what a changed input changes without an edge that says so; it looks for `patience` seconds at most.
+    """Return what a changed input changes without an edge that says so.
+
+    All columns that reach the same outputs are changed at once: whatever they do not reach must stay as it was. Which
+    of them is to blame is looked for where it does not. `ways` is how often each column is changed.
 
     Raises:
         RejectedError: DuckDB does not run the statement.
     """
-    run, cleanup, read = prepared(statement)
-    begun = perf_counter()
-    before = laboratory.run(run, cleanup, read)
     last = lineage[-1]
-    names = list(last.output_columns)
-    if statement.form.startswith("INSERT"):
-        names = [name for name, _ in statement.schema]
-    elif list(before.names) != names:
-        return Finding("names", (f"{names}, DuckDB says {list(before.names)}",))
-    if len(names) != len(before.names):
-        return Finding("names", (f"{names}, DuckDB says {list(before.names)}",))
+    experiment = prepared(statement, last.output_columns)
+    whole = laboratory.run(experiment.script, experiment.cleanup, experiment.read)
+    wanted = [name for name, _ in statement.schema] or list(last.output_columns)
+    if list(whole.names) != wanted:
+        return Finding("names", (f"{wanted}, DuckDB says {list(whole.names)}",))
+    before = whole
+    if statement.schema:  # what was written stands in the order of the table
+        order = [wanted.index(name) for name in experiment.names]
+        before = Outcome(experiment.names, [tuple(row[position] for position in order) for row in whole.rows])
     reach = Reach.of(last)
-    for table in sorted({source for one in lineage for source in one.sources}):
-        for column in TABLES.get(table, ()):
-            source = f"{table}.{column}"
-            if source in reach.rows:
-                continue
-            if perf_counter() - begun > patience:
-                return None
-            for schema in laboratory.changed(table, column, ways):
-                problem = missed(laboratory, (run, cleanup, read), schema, before, reach, source, names)
+    for reached, columns in _alike(lineage, reach).items():
+        kept = [position for position, name in enumerate(experiment.names) if name not in reached]
+        for turn in range(len(WAYS) if ways is None else ways):
+            first = turn + len(last.edges)
+            changes = {column: WAYS[(first + i) % len(WAYS)] for i, column in enumerate(columns)}
+            try:
+                if before.same(laboratory.run(*experiment.bare, changes), kept):
+                    continue
+            except RejectedError:
+                pass  # a value out of range: each is tried alone
+            for (table, column), way in changes.items():
+                problem = missed(laboratory, experiment.bare, (table, column, way), before, reach, experiment.names)
                 if problem is not None:
                     return problem
     return None
 
 
+def _alike(lineage: list[StatementLineage], reach: Reach) -> dict[frozenset[str], list[tuple[str, str]]]:
+    """Return the columns of the tables that are read and do not decide the rows, by the outputs that they reach."""
+    found: dict[frozenset[str], list[tuple[str, str]]] = {}
+    for table in sorted({source for one in lineage for source in one.sources}):
+        for column in TABLES.get(table, ()):
+            source = f"{table}.{column}"
+            if source not in reach.rows:
+                found.setdefault(frozenset(reach.columns.get(source, ())), []).append((table, column))
+    return found
+
+
 def missed(
-    laboratory: Laboratory, prepared_run: Run, schema: str, before: Outcome, reach: Reach, source: str, names: list[str]
+    laboratory: Laboratory,
+    run: Run,
+    changed: tuple[str, str, str],
+    before: Outcome,
+    reach: Reach,
+    names: Sequence[str],
 ) -> Finding | None:
     """Return the finding that a change of one source shows, if its edges do not cover it."""
-    run, cleanup, read = prepared_run
+    table, column, way = changed
     try:
-        change = Change.between(before, laboratory.run(run, cleanup, read, schema))
+        change = Change.between(before, laboratory.run(*run, {(table, column): way}))
     except RejectedError:
         return None  # a value out of range: nothing is learnt
-    if change is None or reach.covers(source, change, names):
+    if change is None or reach.covers(f"{table}.{column}", change, names):
         return None
-    if laboratory.run(run, cleanup, read, "shuffled").rows != before.rows:
+    if not laboratory.run(*run, shuffled=True).same_rows(before):
         return None  # the result depends on the order of the rows: nothing is learnt either
     what = (
         "the number of rows" if change.count else ", ".join(names[i] for i in change.columns) or "the pairing of values"
     )
-    return Finding("unsound", (f"{source} changes {what} ({schema})",))
+    return Finding("unsound", (f"{table}.{column} changes {what} ({way})",))

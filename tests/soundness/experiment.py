@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Timer
+from threading import Event, Thread
+from time import monotonic
 from typing import Any, TypeAlias
 
 import duckdb
 
-__all__ = ["Change", "Laboratory", "Outcome", "RejectedError", "Schema"]
+__all__ = ["WAYS", "Change", "Changes", "Laboratory", "Outcome", "RejectedError", "Schema"]
 
 Schema: TypeAlias = "Mapping[str, Mapping[str, str]]"
 """Tables, their columns and the types that DuckDB gives them."""
@@ -29,15 +31,22 @@ class RejectedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A result: names, each column's values and the whole rows, both without their order."""
+    """A result: names and rows."""
 
     names: tuple[str, ...]
-    columns: tuple[Counter[str], ...]
-    rows: Counter[tuple[str, ...]]
+    rows: Rows
 
-    @property
-    def count(self) -> int:
-        return self.rows.total()
+    def same(self, other: Outcome, columns: Sequence[int]) -> bool:
+        """Return whether two results agree in some columns, in whatever order their rows stand."""
+        return len(self.rows) == len(other.rows) and (
+            self.rows == other.rows or self._counted(columns) == other._counted(columns)
+        )
+
+    def same_rows(self, other: Outcome) -> bool:
+        return self.same(other, range(len(self.names)))
+
+    def _counted(self, columns: Sequence[int]) -> Counter[tuple[str, ...]]:
+        return Counter(tuple(repr(row[position]) for position in columns) for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +59,26 @@ class Change:
     @classmethod
     def between(cls, before: Outcome, after: Outcome) -> Change | None:
         """Return how two results differ; None if they hold the same rows."""
-        if before.rows == after.rows:
+        if before.same_rows(after):
             return None
-        pairs = zip(before.columns, after.columns, strict=True)
-        return cls(before.count != after.count, tuple(i for i, (a, b) in enumerate(pairs) if a != b))
+        different = (position for position in range(len(before.names)) if not before.same(after, (position,)))
+        return cls(len(before.rows) != len(after.rows), tuple(different))
+
+
+Changes: TypeAlias = "Mapping[tuple[str, str], str]"
+"""Columns to be changed, each in one of the ways."""
+SHUFFLED = "shuffled"
+WAYS = ("redrawn", "emptied", "shifted")
 
 
 class Laboratory:
-    """Tables of one random content, and for each column schemas in which that column, and no other, is changed."""
+    """Tables of one random content. Beside each column stand its changed values, one column for each way.
 
-    WAYS = ("redrawn", "emptied", "shifted")
+    A run with changes sees views of the same names, in a schema that is looked up first.
+    """
 
     def __init__(
-        self,
-        schema: Schema,
-        domains: Domains,
-        rng: random.Random,
-        rows: int = 5,
-        *,
-        ways: int | None = None,
-        optimised: bool = False,
+        self, schema: Schema, domains: Domains, rng: random.Random, rows: int = 5, *, optimised: bool = False
     ) -> None:
         self._database = duckdb.connect(":memory:")
         self._database.execute("SET threads = 1; SET order_by_non_integer_literal = true")
@@ -79,36 +88,45 @@ class Laboratory:
             self._database.execute("SET scalar_subquery_error_on_multiple_rows = false")
         self._schema = schema
         self.runs = 0
-        self._variants: dict[tuple[str, str], list[str]] = {}
+        self._database.execute(f"CREATE SCHEMA wide; CREATE SCHEMA {SHUFFLED}; CREATE SCHEMA changed")
         for table, columns in schema.items():
             content = [
                 tuple(rng.choice(domains[table, column]) for column in columns)
                 for _ in range(rng.randint(rows - 2, rows))
             ]
             content.append(rng.choice(content))
-            self._store("main", table, content)
+            self._store("main", table, columns, content)
             shuffled = list(content)
             rng.shuffle(shuffled)
-            self._store("shuffled", table, shuffled)
-            for position, column in enumerate(columns):
-                names = self._variants[table, column] = []
-                for way in self.WAYS[:ways]:
-                    name = f"{way}_{table}_{column}"
-                    self._store(name, table, _changed(content, position, way, domains[table, column], rng))
-                    names.append(name)
+            self._store(SHUFFLED, table, columns, shuffled)
+            wide, values = dict(columns), list(zip(*content, strict=True))
+            for column, old in zip(columns, tuple(values), strict=True):
+                for way in WAYS:
+                    wide[f"{column} {way}"] = columns[column]
+                    values.append(tuple(_changed(old, way, domains[table, column], rng)))
+            self._store("wide", table, wide, list(zip(*values, strict=True)))
+        self._database.execute("SET search_path = 'changed,main'")
+        self._watch = _Watch(self._database)
 
-    def _store(self, schema: str, table: str, content: Rows) -> None:
-        columns = ", ".join(f'"{name}" {kind}' for name, kind in self._schema[table].items())
-        self._database.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"; CREATE TABLE "{schema}"."{table}" ({columns})')
-        marks = f"({', '.join('?' for _ in self._schema[table])})"
+    def _store(self, schema: str, table: str, columns: Mapping[str, str], content: Rows) -> None:
+        listed = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+        self._database.execute(f'CREATE TABLE "{schema}"."{table}" ({listed})')
+        marks = f"({', '.join('?' for _ in columns)})"
         values = [value for row in content for value in row]
         self._database.execute(f'INSERT INTO "{schema}"."{table}" VALUES {", ".join(marks for _ in content)}', values)
 
     def close(self) -> None:
+        self._watch.close()
         self._database.close()
 
     def run(
-        self, script: Sequence[str], cleanup: Sequence[str] = (), read: str | None = None, schema: str = "main"
+        self,
+        script: Sequence[str],
+        cleanup: Sequence[str] = (),
+        read: str | None = None,
+        changes: Changes | None = None,
+        *,
+        shuffled: bool = False,
     ) -> Outcome:
         """Return the result of a script's last statement, or of `read` after it; `cleanup` is run in any case.
 
@@ -116,29 +134,55 @@ class Laboratory:
             RejectedError: DuckDB does not run it.
         """
         self.runs += 1
+        views = dict(self._views(changes or {}))
+        if shuffled:
+            views = {table: f'FROM {SHUFFLED}."{table}"' for table in self._schema}
+        made = [f'CREATE VIEW changed."{table}" AS {text}' for table, text in views.items()]
         database = self._database
-        database.execute("SET search_path = '" + (schema if schema == "main" else f"{schema},main") + "'")
-        watch = Timer(_SECONDS, database.interrupt)
-        watch.start()
         try:
-            for statement in script:
-                database.execute(statement)
-            if read is not None:
-                database.execute(read)
-            names = tuple(column[0] for column in database.description or ())
-            found = [tuple(map(repr, row)) for row in database.fetchall()]
+            with self._watch:
+                database.execute(";\n".join([*made, *script, *([] if read is None else [read])]))
+                return Outcome(tuple(column[0] for column in database.description or ()), database.fetchall())
         except duckdb.Error as error:
             raise RejectedError(str(error).partition("\n")[0]) from error
         finally:
-            watch.cancel()
-            for statement in cleanup:
-                database.execute(statement)
-        columns = tuple(Counter(row[i] for row in found) for i in range(len(names)))
-        return Outcome(names, columns, Counter(found))
+            after = [*cleanup, *(f'DROP VIEW IF EXISTS changed."{table}"' for table in views)]
+            if after:
+                database.execute(";".join(after))
 
-    def changed(self, table: str, column: str, ways: int | None = None) -> Iterator[str]:
-        """Yield the schemas in which a column is changed, at most `ways` of them."""
-        yield from self._variants[table, column][:ways]
+    def _views(self, changes: Changes) -> Iterator[tuple[str, str]]:
+        for table in sorted({table for table, _ in changes}):
+            columns = (
+                f'"{column} {changes[table, column]}" AS "{column}"' if (table, column) in changes else f'"{column}"'
+                for column in self._schema[table]
+            )
+            yield table, f'SELECT {", ".join(columns)} FROM wide."{table}"'
+
+
+class _Watch:
+    """Interrupts a database in which a statement runs for too long: one thread for all its statements."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        self._database = database
+        self._until = math.inf
+        self._closed = Event()
+        self._thread = Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> None:
+        self._until = monotonic() + _SECONDS
+
+    def __exit__(self, *_: object) -> None:
+        self._until = math.inf
+
+    def close(self) -> None:
+        self._closed.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._closed.wait(_SECONDS / 4):
+            if monotonic() > self._until:
+                self._database.interrupt()
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:
@@ -146,14 +190,12 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
     return list({repr(value): value for value in values}.values())
 
 
-def _changed(content: Rows, position: int, way: str, domain: Sequence[Any], rng: random.Random) -> Rows:
-    values = [row[position] for row in content]
+def _changed(values: Sequence[Any], way: str, domain: Sequence[Any], rng: random.Random) -> list[Any]:
     domain = _distinct(domain)
     match way:
         case "redrawn":
-            values = [rng.choice(domain) for _ in values]
+            return [rng.choice(domain) for _ in values]
         case "shifted":  # each value goes to its successor, so that every single one changes
-            values = [domain[(domain.index(value) + 1) % len(domain)] for value in values]
+            return [domain[(domain.index(value) + 1) % len(domain)] for value in values]
         case _:
-            values = [None] * len(values)
-    return [(*row[:position], value, *row[position + 1 :]) for row, value in zip(content, values, strict=True)]
+            return [None] * len(values)

@@ -31,7 +31,7 @@ from tests.soundness.tree import (
     ValuesItem,
 )
 
-__all__ = ["script", "statements"]
+__all__ = ["query_text", "script", "statements"]
 
 
 def statements(statement: Statement) -> list[str]:
@@ -52,6 +52,11 @@ def statements(statement: Statement) -> list[str]:
         case _:
             last = query
     return [*made, last]
+
+
+def query_text(statement: Statement) -> str:
+    """Return the text of the query that the last statement writes the rows of."""
+    return _Renderer().query(statement.query)
 
 
 def script(statement: Statement) -> str:

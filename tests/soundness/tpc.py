@@ -29,7 +29,7 @@ from lineage import Catalog, extract
 from lineage.model.statement import ColumnRef, Edge, StatementLineage
 from lineage.model.transformations import Subtype
 from tests.soundness.check import Finding, Reach, missed
-from tests.soundness.experiment import Change, Laboratory, RejectedError
+from tests.soundness.experiment import WAYS, Change, Laboratory, RejectedError
 
 __all__ = ["Tried", "query_files", "try_query"]
 
@@ -97,7 +97,7 @@ def _try_statement(
             for t, columns in used.items()
             for c, kind in columns.items()
         }
-        laboratory = Laboratory(used, domains, rng, rows=10, ways=ways, optimised=True)
+        laboratory = Laboratory(used, domains, rng, rows=10, optimised=True)
         try:
             _change_each(tried, text, used, laboratory, reach, lineage.output_columns, ways)
         except RejectedError as error:
@@ -122,12 +122,12 @@ def _change_each(
     for table, columns in used.items():
         for column in columns:
             source = f"{table}.{column}"
-            for changed in laboratory.changed(table, column, ways):
-                tried.finding = missed(laboratory, ([text], [], None), changed, before, reach, source, names)
+            for way in WAYS[:ways]:
+                tried.finding = missed(laboratory, ([text], (), None), (table, column, way), before, reach, names)
                 if tried.finding is not None:
                     return
                 try:
-                    change = Change.between(before, laboratory.run([text], schema=changed))
+                    change = Change.between(before, laboratory.run([text], changes={(table, column): way}))
                 except RejectedError:
                     continue
                 if change is not None:

@@ -17,6 +17,7 @@ CONSTANTS: dict[Type, tuple[str, ...]] = {
     "text": ("'1'", "'12'", "'x'", "''"),
     "bool": ("true", "false"),
     "list": ("[1, 2]", "[3]", "[]::INTEGER[]"),
+    "struct": ("{'x': 1, 'y': 'x'}::STRUCT(x INTEGER, y VARCHAR)",),
 }
 
 SubQuery = Callable[[Scope | None, Type], Expr]
@@ -88,7 +89,7 @@ class Expressions:
         if "lambda" in operation.template:  # DuckDB allows no sub-query inside
             place = place.plain()
         args = tuple(self.value(place, taken, depth) for taken in operation.takes)
-        return Call(operation.template, args, operation.steps, operation.gives)
+        return Call(operation.template, args, operation.steps, operation.gives, builds=operation.gives == "struct")
 
     def aggregate(self, place: Place, kind: Type, depth: int = 1) -> Call:
         return self.call(self.rng.choice(AGGREGATES[kind]), place.plain(), depth)

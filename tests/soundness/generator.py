@@ -34,6 +34,7 @@ __all__ = ["random_statement"]
 
 TYPES: tuple[Type, ...] = ("int", "int", "int", "text", "bool", "list")
 _SQL_TYPES: dict[Type, str] = {"int": "HUGEINT", "text": "VARCHAR", "bool": "BOOLEAN", "list": "HUGEINT[]"}
+_SQL_TYPES["struct"] = "STRUCT(x HUGEINT, y VARCHAR)"
 
 
 def random_statement(seed: str) -> Statement:

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tests.soundness.tree import (
+    CONDITIONAL,
     DISTINCT,
+    FIELDS,
     FILTER,
     GROUP_BY,
     IDENTITY,
@@ -35,6 +37,7 @@ from tests.soundness.tree import (
     ItemRef,
     Join,
     OutputRef,
+    Pivoted,
     Query,
     QueryValue,
     Ref,
@@ -44,11 +47,14 @@ from tests.soundness.tree import (
     Statement,
     Step,
     TableItem,
+    Unpivoted,
     ValuesItem,
 )
 
 Sources: TypeAlias = "frozenset[tuple[str, Step]]"
 """Base columns, each with what happens to its value on the way, or how it influences."""
+
+Fields: TypeAlias = "dict[str, Sources]"
 
 NOTHING: Sources = frozenset()
 _DIRECT = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
@@ -59,16 +65,32 @@ class Relation:
     names: tuple[str, ...]
     sources: tuple[Sources, ...]
     rows: Sources = NOTHING
+    fields: tuple[Fields | None, ...] = ()
+    """Of each column that is a struct, where its fields come from; empty if no column is one."""
+
+    def field(self, name: str, field: str) -> Sources:
+        fields = self.fields[self.names.index(name)]
+        assert fields is not None
+        return fields[field]
+
+    def fields_of(self, name: str) -> Fields | None:
+        return self.fields[self.names.index(name)] if self.fields else None
 
     def column(self, name: str) -> Sources:
         return self.sources[self.names.index(name)]
 
     def arranged(self, names: tuple[str, ...]) -> Relation:
         """Return columns by name; those that it does not have come from nowhere."""
-        return Relation(names, tuple(self.column(n) if n in self.names else NOTHING for n in names), self.rows)
+        sources = (self.column(name) if name in self.names else NOTHING for name in names)
+        fields = (self.fields_of(name) if name in self.names else None for name in names)
+        return Relation(names, tuple(sources), self.rows, tuple(fields))
+
+    def beside(self, other: Relation, rows: Sources) -> Relation:
+        """Return the columns of both."""
+        return Relation(self.names + other.names, self.sources + other.sources, rows, self.fields + other.fields)
 
     def renamed(self, names: tuple[str, ...]) -> Relation:
-        return Relation((*names, *self.names[len(names) :]), self.sources, self.rows)
+        return Relation((*names, *self.names[len(names) :]), self.sources, self.rows, self.fields)
 
 
 def through(sources: Sources, step: Step) -> Sources:
@@ -91,6 +113,8 @@ class Meaning:
 
     relations: dict[int, Relation] = field(default_factory=dict)
     items: dict[int, Sources] = field(default_factory=dict)
+    structs: dict[int, Fields | None] = field(default_factory=dict)
+    """The fields of select items that are structs."""
     windows: dict[int, Sources] = field(default_factory=dict)
     output: Relation | None = None
     """The set operation whose ORDER BY is read."""
@@ -130,10 +154,12 @@ class Meaning:
             self.windows[window.uid] = keys | (self.windows[window.base] if window.base is not None else NOTHING)
         names: list[str] = []
         sources: list[Sources] = []
+        fields: list[Fields | None] = []
         for item in select.items:
-            for name, value in self._item(item, slots):
+            for name, value, inner in self._item(item, slots):
                 names.append(name)
                 sources.append(value)
+                fields.append(inner)
         for condition in (select.where, select.having, select.qualify):
             if condition is not None:
                 rows |= through(self.value(condition), FILTER)
@@ -152,7 +178,7 @@ class Meaning:
             rows |= through(NOTHING.union(*sources), step)
         if select.limit is not None:
             rows |= through(self.value(select.limit.count), FILTER)
-        return Relation(tuple(names), tuple(sources), rows)
+        return Relation(tuple(names), tuple(sources), rows, tuple(fields))
 
     def _set_operation(self, query: SetOperation) -> Relation:
         result = self._combined(query, self.query(query.left), self.query(query.right))
@@ -175,23 +201,27 @@ class Meaning:
             return Relation(names, left.sources, rows)
         return Relation(names, tuple(a | b for a, b in zip(left.sources, right.sources, strict=True)), rows)
 
-    def _item(self, item: Item | Star, slots: list[tuple[int, str]]) -> list[tuple[str, Sources]]:
+    def _item(self, item: Item | Star, slots: list[tuple[int, str]]) -> list[tuple[str, Sources, Fields | None]]:
         if isinstance(item, Item):
             self.items[item.uid] = self.value(item.value)
-            return [(item.name, self.items[item.uid])]
+            self.structs[item.uid] = self._fields(item.value)
+            return [(item.name, self.items[item.uid], self.structs[item.uid])]
         if item.owner is None:
-            pairs = [(name, self.relations[owner].column(name)) for owner, name in slots]
+            owners = [(name, self.relations[owner]) for owner, name in slots]
+            pairs = [(name, relation.column(name), relation.fields_of(name)) for name, relation in owners]
         else:
             relation = self.relations[item.owner]
-            pairs = list(zip(relation.names, relation.sources, strict=True))
-        known = {name for name, _ in pairs}
+            pairs = [(name, relation.column(name), relation.fields_of(name)) for name in relation.names]
+        known = {name for name, *_ in pairs}
         for name in (*item.exclude, *(name for name, _ in (*item.replace, *item.rename))):
             if name not in known:
                 raise KeyError(name)
         replaced, renamed = dict(item.replace), dict(item.rename)
         return [
-            (renamed.get(name, name), self.value(replaced[name]) if name in replaced else sources)
-            for name, sources in pairs
+            (renamed.get(name, name), self.value(replaced[name]), self._fields(replaced[name]))
+            if name in replaced
+            else (renamed.get(name, name), sources, fields)
+            for name, sources, fields in pairs
             if name not in item.exclude
         ]
 
@@ -227,6 +257,15 @@ class Meaning:
         if isinstance(item, ValuesItem):
             columns_of_rows = zip(*item.rows, strict=True)
             return Relation(item.columns, tuple(self._all(column) for column in columns_of_rows))
+        if isinstance(item, Pivoted):
+            return self._pivoted(item)
+        if isinstance(item, Unpivoted):
+            source = self._from_item(item.source)
+            turned = NOTHING.union(*map(source.column, item.turned))
+            kept = source.arranged(tuple(name for name in source.names if name not in item.turned))
+            rows = source.rows | (NOTHING if item.with_nulls else through(turned, FILTER))
+            made = Relation(("nam", "val"), (NOTHING, turned), fields=(None, None))
+            return kept.beside(made, rows)
         # How many rows there are depends on the arguments, whichever columns are read.
         assert isinstance(item, FunctionItem)
         arguments = [through(self.value(argument), TRANSFORMATION) for argument in item.args]
@@ -234,6 +273,18 @@ class Meaning:
         made = [NOTHING.union(*arguments)] if columns_made == 1 else arguments
         rows = through(NOTHING.union(*arguments), JOIN)
         return Relation(item.columns, (*made, *([NOTHING] if item.ordinality else [])), rows)
+
+    def _pivoted(self, item: Pivoted) -> Relation:
+        """Return a column for each value and aggregate: `aggregate(CASE WHEN key = value THEN column END)`."""
+        source = self._from_item(item.source)
+        used = {item.key, *(column for _, column, _ in item.aggregates)}
+        kept = source.arranged(tuple(name for name in source.names if name not in used))
+        decided = through(source.column(item.key), CONDITIONAL)
+        made = [through(source.column(column), step) | decided for _, column, step in item.aggregates]
+        grouped = through(NOTHING.union(*kept.sources), GROUP_BY)
+        values = made * len(item.values)
+        pivoted = Relation(item.columns[len(kept.names) :], tuple(values), fields=(None,) * len(values))
+        return kept.beside(pivoted, source.rows | grouped)
 
     # Expressions
 
@@ -244,8 +295,9 @@ class Meaning:
         match expression:
             case Constant():
                 return NOTHING
-            case Ref(owner, name):
-                return self.relations[owner].column(name)
+            case Ref(owner, name, _, _, inner):
+                relation = self.relations[owner]
+                return relation.field(name, inner) if inner else relation.column(name)
             case ItemRef(item):
                 return self.items[item]
             case OutputRef(position):
@@ -260,6 +312,22 @@ class Meaning:
                 operands = NOTHING.union(*(through(self.value(arg), step or IDENTITY) for arg in args))
                 columns = NOTHING if step is None else through(NOTHING.union(*relation.sources), step)
                 return operands | columns | relation.rows
+
+    def _fields(self, expression: Expr) -> Fields | None:
+        """Return where the fields of a struct come from; None if it is none."""
+        if expression.type != "struct":
+            return None
+        match expression:
+            case Ref(owner, name):
+                return self.relations[owner].fields_of(name)
+            case ItemRef(item):
+                return self.structs[item]
+            case Constant():
+                return dict.fromkeys(FIELDS, NOTHING)
+            case Call(_, args, builds=True):
+                return dict(zip(FIELDS, map(self.value, args), strict=True))
+            case _:
+                raise ValueError(expression)
 
 
 @dataclass(frozen=True, slots=True)

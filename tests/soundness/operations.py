@@ -113,9 +113,21 @@ _LISTS = [
     _operation("COALESCE({0}, [{1}])", "list int", "T T", "list"),
     _operation("list_transform({0}, lambda q: q + {1})", "list int", "T T", "list"),
     _operation("CASE WHEN {0} THEN {1} END", "bool list", "C T", "list"),
+    _operation("list_filter({0}, lambda q: q > {1})", "list int", "T T", "list"),
+    _operation("[q + {1} FOR q IN {0} IF q > {2}]", "list int int", "T+C T C", "list"),
+]
+_STRUCTS = [
+    _operation("{{'x': {0}, 'y': {1}}}", "int text", "T T", "struct"),
+    _operation("struct_pack(x := {0}, y := {1})", "int text", "T T", "struct"),
 ]
 
-OPERATIONS: dict[Type, list[Operation]] = {"int": _INTEGERS, "text": _TEXTS, "bool": _BOOLEANS, "list": _LISTS}
+OPERATIONS: dict[Type, list[Operation]] = {
+    "int": _INTEGERS,
+    "text": _TEXTS,
+    "bool": _BOOLEANS,
+    "list": _LISTS,
+    "struct": _STRUCTS,
+}
 
 AGGREGATES: dict[Type, list[Operation]] = {
     "int": [
@@ -161,6 +173,17 @@ WINDOWS: dict[Type, list[Operation]] = {
         _operation("max({0}) FILTER (WHERE {1}) OVER (PARTITION BY {2})", "int bool int", "A F W", "int"),
         _operation("min({0}) OVER (ORDER BY {1} RANGE BETWEEN 1 PRECEDING AND CURRENT ROW)", "int int", "A W", "int"),
         _operation("max({0}) OVER ()", "int", "A", "int"),
+        _operation(
+            "sum({0}) OVER (PARTITION BY {1} ORDER BY {2}, {0} ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)",
+            *("int text int", "A+W W W", "int"),
+        ),
+        _operation(
+            "max({0}) OVER (ORDER BY {1} GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE GROUP)",
+            *("int int", "A W", "int"),
+        ),
+        _operation("lead({0}, 1, {2}) OVER (ORDER BY {1}, {0}, {2})", "int int int", "T+W W T+W", "int"),
+        _operation("nth_value({0}, 2) OVER (PARTITION BY {1} ORDER BY {0})", "int int", "T+W W", "int"),
+        _operation("ntile(2) OVER (PARTITION BY {0} ORDER BY {1})", "int int", "W W", "int"),
         _operation("first_value({0}) OVER (PARTITION BY {1} ORDER BY {2}, {0})", "int text int", "T+W W W", "int"),
         _operation("lag({0}) OVER (ORDER BY {1}, {0})", "int int", "T+W W", "int"),
     ],

@@ -20,6 +20,7 @@ from tests.soundness.tree import (
     Limit,
     NamedWindow,
     OutputRef,
+    Pivoted,
     Query,
     QueryValue,
     Ref,
@@ -28,6 +29,7 @@ from tests.soundness.tree import (
     Star,
     Statement,
     TableItem,
+    Unpivoted,
     ValuesItem,
 )
 
@@ -180,12 +182,19 @@ class _Renderer:
         return text
 
     def _from_item(self, item: FromItem) -> str:
-        columns = f"({', '.join(item.columns)})" if item.columns else ""
+        listed = () if isinstance(item, Pivoted | Unpivoted) else item.columns
+        columns = f"({', '.join(listed)})" if listed else ""
         match item:
             case TableItem(_, name, alias) | CteItem(_, _, name, alias):
                 return f"{name} AS {alias}{columns}" if alias else name
             case Derived(_, query, alias, _, lateral):
                 return f"{'LATERAL ' if lateral else ''}({self.query(query)}) AS {alias}{columns}"
+            case Pivoted(_, source, aggregates, key, values, alias):
+                texts = ", ".join(text for text, _, _ in aggregates)
+                return f"{self._from_item(source)} PIVOT ({texts} FOR {key} IN ({', '.join(values)})) AS {alias}"
+            case Unpivoted(_, source, turned, alias, with_nulls):
+                word = "UNPIVOT INCLUDE NULLS" if with_nulls else "UNPIVOT"
+                return f"{self._from_item(source)} {word} (val FOR nam IN ({', '.join(turned)})) AS {alias}"
             case ValuesItem(_, rows, alias):
                 return f"(VALUES {', '.join(f'({self._all(row)})' for row in rows)}) AS {alias}{columns}"
             case FunctionItem(_, template, args, alias, _, ordinality):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tests.soundness.tree import Ref, Type
+from tests.soundness.tree import FIELDS, Ref, Type
 
 __all__ = ["Output", "Scope", "Slot", "Visible"]
 
@@ -68,6 +68,8 @@ class Scope:
             for owner, name, kind in scope.slots:
                 if counts[name] == 1 and name not in hidden:
                     yield depth, Ref(owner, name, name, kind)
+                    if kind == "struct":
+                        yield from ((depth, field) for field in _fields(owner, name, name))
             aliases = Counter(item.alias for item in scope.visible)
             for uid, alias, columns in scope.visible:
                 if aliases[alias] == 1 and alias not in hidden:
@@ -75,6 +77,15 @@ class Scope:
                     for name, kind in columns:
                         if names[name] == 1:
                             yield depth, Ref(uid, name, f"{alias}.{name}", kind)
+                            if kind == "struct":
+                                yield from ((depth, field) for field in _fields(uid, name, f"{alias}.{name}"))
             hidden |= scope.names()
             scope = scope.parent
             depth += 1
+
+
+def _fields(owner: int, name: str, text: str) -> Iterator[Ref]:
+    """Yield the ways to name each field of a struct."""
+    for field_name, kind in FIELDS.items():
+        yield Ref(owner, name, f"{text}.{field_name}", kind, field_name)
+        yield Ref(owner, name, f"{text}['{field_name}']", kind, field_name)

@@ -172,6 +172,12 @@ class SelectBuilder:
             columns.append(Output(item.name, kind))
             if item.written and item.name not in fresh and _is_simple(value):
                 lateral.append(ItemRef(item.uid, kind))
+        if types is None and rng.random() < 0.1:
+            value = self._expressions.value(place.plain(), "struct", 1)
+            if value.type == "struct":
+                item = self._named(value, columns, place.scope)
+                items.append(item)
+                columns.append(Output(item.name, "struct"))
         return tuple(items), tuple(columns)
 
     def _item_value(self, place: Place, kind: Type, windows: tuple[NamedWindow, ...]) -> Expr:

@@ -10,6 +10,8 @@ from typing import NamedTuple, Protocol
 from tests.soundness.expressions import Expressions, Place
 from tests.soundness.scopes import Output, Scope, Slot, Visible
 from tests.soundness.tree import (
+    AGGREGATION,
+    COUNTED,
     TABLES,
     TRANSFORMATION,
     Call,
@@ -20,9 +22,11 @@ from tests.soundness.tree import (
     FromItem,
     FunctionItem,
     Join,
+    Pivoted,
     Query,
     TableItem,
     Type,
+    Unpivoted,
     Using,
     ValuesItem,
 )
@@ -134,7 +138,7 @@ class FromBuilder:
         return [
             Using(slot.name, slot.owner)
             for slot in scope.slots[scope.group_start :]
-            if counts[slot.name] == 1 and right.get(slot.name) == slot.type and slot.type != "list"
+            if counts[slot.name] == 1 and right.get(slot.name) == slot.type and slot.type not in ("list", "struct")
         ]
 
     @staticmethod
@@ -217,6 +221,10 @@ class FromBuilder:
             renamed = self._listed(columns)
             listed = tuple(c.name for c in renamed) if renamed != columns else ()
             return Derived(uid, query, alias, listed), renamed, alias
+        if 0.93 < choice < 0.96:
+            turned = self._turned(depth, scope, ctes, uid)
+            if turned is not None:
+                return turned
         if choice > 0.96:
             kinds: tuple[Type, ...] = ("int", "text")
             rows = tuple(tuple(self._expressions.constant(kind) for kind in kinds) for _ in range(3))
@@ -228,6 +236,35 @@ class FromBuilder:
         alias = self._alias(scope) if table in taken or columns != own or rng.random() < 0.5 else None
         listed = tuple(c.name for c in columns) if columns != own else ()
         return TableItem(uid, table, alias, listed), columns, alias or table
+
+    def _turned(
+        self, depth: int, scope: Scope, ctes: Ctes, uid: int
+    ) -> tuple[FromItem, tuple[Output, ...], str] | None:
+        """Return a PIVOT or an UNPIVOT of a table, CTE or sub-query, if its columns fit."""
+        rng = self._rng
+        source, columns, alias = self._item(depth, scope, ctes)
+        if not isinstance(source, TableItem | CteItem | Derived) or alias in {item.alias for item in scope.visible}:
+            return None
+        columns = tuple(column for column in columns)
+        integers = [column.name for column in columns if column.type == "int"]
+        own = self._alias(scope)
+        taken = {column.name for column in columns} | {alias}
+        if own in taken or len(integers) < 2 or len(taken) <= len(columns) or taken & {"nam", "val"}:
+            return None
+        if rng.random() < 0.5:
+            chosen = tuple(rng.sample(integers, 2))
+            rest = tuple(column for column in columns if column.name not in chosen)
+            shown = (*rest, Output("nam", "text"), Output("val", "int"))
+            return Unpivoted(uid, source, chosen, own, rng.random() < 0.4), shown, own
+        key, value, *_ = rng.sample(integers, 2)
+        aggregates = [("sum({0})", AGGREGATION), ("max({0})", AGGREGATION), ("count({0})", COUNTED)]
+        picked = rng.sample(aggregates, rng.randint(1, 2))
+        texts = tuple((f"{text.format(value)} AS m{i}", value, step) for i, (text, step) in enumerate(picked))
+        rest = tuple(column for column in columns if column.name not in (key, value))
+        made = tuple(Output(f"p{k}_m{i}", "int") for k in (1, 2) for i in range(len(texts)))
+        shown = (*rest, *made)
+        names = tuple(column.name for column in shown)
+        return Pivoted(uid, source, texts, key, ("1 AS p1", "2 AS p2"), own, names), shown, own
 
     def _listed(self, columns: tuple[Output, ...]) -> tuple[Output, ...]:
         """Return the columns, now and then the first of them under other names."""

@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-Type: TypeAlias = Literal["int", "text", "bool", "list"]
+Type: TypeAlias = Literal["int", "text", "bool", "list", "struct"]
+
+FIELDS: dict[str, Type] = {"x": "int", "y": "text"}
+"""The fields of every struct."""
 
 
 class Step(NamedTuple):
@@ -36,12 +39,13 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """Column `name` of the FROM item (or of the merging join) `owner`, written as `text`."""
+    """Column `name` of the FROM item (or of the merging join) `owner`, or a field of it, written as `text`."""
 
     owner: int
     name: str
     text: str
     type: Type
+    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class Call:
     type: Type
     window: int | None = None
     """The named window that `{w}` stands for."""
+    builds: bool = False
+    """Whether it makes a struct, a field of each operand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,32 @@ class FunctionItem:
     ordinality: bool = False
 
 
-FromItem: TypeAlias = "TableItem | CteItem | Derived | ValuesItem | FunctionItem"
+@dataclass(frozen=True, slots=True)
+class Pivoted:
+    """`PIVOT (aggregates FOR key IN (values))`: the columns are those that it does not name, then one a value."""
+
+    uid: int
+    source: TableItem | CteItem | Derived
+    aggregates: tuple[tuple[str, str, Step], ...]
+    """The text, the column and what is done to it."""
+    key: str
+    values: tuple[str, ...]
+    alias: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unpivoted:
+    """`UNPIVOT (value FOR key IN (turned))`: a row for each of the turned columns, if NULLs count."""
+
+    uid: int
+    source: TableItem | CteItem | Derived
+    turned: tuple[str, ...]
+    alias: str
+    with_nulls: bool
+
+
+FromItem: TypeAlias = "TableItem | CteItem | Derived | ValuesItem | FunctionItem | Pivoted | Unpivoted"
 
 
 @dataclass(frozen=True, slots=True)

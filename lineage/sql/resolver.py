@@ -20,7 +20,7 @@ from lineage.model.statement import ColumnRef, Edge
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects, pseudo_columns
 from lineage.sql.identifiers import Identifiers
-from lineage.sql.relations import STAR, BaseTable, Relation, Rows, Source, Sources, absorb_rows
+from lineage.sql.relations import STAR, BaseTable, Composite, Relation, Rows, Source, Sources, absorb_rows
 from lineage.sql.scope import Scope
 from lineage.sql.spans import span_of
 from lineage.sql.tables import TableSource
@@ -196,7 +196,15 @@ class Resolver:
         return Relation(list(relation.names), [self._adopt_sources(s) for s in relation.sources], rows, opens)
 
     def _adopt_sources(self, sources: Sources) -> Sources:
-        return {(self.source(s.table, s.column, s.ambiguous), effect): None for s, effect in sources}
+        adopted: Sources = {(self.source(s.table, s.column, s.ambiguous), effect): None for s, effect in sources}
+        if not isinstance(sources, Composite):
+            return adopted
+        fields, whole = sources.fields, sources.whole
+        return Composite(
+            adopted,
+            None if fields is None else {name: self._adopt_sources(inner) for name, inner in fields.items()},
+            None if whole is None else self._adopt_sources(whole),
+        )
 
     def report(
         self,

@@ -30,7 +30,7 @@ def main() -> int:
         total.add(part)
         total.seconds = perf_counter() - begun
         for failure in part.failures:
-            print(f"\r{failure}", flush=True)
+            print(f"\n{failure}", flush=True)
         print(f"\r{_progress(total)}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     print(_progress(total))

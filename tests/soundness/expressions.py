@@ -64,7 +64,7 @@ class Expressions:
         near: list[Ref] = []
         far: list[Ref] = []
         for depth, reference in place.scope.references():
-            if reference.type == kind and reference.text not in place.hidden:
+            if reference.type == kind and _bare(reference) not in place.hidden:
                 (far if depth else near).append(reference)
         if far and place.correlates and (not near or rng.random() < 0.3):
             return rng.choice(far)
@@ -86,7 +86,7 @@ class Expressions:
         return self.call(self.rng.choice(OPERATIONS[kind]), place, depth - 1)
 
     def call(self, operation: Operation, place: Place, depth: int) -> Call:
-        if "lambda" in operation.template:  # DuckDB allows no sub-query inside
+        if "lambda" in operation.template or " FOR q " in operation.template:  # DuckDB allows no sub-query inside
             place = place.plain()
         args = tuple(self.value(place, taken, depth) for taken in operation.takes)
         return Call(operation.template, args, operation.steps, operation.gives, builds=operation.gives == "struct")
@@ -108,4 +108,9 @@ def _hides(leaf: Expr, hidden: frozenset[str]) -> bool:
     """Return whether an expression holds a bare name that means something else."""
     if isinstance(leaf, Call):
         return any(_hides(arg, hidden) for arg in leaf.args)
-    return isinstance(leaf, Ref) and leaf.text in hidden
+    return isinstance(leaf, Ref) and _bare(leaf) in hidden
+
+
+def _bare(reference: Ref) -> str:
+    """Return a reference without its field: what a name that hides it is."""
+    return reference.text.partition(".")[0].partition("[")[0] if reference.field else reference.text

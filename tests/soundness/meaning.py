@@ -264,8 +264,8 @@ class Meaning:
             turned = NOTHING.union(*map(source.column, item.turned))
             kept = source.arranged(tuple(name for name in source.names if name not in item.turned))
             rows = source.rows | (NOTHING if item.with_nulls else through(turned, FILTER))
-            made = Relation(("nam", "val"), (NOTHING, turned), fields=(None, None))
-            return kept.beside(made, rows)
+            unpivoted = Relation(("nam", "val"), (NOTHING, turned), fields=(None, None))
+            return kept.beside(unpivoted, rows)
         # How many rows there are depends on the arguments, whichever columns are read.
         assert isinstance(item, FunctionItem)
         arguments = [through(self.value(argument), TRANSFORMATION) for argument in item.args]

@@ -166,6 +166,8 @@ class SelectBuilder:
         for kind in wanted:
             hidden = frozenset(column.name for column in columns) - place.scope.names()
             here = replace(place, aliases=tuple(lateral) if rng.random() < 0.4 else (), hidden=hidden)
+            if place.scope.parent is not None and hidden & place.scope.parent.all_names():
+                here = here.plain()  # in a sub-query too the name would mean the item before
             value = self._item_value(here, kind, windows)
             item = self._named(value, columns, place.scope)
             items.append(item)
@@ -200,7 +202,7 @@ class SelectBuilder:
         rng = self._rng
         taken = {column.name for column in columns}
         uid = next(self._uids)
-        if isinstance(value, Ref) and value.name not in taken and rng.random() < 0.6:
+        if isinstance(value, Ref) and not value.field and value.name not in taken and rng.random() < 0.6:
             return Item(uid, value, value.name, written=rng.random() < 0.1)
         names = [name for name in sorted({slot.name for slot in scope.slots}) if name not in taken]
         if names and rng.random() < 0.2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.effects import CONDITIONAL, GROUP_BY, IDENTITY
+from lineage.sql.effects import CONDITIONAL, FILTER, GROUP_BY, IDENTITY
 from lineage.sql.relations import STAR, FunctionTable, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver, relation_rule
 from lineage.sql.rules.ctes import scope_with_ctes
@@ -175,7 +175,7 @@ def _unpivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, s
     return Relation(
         [*(name for name, _ in kept), *key, *names],
         [*(sources for _, sources in kept), *({} for _ in key), *turned],
-        relation.rows,
+        _without_nulls(relation, turned, node),
         [relation] if relation.is_open else [],
     )
 
@@ -202,9 +202,21 @@ def _unpivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Sco
     return Relation(
         [*(name for name, _ in kept), *names, *values],
         [*(sources for _, sources in kept), *({} for _ in names), *turned],
-        relation.rows,
+        _without_nulls(relation, turned, pivot),
         [relation] if relation.is_open else [],
     )
+
+
+def _without_nulls(relation: Relation, turned: list[Sources], node: exp.Expr) -> Rows | None:
+    """Return what decides the rows of an UNPIVOT: it leaves NULLs out, so the values too, unless it says otherwise."""
+    if node.args.get("include_nulls"):
+        return relation.rows
+    rows = Rows()
+    if relation.rows is not None:
+        rows.inputs.append(relation.rows)
+    for value in turned:
+        absorb(rows.own, value, FILTER, node)
+    return rows
 
 
 def _names(resolver: Resolver, node: exp.Expr) -> list[str]:

@@ -47,7 +47,7 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
         if named.args.get("quoted"):
             location = _file_named(resolver, node)
             if location is not None:
-                return reshaped(resolver, node, resolver.location(location), scope).renamed(_listed(resolver, node))
+                return reshaped(resolver, node, resolver.location(location).renamed(_listed(resolver, node)), scope)
         cte = scope.ctes.get(resolver.identifiers.column(named)) if scope.ctes and args.get("db") is None else None
         relation = cte if cte is not None else resolver.table(node)
     elif isinstance(named, exp.Parameter):
@@ -58,10 +58,9 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
         relation = _rows_from(resolver, node.args["rows_from"], scope)
     else:
         return function_table(resolver, named, scope, node)
-    if args.get("pivots"):
-        relation = reshaped(resolver, node, relation, scope)
-    names = _listed(resolver, node)
-    return relation.renamed(names) if names else relation
+    if args.get("alias"):
+        relation = relation.renamed(_listed(resolver, node))
+    return reshaped(resolver, node, relation, scope) if args.get("pivots") else relation
 
 
 _PATH_FORMATS = frozenset(("parquet", "csv", "json", "orc", "avro", "delta", "text", "binaryfile", "iceberg"))
@@ -98,7 +97,7 @@ def table_from_rows(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relatio
 
 
 def reshaped(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
-    """Return a relation after the PIVOT and UNPIVOT that stand behind it."""
+    """Return a relation after the PIVOT and UNPIVOT that stand behind it and behind the names that its alias lists."""
     for pivot in node.args.get("pivots") or ():
         relation = pivoted(resolver, pivot, relation, scope)
     return relation
@@ -108,8 +107,8 @@ def reshaped(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scop
 def subquery(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """`(query) AS t(a, b)`. Its own ORDER BY and LIMIT stand on the query inside."""
     inner = scope_with_ctes(resolver, node, scope) if node.args.get("with_") else scope
-    relation = reshaped(resolver, node, resolver.relation(node.this, inner), scope)
-    return relation.renamed(_listed(resolver, node))
+    relation = resolver.relation(node.this, inner)
+    return reshaped(resolver, node, relation.renamed(_listed(resolver, node)), scope)
 
 
 @relation_rule(exp.Paren)

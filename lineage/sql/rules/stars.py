@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.effects import IDENTITY
 from lineage.sql.relations import STAR, BaseTable, Composite, Relation, Sources
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.nested import nested_or_plain
@@ -59,9 +58,9 @@ def star_columns(
             _stays_open(resolver, item, relation, projection, behind)
         elif name in dropped or (pattern is not None and pattern.fullmatch(name) is None):
             continue
-        value: Sources = {}
+        value: Sources
         if name in replaced:
-            resolver.evaluate(scope, replaced[name], IDENTITY, value)
+            value = nested_or_plain(resolver, replaced[name], scope)
         else:
             value = {key: place or star for key, place in sources.items()}
             if isinstance(sources, Composite):

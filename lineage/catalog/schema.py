@@ -80,6 +80,8 @@ class Catalog:
         self.dialect = dialect_named(dialect)
         self._tables: dict[str, TableSchema] = {}
         self._by_last: dict[str, list[str]] = {}
+        self.memo: dict[Any, Any] = {}
+        """What others have worked out from it; forgotten when a table is added."""
         for table in tables:
             self.add(table)
 
@@ -165,6 +167,7 @@ class Catalog:
         if table.name not in self._tables:
             self._by_last.setdefault(_last(table.name), []).append(table.name)
         self._tables[table.name] = table
+        self.memo.clear()
 
     def find(self, name: str) -> TableSchema | None:
         """Return the table of that full name, else the only one that agrees in all parts that both names have."""

@@ -91,10 +91,15 @@ def absorb_rows(sink: Sources, rows: Rows | None, effect: int = IDENTITY) -> Non
     composed = COMPOSE[effect]
     while stack:
         node = stack.pop()
-        for (source, inner), place in node.own.items():
-            key = (source, composed[inner])
-            if key not in sink:
-                sink[key] = place
+        if effect == IDENTITY:  # the keys stay what they are
+            for key, place in node.own.items():
+                if key not in sink:
+                    sink[key] = place
+        else:
+            for (source, inner), place in node.own.items():
+                key = (source, composed[inner])
+                if key not in sink:
+                    sink[key] = place
         for below in node.inputs:
             if id(below) not in seen:
                 seen.add(id(below))

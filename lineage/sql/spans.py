@@ -33,8 +33,8 @@ def _of_column(node: exp.Expr) -> Span | None:
                 break
     if not last or not first or "start" not in last or "start" not in first:
         return None
-    start = first["start"]
-    return Span(start, last["end"] + 1, first["line"], max(1, first["col"] - first["end"] + start))
+    start, column = first["start"], first["col"] - first["end"] + first["start"]
+    return tuple.__new__(Span, (start, last["end"] + 1, first["line"], column if column > 0 else 1))
 
 
 def span_of(node: exp.Expr | None) -> Span | None:

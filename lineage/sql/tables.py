@@ -41,13 +41,18 @@ class TableSource(Protocol):
         """Return whether some statement uses this column of a table whose schema is unknown."""
 
 
+_MOST_ENTRIES = 50_000
+"""A worker that reads millions of statements meets ever new names: it begins again before they fill the memory."""
+
+
 class CatalogTables:
     """Tables as a catalog knows them."""
 
     def __init__(self, catalog: Catalog, naming: Naming) -> None:
         self._catalog = catalog
         self._naming = naming
-        self._entries: dict[tuple[str, ...], TableEntry] = {}
+        # Shared by all that look into this catalog with these defaults.
+        self._entries: dict[tuple[str, ...], TableEntry] = catalog.memo.setdefault(naming, {})
 
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name: the catalog's, if it knows the table, else the defaults fill it in."""
@@ -62,6 +67,8 @@ class CatalogTables:
             schema = self._catalog.find(name)
             known = schema is not None and not schema.inferred
             entry = TableEntry(schema.name if schema else name, schema.names if schema and known else None)
+            if len(self._entries) >= _MOST_ENTRIES:
+                self._entries.clear()
             self._entries[key] = entry
         return entry
 

@@ -34,6 +34,10 @@ def add_joins(resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scop
     """Add joined relations in order. JOIN binds tighter than a comma: it joins what stands after the last one."""
     start = first
     for join in joins:
+        if len(join.args) == 1:
+            start = len(scope.items)
+            add_source(resolver, join.args["this"], scope, rows)
+            continue
         if _is_comma(join):
             start = len(scope.items)
         _join(resolver, join, scope, rows, start)
@@ -44,7 +48,7 @@ def _is_comma(join: exp.Expr) -> bool:
     args = join.args
     if args.get("on") or args.get("kind") or args.get("side"):
         return False
-    return len(args) == 1 or not (args.get("method") or args.get("using") or args.get("match_condition"))
+    return not (args.get("method") or args.get("using") or args.get("match_condition"))
 
 
 _AS_IT_IS = frozenset((exp.Final, exp.Stream))
@@ -116,8 +120,6 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: i
         _array_join(resolver, [join.this, *(join.args.get("expressions") or ())], scope, rows)
         return
     add_source(resolver, join.this, scope, rows)
-    if len(args) == 1:  # a comma
-        return
     keys = list(scope.items)
     left, right = keys[start:count], keys[count:]
     sees = scope.part([*left, *right]) if start else scope

@@ -19,8 +19,20 @@ _JSON = (exp.JSONExtract, exp.JSONBExtract)
 _JSON_TEXT = (exp.JSONExtractScalar, exp.JSONBExtractScalar)
 
 
+def _with_subtypes(*kinds: type[exp.Expr]) -> frozenset[type[exp.Expr]]:
+    return frozenset(kinds).union(*(_with_subtypes(*kind.__subclasses__()) for kind in kinds if kind.__subclasses__()))
+
+
+_NESTED = _with_subtypes(
+    exp.Paren, exp.Struct, exp.Dot, exp.Bracket, exp.Array, exp.ArrayAgg, exp.JSONObject, exp.Cast, *_JSON, *_JSON_TEXT
+)
+"""The types that `nested_value` looks at: nearly all expressions are none of them."""
+
+
 def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
     """Return the sources of a struct, of a field, of an element or of a path; None for any other expression."""
+    if type(node) not in _NESTED:
+        return None
     match node:
         case exp.Paren():
             return nested_value(resolver, node.this, scope)

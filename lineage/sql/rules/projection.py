@@ -57,7 +57,7 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
     """Return the output columns of a query block. Aliases become visible to what is evaluated after them."""
     projection = Projection()
     identifiers = resolver.identifiers
-    for position, item in enumerate(select.expressions):
+    for position, item in enumerate(select.args["expressions"]):
         kind = type(item)
         if kind is exp.Star or (kind is exp.Column and type(item.this) is exp.Star):
             expand_star(resolver, item, scope, projection)

@@ -116,9 +116,14 @@ def _sort_key(
         resolver.evaluate(scope, key, effect, sink, aliases_first=aliases_first)
 
 
+_ORDERING = frozenset(("order", "limit", "offset", "fetch", "sort", "cluster", "distribute"))
+
+
 def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
     """ORDER BY (SORT BY, CLUSTER BY, DISTRIBUTE BY): by ordinal, output name or expression, in that order."""
     args = node.args
+    if _ORDERING.isdisjoint(args):
+        return
     limits = [limit for key in ("limit", "offset", "fetch") if (limit := args.get(key)) is not None]
     for limit in limits:  # the count may be a sub-query
         resolver.evaluate(scope, limit, FILTER, sink)

@@ -18,8 +18,8 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.parser import Parser as TreeParser
-from sqlglot.tokens import Tokenizer
 from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Tokenizer
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect

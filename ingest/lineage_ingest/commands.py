@@ -10,10 +10,12 @@ import typer
 
 from lineage.cli.listing import OutputFormat, console, note, print_listing, print_object
 from lineage.cli.options import (
+    BudgetOption,
     CatalogOption,
     DatabaseOption,
     DialectOption,
     FormatOption,
+    FunctionsOption,
     NamespaceOption,
     SchemaOption,
     StoreOption,
@@ -43,6 +45,8 @@ def sql(
     namespace: NamespaceOption = "",
     default_database: DatabaseOption = None,
     default_schema: SchemaOption = None,
+    functions: FunctionsOption = None,
+    budget: BudgetOption = None,
     store: StoreOption = None,
     observed_at: Annotated[
         datetime | None, typer.Option(help="When the files' definitions held (UTC); now, if left out.")
@@ -56,7 +60,7 @@ def sql(
 
     Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
     """
-    options = extraction_options(dialect, namespace, default_database, default_schema)
+    options = extraction_options(dialect, namespace, default_database, default_schema, functions, budget)
     schemas = read_catalogs(catalog, dialect)
     at = (observed_at.replace(tzinfo=UTC) if observed_at.tzinfo is None else observed_at) if observed_at else None
     try:

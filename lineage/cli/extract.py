@@ -10,10 +10,12 @@ import typer
 
 from lineage.cli.listing import OutputFormat, note, print_listing, print_object
 from lineage.cli.options import (
+    BudgetOption,
     CatalogOption,
     DatabaseOption,
     DialectOption,
     FormatOption,
+    FunctionsOption,
     NamespaceOption,
     SchemaOption,
     extraction_options,
@@ -46,6 +48,8 @@ def extract(
     namespace: NamespaceOption = "",
     default_database: DatabaseOption = None,
     default_schema: SchemaOption = None,
+    functions: FunctionsOption = None,
+    budget: BudgetOption = None,
     report: ReportOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
@@ -55,11 +59,11 @@ def extract(
 
     Example: lineage extract -d postgres -q "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
     """
+    options = extraction_options(dialect, namespace, default_database, default_schema, functions, budget)
     if report is not None:
-        options = extraction_options(dialect, namespace, default_database, default_schema)
         print_coverage(measure_coverage(report, options, read_catalogs(catalog, dialect)), output)
         return
-    statements = _resolved(files, sql, dialect, catalog, namespace, default_database, default_schema)
+    statements = Script(_texts(files, sql), options, read_catalogs(catalog, dialect)).resolve()
     if output is OutputFormat.JSON:
         print_object([statement.to_dict() for statement in statements])
     else:
@@ -92,7 +96,8 @@ def tables(
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Show the tables that SQL reads and writes, statement by statement."""
-    statements = _resolved(files, sql, dialect, None, "", default_database, default_schema)
+    options = extraction_options(dialect, "", default_database, default_schema)
+    statements = Script(_texts(files, sql), options).resolve()
     rows = [
         (number, statement.operation, statement.target, statement.sources, statement.completeness)
         for number, statement in enumerate(statements, 1)
@@ -105,19 +110,6 @@ def _target(table: str | None, column: str | None) -> str:
     if column is None:
         return f"{table or '(result)'} (rows)"
     return f"{table}.{column}" if table else column
-
-
-def _resolved(
-    files: list[str] | None,
-    sql: str | None,
-    dialect: str,
-    catalog: list[Path] | None,
-    namespace: str,
-    default_database: str | None,
-    default_schema: str | None,
-) -> list[StatementLineage]:
-    options = extraction_options(dialect, namespace, default_database, default_schema)
-    return Script(_texts(files, sql), options, read_catalogs(catalog, dialect)).resolve()
 
 
 def _texts(files: list[str] | None, sql: str | None) -> dict[str, str]:

@@ -10,9 +10,12 @@ import typer
 from lineage.catalog import Catalog, CatalogError
 from lineage.cli.listing import OutputFormat
 from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
+from lineage.sql.budget import Budget, BudgetError
 from lineage.sql.extractor import ExtractionOptions, options_for
+from lineage.sql.functions import FunctionsFileError
 
 __all__ = [
+    "BudgetOption",
     "CatalogOption",
     "DatabaseOption",
     "DialectOption",
@@ -63,6 +66,24 @@ NamespaceOption = Annotated[
 ]
 DatabaseOption = Annotated[str | None, typer.Option(help="Database of names that have a schema and no database.")]
 SchemaOption = Annotated[str | None, typer.Option(help="Schema of names that have none.")]
+FunctionsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--functions",
+        help="Functions that mask or aggregate, beside those that are known: a TOML file. May be given several times.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
+BudgetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--budget",
+        help="What one statement may ask for before it is traced at table level: nesting=200, characters=4000000, "
+        "seconds=60, edges=2000000. May be given several times.",
+        metavar="NAME=NUMBER",
+    ),
+]
 FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="How to print.")]
 StoreOption = Annotated[
     str | None,
@@ -76,10 +97,31 @@ StoreOption = Annotated[
 
 
 def extraction_options(
-    dialect: str, namespace: str, default_database: str | None, default_schema: str | None
+    dialect: str,
+    namespace: str,
+    default_database: str | None,
+    default_schema: str | None,
+    functions: list[Path] | None = None,
+    budget: list[str] | None = None,
 ) -> ExtractionOptions:
-    """Return the extraction options that the naming options amount to."""
-    return options_for(dialect, namespace=namespace, default_database=default_database, default_schema=default_schema)
+    """Return the extraction options that the command's options amount to.
+
+    Raises:
+        typer.BadParameter: a file of functions, or a setting of the budget, is wrong.
+    """
+    try:
+        return options_for(
+            dialect,
+            namespace=namespace,
+            default_database=default_database,
+            default_schema=default_schema,
+            functions=functions or (),
+            budget=Budget.parse(budget or ()),
+        )
+    except FunctionsFileError as error:
+        raise typer.BadParameter(str(error), param_hint="--functions") from error
+    except BudgetError as error:
+        raise typer.BadParameter(str(error), param_hint="--budget") from error
 
 
 def read_catalogs(paths: list[Path] | None, dialect: str) -> Catalog:

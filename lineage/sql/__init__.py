@@ -1,8 +1,9 @@
 """SQL text into statement lineage: parsing, the resolver and its rules, scripts, masking."""
 
+from lineage.sql.budget import Budget
 from lineage.sql.extractor import extract
 from lineage.sql.scan import mask_literals
 from lineage.sql.script import extract_script
 from lineage.sql.table_trace import trace_tables
 
-__all__ = ["extract", "extract_script", "mask_literals", "trace_tables"]
+__all__ = ["Budget", "extract", "extract_script", "mask_literals", "trace_tables"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from sqlglot import exp
 
@@ -13,9 +14,10 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.model.names import Naming, parse_table_name
 from lineage.model.statement import Completeness, StatementLineage
+from lineage.sql.budget import Budget, BudgetExceededError
 from lineage.sql.extensions import installed_rules
 from lineage.sql.functions import FunctionEffects
-from lineage.sql.output import completeness_of, edges_of
+from lineage.sql.output import completeness_of, edge_count, edges_of
 from lineage.sql.parsing import ParsedStatement, parse_statements
 from lineage.sql.procedural import HOLE, Step
 from lineage.sql.relations import Relation
@@ -42,11 +44,12 @@ _NO_LINEAGE_COMMANDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ExtractionOptions:
-    """How names are completed, and which readings of the rules are chosen."""
+    """How names are completed, which readings of the rules are chosen, and what a statement may ask for."""
 
     naming: Naming
     functions: FunctionEffects = field(default_factory=FunctionEffects.load)
     set_operation_references: SetOperationReferences = "exact"
+    budget: Budget = field(default_factory=Budget)
 
 
 def options_for(
@@ -56,16 +59,23 @@ def options_for(
     default_database: str | None = None,
     default_schema: str | None = None,
     set_operation_references: SetOperationReferences = "exact",
+    functions: Iterable[str | Path] = (),
+    budget: Budget | None = None,
 ) -> ExtractionOptions:
     """Return options with the defaults folded as the dialect folds them.
 
+    `functions` are files that say which functions mask or aggregate, in the form of `lineage/sql/functions.toml`.
+
     Raises:
         UnknownDialectError: no dialect has that name.
+        FunctionsFileError: a file of functions is of another form.
+        OSError: a file of functions cannot be read.
     """
     found = dialect_named(dialect)
     database, schema = (found.fold_table(part) if part else None for part in (default_database, default_schema))
     naming = Naming(found, namespace, database, schema)
-    return ExtractionOptions(naming, set_operation_references=set_operation_references)
+    effects = FunctionEffects.load(found.name, functions)
+    return ExtractionOptions(naming, effects, set_operation_references, budget if budget is not None else Budget())
 
 
 def extract(
@@ -77,8 +87,13 @@ def extract(
     default_database: str | None = None,
     default_schema: str | None = None,
     set_operation_references: SetOperationReferences = "exact",
+    functions: Iterable[str | Path] = (),
+    budget: Budget | None = None,
 ) -> list[StatementLineage]:
     """Return the lineage of each statement of a text, each by itself. Bad SQL ends in diagnostics, never in an error.
+
+    `functions` are files that say which functions mask or aggregate; a statement beyond the `budget` has table-level
+    lineage and a diagnostic.
 
     >>> [statement] = extract("SELECT amount * 2 AS twice FROM shop.orders WHERE paid", "postgres")
     >>> for edge in statement.edges:
@@ -95,9 +110,11 @@ def extract(
         default_database=default_database,
         default_schema=default_schema,
         set_operation_references=set_operation_references,
+        functions=functions,
+        budget=budget,
     )
     tables = CatalogTables(catalog if catalog is not None else Catalog(), options.naming)
-    parsed = list(parse_statements(sql, options.naming.dialect))
+    parsed = list(parse_statements(sql, options.naming.dialect, options.budget))
     variables = dict.fromkeys(name for p in parsed if p.step for name in (*p.step.declares, *p.step.assigns))
     return [resolve_statement(statement, options, tables, variables=variables)[0] for statement in parsed]
 
@@ -133,6 +150,7 @@ def resolve_statement(
         text=parsed.text,
         write=write,
         set_operation_references=options.set_operation_references,
+        budget=options.budget,
     )
     if variables:
         resolver.outermost = variable_scope(resolver, variables)
@@ -142,9 +160,14 @@ def resolve_statement(
         outcome.others.extend(resolver.side_effects)
         if query_target is not None:
             define_by_query(outcome, query_target)
+        options.budget.check_edges(edge_count(outcome))
         edges = edges_of(outcome, parsed.span)
     except NeedsDefinitionError:
         raise
+    except BudgetExceededError as error:
+        hint = "allow more with a budget, or split the statement"
+        problem = Diagnostic(error.code, Severity.ERROR, error.message, parsed.span, hint)
+        return _from_tokens(parsed, options, [*resolver.diagnostics, problem]), None
     except RecursionError:
         message = "the statement nests queries deeper than can be followed"
         problem = Diagnostic(DiagnosticCode.NESTING_TOO_DEEP, Severity.ERROR, message, parsed.span)

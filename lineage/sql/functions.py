@@ -6,14 +6,20 @@ import tomllib
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from lineage.model.dialects import DIALECTS
 from lineage.sql.effects import AGGREGATION, MASKED_AGGREGATION, MASKED_TRANSFORMATION, TRANSFORMATION
 from lineage.sql.extensions import Rules, installed_rules
 
-__all__ = ["FunctionEffects", "pseudo_columns"]
+__all__ = ["FunctionEffects", "FunctionsFileError", "pseudo_columns"]
+
+
+class FunctionsFileError(ValueError):
+    """A file of functions is not TOML, or of another form; the message says where and what was expected."""
 
 
 class FunctionEffects:
@@ -26,9 +32,14 @@ class FunctionEffects:
         """Effects by type, once they were asked for. No effect of a function is 0."""
 
     @classmethod
-    def load(cls, *, masking: Iterable[str] = (), aggregates: Iterable[str] = ()) -> FunctionEffects:
-        """Return the product's own list, with the installed packages' and the given names added to it."""
-        return _effects(installed_rules(), tuple(masking), tuple(aggregates))
+    def load(cls, dialect: str = "ansi", files: Iterable[str | Path] = ()) -> FunctionEffects:
+        """Return what functions do in a dialect: the product's own list, and what packages and files add to it.
+
+        Raises:
+            FunctionsFileError: a file is not of the form of functions.toml.
+            OSError: a file cannot be read.
+        """
+        return _effects(installed_rules(), dialect, tuple(_user_file(Path(file)) for file in files))
 
     def of_name(self, name: str) -> int:
         """Return the effect of a function that the parser knows by name only.
@@ -39,6 +50,11 @@ class FunctionEffects:
         """
         plain = _plain(name)
         return self._effect(plain in self._masking, plain in self._aggregates)
+
+    def knows(self, name: str) -> bool:
+        """Return whether something is said of a function of this name."""
+        plain = _plain(name)
+        return plain in self._masking or plain in self._aggregates
 
     def of_type(self, kind: type[exp.Func]) -> int:
         """Return the effect of a function that the parser knows."""
@@ -59,15 +75,50 @@ def _plain(name: str) -> str:
     return name.lower().replace("_", "")
 
 
-@lru_cache(maxsize=32)
-def _effects(installed: Rules, masking: tuple[str, ...], aggregates: tuple[str, ...]) -> FunctionEffects:
+class _UserFile(NamedTuple):
+    """What a user's file says: masking functions by dialect, and aggregates."""
+
+    masking: tuple[tuple[str, tuple[str, ...]], ...]
+    aggregates: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def _effects(installed: Rules, dialect: str, files_: tuple[_UserFile, ...]) -> FunctionEffects:
     """Return one object for all statements that know the same functions: what it learns of types is shared."""
     data = _data()
-    listed = (name for group in data["masking"].values() for name in group)
-    return FunctionEffects(
-        (*listed, *installed.masking_names, *masking),
-        (*data["aggregates"]["names"], *installed.aggregate_names, *aggregates),
-    )
+    asked = ["any", "parser", dialect]
+    for name in asked:
+        asked.extend(other for other in data["masking_like"].get(name, ()) if other not in asked)
+    if dialect == "ansi":  # of no dialect in particular: what any of them has
+        asked = list(data["masking"])
+    masking = [name for group in asked for name in data["masking"].get(group, ())]
+    masking += [name for file in files_ for group, names in file.masking if group in asked for name in names]
+    aggregates = [*data["aggregates"]["names"], *(name for file in files_ for name in file.aggregates)]
+    return FunctionEffects((*masking, *installed.masking_names), (*aggregates, *installed.aggregate_names))
+
+
+@lru_cache(maxsize=64)
+def _user_file(path: Path) -> _UserFile:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FunctionsFileError(f"{path}: not TOML: {error}") from error
+    if unknown := sorted(data.keys() - {"masking", "aggregates"}):
+        raise FunctionsFileError(f"{path}: no section [{unknown[0]}]; known are [masking] and [aggregates]")
+    dialects = {*DIALECTS, "any"}
+    masking = []
+    for group, names in data.get("masking", {}).items():
+        if group not in dialects:
+            raise FunctionsFileError(f"{path}: [masking] {group}: no dialect of that name; `any` stands for all")
+        masking.append((group, _names(path, f"[masking] {group}", names)))
+    aggregates = _names(path, "[aggregates] names", data.get("aggregates", {}).get("names", []))
+    return _UserFile(tuple(masking), aggregates)
+
+
+def _names(path: Path, place: str, names: object) -> tuple[str, ...]:
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise FunctionsFileError(f"{path}: {place}: expected a list of function names")
+    return tuple(names)
 
 
 @cache

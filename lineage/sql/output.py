@@ -11,10 +11,15 @@ from lineage.sql.relations import Source, Sources
 from lineage.sql.spans import span_of
 from lineage.sql.statements import Outcome
 
-__all__ = ["completeness_of", "edges_of"]
+__all__ = ["completeness_of", "edge_count", "edges_of"]
 
 _UNASKED = Span(-1, -1, -1, -1)
 _FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effect, s in enumerate(STEPS))
+
+
+def edge_count(outcome: Outcome) -> int:
+    """Return how many edges an outcome makes, at the most."""
+    return sum(sum(map(len, written.columns)) + len(written.rows) for written in (outcome, *outcome.others))
 
 
 def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:

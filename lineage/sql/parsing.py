@@ -23,16 +23,16 @@ from sqlglot.tokens import Tokenizer
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
+from lineage.sql.budget import Budget
 from lineage.sql.nesting import too_deep
 from lineage.sql.procedural import BATCHES, Step, is_procedural, read_program, tokenize, with_semicolons
 from lineage.sql.rewording import reworded
 from lineage.sql.scan.pieces import PieceKind, pieces
 from lineage.sql.templates import fill_placeholders
 
-__all__ = ["MAX_STATEMENT_CHARACTERS", "ParsedStatement", "parse_statements", "parser_named"]
+__all__ = ["ParsedStatement", "parse_statements", "parser_named"]
 
-MAX_STATEMENT_CHARACTERS = 4_000_000
-"""A longer statement is traced at table level: its syntax tree would take gigabytes."""
+_DEFAULT = Budget()
 
 # What sqlglot lets through where a statement is so wrong that its own builders trip over it.
 _PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionError)
@@ -91,8 +91,8 @@ class _Tools(threading.local):
 _TOOLS = _Tools()
 
 
-def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
-    """Yield the statements of a text in order; empty ones are left out."""
+def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> Iterator[ParsedStatement]:
+    """Yield the statements of a text in order; empty ones are left out, those beyond the budget are not parsed."""
     tokenizer, parser = _TOOLS.of(dialect)
     text = fill_placeholders(text, dialect.name)
     if dialect.name in ("postgres", "redshift") and "\\" in text:
@@ -115,29 +115,31 @@ def parse_statements(text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
             tokens = []
     statements = list(_statements(tokens, text))
     if batches:
-        yield from _program(parser, tokens, text, dialect)
+        yield from _program(parser, tokens, text, dialect, budget)
     elif any(is_procedural(piece, dialect.name) for piece in statements):
         ends = statements[-1][-1].end + 1
-        yield from _program(parser, tokenize(text[:ends], dialect.name), text, dialect)
+        yield from _program(parser, tokenize(text[:ends], dialect.name), text, dialect, budget)
     else:
         for piece in statements:
-            yield from _parsed(parser, piece, text, dialect)
+            yield from _parsed(parser, piece, text, dialect, budget)
     if tail is not None:
         yield tail
 
 
-def _program(parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
+def _program(
+    parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect, budget: Budget
+) -> Iterator[ParsedStatement]:
     """Yield the statements of procedural text: those of its bodies too, each with what the control flow says of it."""
     for piece in read_program(tokens, text, dialect):
         if piece.step is None:
-            yield from _parsed(parser, piece.tokens, text, dialect)
+            yield from _parsed(parser, piece.tokens, text, dialect, budget)
             continue
         first = min(piece.tokens, key=attrgetter("start"))  # a step's tokens may be gathered from several places
         span = _span(first, max(piece.tokens, key=attrgetter("end")))
         if not piece.has_sql:
             yield ParsedStatement(None, piece.tokens, span, text=text, step=piece.step)
             continue
-        for parsed in _parsed(parser, piece.tokens, text, dialect):
+        for parsed in _parsed(parser, piece.tokens, text, dialect, budget):
             yield replace(parsed, span=span, step=piece.step)
 
 
@@ -166,16 +168,18 @@ def _statements(tokens: list[Token], text: str) -> Iterator[list[Token]]:
         yield tokens[first:] if first else tokens
 
 
-def _parsed(parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect) -> Iterator[ParsedStatement]:
+def _parsed(
+    parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect, budget: Budget
+) -> Iterator[ParsedStatement]:
     """Yield the statement that the tokens make; several, where a dialect needs no semicolon between them."""
     span = _span(tokens[0], tokens[-1])
     start, end = span.start, span.end
     problem: Diagnostic | None = None
     trees: list[exp.Expr | None] = []
-    if end - start > MAX_STATEMENT_CHARACTERS:
-        message = f"the statement has {end - start:,} characters, more than {MAX_STATEMENT_CHARACTERS:,}"
+    if end - start > budget.characters:
+        message = f"the statement has {end - start:,} characters, more than {budget.characters:,}"
         problem = _problem(DiagnosticCode.STATEMENT_TOO_LARGE, message, span)
-    elif deep := too_deep(text[start:end], dialect.name):
+    elif deep := too_deep(text[start:end], dialect.name, budget.nesting):
         problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, deep, span)
     else:
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
+from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 from sqlglot import exp
@@ -17,6 +18,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.names import Naming
 from lineage.model.statement import ColumnRef, Edge
+from lineage.sql.budget import Budget
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects, pseudo_columns
 from lineage.sql.identifiers import Identifiers
@@ -41,6 +43,8 @@ SetOperationReferences: TypeAlias = Literal["exact", "paper"]
 Stack: TypeAlias = "list[tuple[exp.Expr, int]]"
 ExpressionRule: TypeAlias = "Callable[[Resolver, Scope, exp.Expr, int, Stack, Sources], None]"
 RelationRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Relation]"
+
+_DEFAULT_BUDGET = Budget()
 
 LEAVES: set[type[exp.Expr]] = set()
 """Types below which no column is read."""
@@ -89,6 +93,7 @@ class Resolver:
         text: str = "",
         write: Callable[[Resolver, exp.Expr], Any] = lambda *_: None,
         set_operation_references: SetOperationReferences = "exact",
+        budget: Budget = _DEFAULT_BUDGET,
     ) -> None:
         self.naming = naming
         self.text = text
@@ -97,6 +102,8 @@ class Resolver:
         """What is around every query of the statement: the variables of a program."""
         self.variable_places: dict[str, Span] = {}
         """Where `@name` is first read, by the name in lower case."""
+        self._budget = budget
+        self._deadline = budget.deadline()
         self._write = write
         self.paper_set_operations = set_operation_references == "paper"
         self.identifiers = Identifiers(naming.dialect)
@@ -238,7 +245,13 @@ class Resolver:
     # The two walks
 
     def relation(self, node: exp.Expr, scope: Scope) -> Relation:
-        """Return the relation that a query, a table or anything else in FROM stands for."""
+        """Return the relation that a query, a table or anything else in FROM stands for.
+
+        Raises:
+            BudgetExceededError: the statement's time is over.
+        """
+        if monotonic() > self._deadline:
+            raise self._budget.out_of_time()
         rule = RELATION_RULES.get(type(node))
         if rule is None:
             self.report(

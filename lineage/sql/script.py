@@ -18,6 +18,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
 from lineage.model.names import Naming
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.sql.budget import Budget
 from lineage.sql.definitions import Definition, definitions_of, named_after_text
 from lineage.sql.effects import IDENTITY
 from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
@@ -53,6 +54,8 @@ def extract_script(
     default_database: str | None = None,
     default_schema: str | None = None,
     set_operation_references: SetOperationReferences = "exact",
+    functions: Iterable[str | Path] = (),
+    budget: Budget | None = None,
 ) -> list[StatementLineage]:
     """Return the lineage of the statements of a script, each resolved with what the others define.
 
@@ -83,6 +86,8 @@ def extract_script(
         default_database=default_database,
         default_schema=default_schema,
         set_operation_references=set_operation_references,
+        functions=functions,
+        budget=budget,
     )
     return Script(texts, options, catalog).resolve()
 
@@ -106,7 +111,7 @@ class _Text:
 
     def parsed(self) -> list[ParsedStatement]:
         if self._parsed is None:
-            self._parsed = list(parse_statements(self.text, self._options.naming.dialect))
+            self._parsed = list(parse_statements(self.text, self._options.naming.dialect, self._options.budget))
             if self.definitions is None:
                 self.results = [None] * len(self._parsed)
                 naming = self._options.naming

@@ -106,3 +106,22 @@ def test_a_report_of_a_folder_and_of_json_lines(tmp_path: Path) -> None:
     wrong = lineage("extract", "-d", "postgres", "--report", rows)
     assert wrong.code == 2
     assert "log.jsonl:2" in "".join(wrong.err.replace("│", "").split())
+
+
+def test_functions_and_budget(tmp_path: Path) -> None:
+    file = tmp_path / "functions.toml"
+    file.write_text('[masking]\nany = ["veil"]\n', encoding="utf-8")
+    sql = "SELECT veil(a) AS x FROM t"
+    [statement] = lineage("extract", "-d", "postgres", "-q", sql, "--functions", str(file), "-f", "json").json
+    assert statement["edges"][0]["masking"] is True
+    cut = lineage("extract", "-d", "postgres", "-q", "SELECT a, b FROM t", "--budget", "edges=1", "-f", "json")
+    assert cut.code == 1
+    [statement] = cut.json
+    assert (statement["completeness"], statement["diagnostics"][0]["code"]) == ("tables", "RESULT_TOO_LARGE")
+
+
+def test_wrong_functions_and_budget_are_wrong_use(tmp_path: Path) -> None:
+    file = tmp_path / "functions.toml"
+    file.write_text("[mask]\n", encoding="utf-8")
+    for options in (["--functions", str(file)], ["--budget", "days=1"]):
+        assert lineage("extract", "-d", "postgres", "-q", "SELECT 1", *options).code == 2

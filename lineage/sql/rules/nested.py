@@ -202,7 +202,7 @@ def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
 def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
     """Nested values inside a larger expression."""
     if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier):
-        stack.append((node.expression, effect))  # a function in a package or schema
+        _packaged(resolver, node, effect, stack)
         return
     found = nested_value(resolver, node, scope)
     if found is None:  # an object whose keys are computed
@@ -210,6 +210,17 @@ def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack:
         stack.extend((child, below) for child in reversed(list(node.iter_expressions())))
         return
     absorb(sink, found, effect, node)
+
+
+def _packaged(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> None:
+    """`package.f(x)`: what is said of the function under its full name, else under its own."""
+    call = node.expression
+    name = f"{node.this.name if not isinstance(node.this, exp.Dot) else node.this.expression.name}.{call.name}"
+    if isinstance(call, exp.Anonymous) and resolver.functions.knows(name):
+        below = COMPOSE[effect][resolver.functions.of_name(name)]
+        stack.extend((argument, below) for argument in reversed(call.expressions))
+    else:
+        stack.append((call, effect))
 
 
 @expression_rule(exp.Comprehension)

@@ -4,7 +4,7 @@ import pytest
 import sqlglot
 from sqlglot.errors import SqlglotError
 
-from lineage.sql.nesting import MAX_NESTING
+from lineage.sql.budget import Budget
 from lineage.sql.scan.engines import Engine
 
 
@@ -50,10 +50,10 @@ UNITS = [
 @pytest.mark.parametrize("lead", ["SELECT ", "SELECT * FROM ", "SELECT CAST(a AS ", ""])
 def test_what_makes_the_parser_recurse_is_deep(scanner: Engine, lead: str, unit: str) -> None:
     """A text that is not called deep can be parsed, or is refused, without running out of stack."""
-    text = lead + unit * (MAX_NESTING - 20)
+    text = lead + unit * (Budget().nesting - 20)
     assert parses_or_is_refused(text), "the parser has less room than is allowed"
     text = lead + unit * 2_000
-    assert scanner.nesting_depth(text, "duckdb") > MAX_NESTING or parses_or_is_refused(text)
+    assert scanner.nesting_depth(text, "duckdb") > Budget().nesting or parses_or_is_refused(text)
 
 
 def parses_or_is_refused(text: str) -> bool:
@@ -67,7 +67,7 @@ def parses_or_is_refused(text: str) -> bool:
 
 
 def test_joins_that_wait_for_ever_are_deep(scanner: Engine) -> None:
-    assert scanner.nesting_depth("SELECT * FROM t" + " JOIN x" * 13, "spark") > MAX_NESTING
+    assert scanner.nesting_depth("SELECT * FROM t" + " JOIN x" * 13, "spark") > Budget().nesting
     assert scanner.nesting_depth("SELECT * FROM t" + " JOIN x ON a = b" * 1_000, "spark") < 5
     assert scanner.nesting_depth("SELECT * FROM t" + " CROSS JOIN x" * 1_000, "spark") < 5
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from lineage.model.diagnostics import Diagnostic, Span
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Span
 from lineage.model.transformations import EdgeKind, Subtype
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "StatementLineage",
     "TableChange",
     "TableRef",
+    "UnresolvedReference",
 ]
 
 
@@ -91,6 +92,29 @@ class Edge(NamedTuple):
         }
 
 
+class UnresolvedReference(NamedTuple):
+    """A name of the statement that could not be traced to one thing: why, where, and what it may have meant.
+
+    `code` is that of the diagnostic about it: UNKNOWN_COLUMN, UNKNOWN_TABLE, AMBIGUOUS_COLUMN or UNRESOLVED_STAR.
+    `candidates` are the nearest names that there are; of an ambiguous column all columns that it may be; of a star
+    the tables whose columns are unknown.
+    """
+
+    name: str
+    code: DiagnosticCode
+    span: Span | None
+    candidates: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reference as JSON values."""
+        return {
+            "name": self.name,
+            "code": str(self.code),
+            "span": self.span.to_dict() if self.span else None,
+            "candidates": list(self.candidates),
+        }
+
+
 class Completeness(StrEnum):
     """How much of a statement was resolved."""
 
@@ -143,7 +167,8 @@ class StatementLineage:
     `span` is the statement's place in the text it came from, `source` names that text (a file's path);
     `reason` says why it is less than full. `defines` marks a statement whose target is what it says and
     nothing else (a view, CREATE TABLE AS), and `schema` holds the target's columns where the statement fixes
-    them. `inferred` are columns that no schema knew and that were concluded from their use.
+    them. `inferred` are columns that no schema knew and that were concluded from their use; `unresolved` are the
+    names that could not be traced.
     """
 
     operation: str
@@ -160,6 +185,7 @@ class StatementLineage:
     defines: bool = False
     schema: tuple[ColumnSchema, ...] = ()
     inferred: tuple[ColumnRef, ...] = ()
+    unresolved: tuple[UnresolvedReference, ...] = ()
     changes: tuple[TableChange, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

@@ -192,6 +192,7 @@ def resolve_statement(
         defines=outcome.defines,
         schema=outcome.schema,
         inferred=resolver.inferred(edges),
+        unresolved=tuple(resolver.unresolved),
         changes=outcome.changes,
     )
     return statement, outcome

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.names import Naming
-from lineage.model.statement import ColumnRef, Edge
+from lineage.model.statement import ColumnRef, Edge, UnresolvedReference
 from lineage.sql.budget import Budget
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects, pseudo_columns
@@ -110,6 +110,7 @@ class Resolver:
         self.functions = functions
         self.pseudo_columns = pseudo_columns(naming.dialect.name)
         self.diagnostics: list[Diagnostic] = []
+        self.unresolved: list[UnresolvedReference] = []
         self.reads: dict[str, None] = {}
         self._tables = tables
         self._base: dict[str, BaseTable | Relation] = {}
@@ -225,6 +226,15 @@ class Resolver:
         diagnostic = Diagnostic(code, severity, message, span_of(node), hint)
         if diagnostic not in self.diagnostics:
             self.diagnostics.append(diagnostic)
+
+    def unresolved_name(
+        self, code: DiagnosticCode, name: str, node: exp.Expr, known: Iterable[str], *, nearest: bool = True
+    ) -> None:
+        """Keep a name that could not be traced, with those of the known names that it may have meant."""
+        candidates = difflib.get_close_matches(name.rpartition(".")[2], list(known)) if nearest else known
+        reference = UnresolvedReference(name, code, span_of(node), tuple(dict.fromkeys(candidates)))
+        if reference not in self.unresolved:
+            self.unresolved.append(reference)
 
     def written_text(self, node: exp.Expr) -> str:
         """Return an expression as the text has it, up to the brackets that close it, in lower case."""

@@ -196,13 +196,15 @@ class Scope:
         found = self._find(path[0])
         if found is not None:
             return self.field(found, path[1:])
+        aliases = [key for scope in self.chain() for key in scope.items]
         self.resolver.report(
             DiagnosticCode.UNKNOWN_TABLE,
             Severity.ERROR,
             f"no table or alias `{table.name}` for column `{column.name}`",
             column,
-            hint=self.resolver.nearest(alias, (key for scope in self.chain() for key in scope.items)),
+            hint=self.resolver.nearest(alias, aliases),
         )
+        self.resolver.unresolved_name(DiagnosticCode.UNKNOWN_TABLE, alias, column, aliases)
         return _NO_SOURCES
 
     def _known(self, relation: Relation, name: str) -> Sources | None:
@@ -223,6 +225,8 @@ class Scope:
             column,
             hint=self.resolver.nearest(name, known),
         )
+        owner = relation.name if isinstance(relation, BaseTable) else alias
+        self.resolver.unresolved_name(DiagnosticCode.UNKNOWN_COLUMN, f"{owner}.{name}", column, known)
         # The statement ran somewhere: the schema is more likely to be old than the SQL to be wrong.
         return relation.infer(name) if isinstance(relation, BaseTable) else _NO_SOURCES
 
@@ -308,7 +312,8 @@ class Scope:
         bases = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
         if len(bases) == 1:  # the only table that may have it, whatever its schema says
             return self._of(bases[0], name, column, bases[0].name)
-        known = (known for scope in self.chain() for item in scope.items.values() for known, _ in item.columns())
+        known = [known for scope in self.chain() for item in scope.items.values() for known, _ in item.columns()]
+        self.resolver.unresolved_name(DiagnosticCode.UNKNOWN_COLUMN, name, column, known)
         self.resolver.report(
             DiagnosticCode.UNKNOWN_COLUMN,
             Severity.ERROR,
@@ -334,6 +339,8 @@ class Scope:
             column,
             hint="write the table's alias before the column, or give the tables' schemas with --catalog",
         )
+        code, columns = DiagnosticCode.AMBIGUOUS_COLUMN, (str(s) for found in options.values() for s, _ in found)
+        self.resolver.unresolved_name(code, name, column, columns, nearest=False)
         marked: Sources = {}
         for sources in options.values():
             for (source, effect), place in sources.items():

@@ -107,7 +107,7 @@ class _Statement:
             return False
         if before == "ON" and after in ("CASCADE", "NO", "SET", "RESTRICT"):
             return False
-        if before in ("THEN", "FOR", "AFTER", "OF", ",") or self._head in _PERMITS or self._head == "OPEN":
+        if before in ("THEN", "FOR", "AFTER", "OF", ",", "BULK") or self._head in _PERMITS or self._head == "OPEN":
             return False
         if self._expects_query and self._head == "WITH":
             self._expects_query = word == "INSERT"

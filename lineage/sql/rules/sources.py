@@ -42,7 +42,7 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """A table, a CTE of that name, a staged file, or a function called as a table."""
     assert isinstance(node, exp.Table)
     args = node.args
-    named = args["this"]
+    named = args.get("this")
     if type(named) is exp.Identifier:
         if named.args.get("quoted"):
             location = _file_named(resolver, node)
@@ -57,7 +57,7 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     elif node.args.get("rows_from"):
         relation = _rows_from(resolver, node.args["rows_from"], scope)
     else:
-        return function_table(resolver, named, scope, node)
+        return function_table(resolver, args["this"], scope, node)
     if args.get("alias"):
         relation = relation.renamed(_listed(resolver, node))
     return reshaped(resolver, node, relation, scope) if args.get("pivots") else relation

@@ -95,6 +95,7 @@ def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Sho
                 item,
                 hint=resolver.nearest(alias, scope.items),
             )
+            resolver.unresolved_name(DiagnosticCode.UNKNOWN_TABLE, alias, item, scope.items)
             return None
         return _fields(scope, value), ".".join(path)
     owner = item.this.unnest()
@@ -168,10 +169,17 @@ def _stays_open(
         behind = [relation] if isinstance(relation, BaseTable) else relation.opens
     if projection is not None:
         projection.opens.extend(behind)
-    names = ", ".join(r.name for r in behind if isinstance(r, BaseTable))
-    unknown = f"no schema of {names or 'the table'}" if value is None else f"nothing says which fields `{value}` has"
+    tables = [r.name for r in behind if isinstance(r, BaseTable)]
+    resolver.unresolved_name(
+        DiagnosticCode.UNRESOLVED_STAR, f"{value}.*" if value else STAR, item, tables, nearest=False
+    )
+    unknown = (
+        f"no schema of {', '.join(tables) or 'the table'}"
+        if value is None
+        else f"nothing says which fields `{value}` has"
+    )
     resolver.report(
-        DiagnosticCode.UNRESOLVED_STAR,
+        code,
         Severity.WARNING,
         f"the columns behind `*` are unknown: {unknown}",
         item,

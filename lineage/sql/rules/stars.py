@@ -170,14 +170,11 @@ def _stays_open(
     if projection is not None:
         projection.opens.extend(behind)
     tables = [r.name for r in behind if isinstance(r, BaseTable)]
-    resolver.unresolved_name(
-        DiagnosticCode.UNRESOLVED_STAR, f"{value}.*" if value else STAR, item, tables, nearest=False
-    )
-    unknown = (
-        f"no schema of {', '.join(tables) or 'the table'}"
-        if value is None
-        else f"nothing says which fields `{value}` has"
-    )
+    code = DiagnosticCode.UNRESOLVED_STAR
+    resolver.unresolved_name(code, f"{value}.*" if value else STAR, item, tables, nearest=False)
+    unknown = f"no schema of {', '.join(tables) or 'the table'}"
+    if value is not None:
+        unknown = f"nothing says which fields `{value}` has"
     resolver.report(
         code,
         Severity.WARNING,

@@ -186,16 +186,12 @@ class Scope:
             relation = self.item(alias, identifiers.alias(schema) if schema else None)
         if relation is not None:
             found = relation.find(name)
+            if found is None and not relation.is_open:  # `a.x`, where a is a struct of another table as well
+                found = self._field_of(column, built=True)
             return found if found is not None else self._of(relation, name, column, alias)
-        path = [identifiers.column(part) for part in _parts(column)]
-        for depth in range(len(path) - 2):  # `t.a.b`: a field of a column of an alias
-            owner = self.item(path[depth])
-            found = self._known(owner, path[depth + 1]) if owner is not None else None
-            if found is not None:
-                return self.field(found, path[depth + 2 :])
-        found = self._find(path[0])
+        found = self._field_of(column)
         if found is not None:
-            return self.field(found, path[1:])
+            return found
         aliases = [key for scope in self.chain() for key in scope.items]
         self.resolver.report(
             DiagnosticCode.UNKNOWN_TABLE,
@@ -206,6 +202,19 @@ class Scope:
         )
         self.resolver.unresolved_name(DiagnosticCode.UNKNOWN_TABLE, alias, column, aliases)
         return _NO_SOURCES
+
+    def _field_of(self, column: exp.Expr, built: bool = False) -> Sources | None:
+        """Return the field of a column that a dotted name means; with `built`, only of a struct that is known."""
+        path = [self.resolver.identifiers.column(part) for part in _parts(column)]
+        for depth in range(len(path) - 2):  # `t.a.b`: a field of a column of an alias
+            owner = self.item(path[depth])
+            found = self._known(owner, path[depth + 1]) if owner is not None else None
+            if found is not None:
+                return self.field(found, path[depth + 2 :])
+        found = self._find(path[0])
+        if found is None or (built and not (isinstance(found, Composite) and path[1] in (found.fields or ()))):
+            return None
+        return self.field(found, path[1:])
 
     def _known(self, relation: Relation, name: str) -> Sources | None:
         found = relation.find(name)

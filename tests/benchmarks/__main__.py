@@ -1,6 +1,6 @@
 """Runs the benchmarks, prints what they measured, keeps a JSON record of each under results/.
 
-python -m tests.benchmarks            all of them
+python -m tests.benchmarks            all of them but those that run on request only
 python -m tests.benchmarks extraction one by name
 """
 
@@ -28,8 +28,11 @@ def main(wanted: list[str]) -> int:
         return 2
     RESULTS.mkdir(exist_ok=True)
     for name in wanted or names:
+        benchmark = importlib.import_module(f"tests.benchmarks.{name}")
+        if not wanted and getattr(benchmark, "ON_REQUEST", False):
+            continue
         print(f"== {name}", flush=True)
-        figures = importlib.import_module(f"tests.benchmarks.{name}").run()
+        figures = benchmark.run()
         machine = {"python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count()}
         record = {"benchmark": name, "at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine}
         text = json.dumps({**record, "figures": figures}, indent=2)

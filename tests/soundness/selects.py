@@ -107,7 +107,7 @@ class SelectBuilder:
             # An alias hides the columns of the blocks around, but not those of its own block.
             hidden = frozenset(item.name for item in named if item.name not in scope.names())
             here = replace(place, aliases=reusable if rng.random() < 0.3 else (), hidden=hidden)
-            where = expressions.value(here, "bool", 2)
+            where = expressions.value(_certain(here), "bool", 2)
         if rng.random() < 0.1:
             hidden = frozenset(item.name for item in named) - scope.names()
             call = expressions.window(replace(place, hidden=hidden), "int")
@@ -166,8 +166,7 @@ class SelectBuilder:
         for kind in wanted:
             hidden = frozenset(column.name for column in columns) - place.scope.names()
             here = replace(place, aliases=tuple(lateral) if rng.random() < 0.4 else (), hidden=hidden)
-            if place.scope.parent is not None and hidden & place.scope.parent.all_names():
-                here = here.plain()  # in a sub-query too the name would mean the item before
+            here = _certain(here)
             value = self._item_value(here, kind, windows)
             item = self._named(value, columns, place.scope)
             items.append(item)
@@ -338,11 +337,11 @@ class SelectBuilder:
         if rng.random() < 0.3:
             left = expressions.aggregate(place, "int")
             having = Call("{0} > {1}", (left, expressions.value(after, "int", 1)), EQUALS, "bool")
-        where = (
-            expressions.value(replace(place, subquery=sub_query, correlates=True), "bool", 2)
-            if rng.random() < 0.4
-            else None
-        )
+        where = None
+        if rng.random() < 0.4:
+            hidden = frozenset(item.name for item in items) - scope.names()
+            here = replace(place, subquery=sub_query, correlates=True, hidden=hidden)
+            where = expressions.value(_certain(here), "bool", 2)
         select = Select(tuple(items), joins, defined, where=where, group=group, having=having)
         if rng.random() < 0.1:
             select = replace(select, distinct=True)
@@ -459,6 +458,12 @@ class _SubQueries:
 
     def __call__(self, scope: Scope | None, kind: Type) -> Expr:
         return self._builder.sub_query(self._depth, self._ctes, scope, kind)
+
+
+def _certain(place: Place) -> Place:
+    """Return a place without sub-queries, if a name of the blocks around would mean a select item in them."""
+    outer = place.scope.parent if place.scope is not None else None
+    return place.plain() if outer is not None and place.hidden & outer.all_names() else place
 
 
 def _all_items(items: Sequence[Item | Star]) -> tuple[Key, ...]:

@@ -27,7 +27,7 @@ def differences(statement: StatementLineage, columns: dict[str, dict[str, list[s
     contributing: dict[str, set[str]] = defaultdict(set)
     for edge in statement.edges:
         if isinstance(edge.target, ColumnRef):
-            source = _short(f"{edge.source.table}.{edge.source.column}")
+            source = short_name(f"{edge.source.table}.{edge.source.column}")
             reported[edge.target.column].add(source)
             if edge.kind is EdgeKind.CONTRIBUTES:
                 contributing[edge.target.column].add(source)
@@ -35,12 +35,12 @@ def differences(statement: StatementLineage, columns: dict[str, dict[str, list[s
     if set(statement.output_columns) != set(columns):
         found.append(f"columns differ: {sorted(set(statement.output_columns) ^ set(columns))}")
     for name, sources in columns.items():
-        must, may = (set(map(_short, sources[key])) for key in ("must", "may"))
+        must, may = (set(map(short_name, sources[key])) for key in ("must", "may"))
         found += [f"{name}: {source} is missing" for source in sorted(must - reported[name])]
         found += [f"{name}: {source} is too much" for source in sorted(contributing[name] - must - may)]
     return found
 
 
-def _short(column: str) -> str:
+def short_name(column: str) -> str:
     """Tables compare by their last name part."""
     return ".".join(column.split(".")[-2:])

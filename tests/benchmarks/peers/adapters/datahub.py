@@ -1,0 +1,37 @@
+"""DataHub's SQL parser: `sqlglot_lineage` with a schema resolver that knows every table."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from datahub.metadata.urns import DatasetUrn
+from datahub.sql_parsing.schema_resolver import SchemaResolver
+from datahub.sql_parsing.sqlglot_lineage import sqlglot_lineage
+
+WANTS = "statement"
+PLATFORMS = {"postgres": "postgres", "spark": "spark"}
+_NAME = re.compile(r"urn:li:dataset:\(urn:li:dataPlatform:\w+,([^,]+),")
+
+
+def prepare(schema: dict[str, dict[str, str]], dialect: str) -> Any:
+    platform = PLATFORMS[dialect]
+    resolver = SchemaResolver(platform=platform)
+    for name, columns in schema.items():
+        full = f"db.{name}" if "." in name else f"db.main.{name}"
+        resolver.add_raw_schema_info(str(DatasetUrn(platform, full)), columns)
+    return resolver
+
+
+def columns(prepared: Any, sql: str) -> dict[str, list[str]]:
+    result = sqlglot_lineage(sql, prepared, default_db="db", default_schema="main")
+    if result.debug_info.error is not None:
+        raise result.debug_info.error
+    found: dict[str, list[str]] = {}
+    for one in result.column_lineage or ():
+        sources = found.setdefault(one.downstream.column, [])
+        for upstream in one.upstreams:
+            match = _NAME.match(upstream.table)
+            name = match.group(1) if match else upstream.table
+            sources.append(f"{name.removeprefix('db.').removeprefix('main.')}.{upstream.column}")
+    return found

@@ -114,9 +114,13 @@ def extract(
         budget=budget,
     )
     tables = CatalogTables(catalog if catalog is not None else Catalog(), options.naming)
-    parsed = list(parse_statements(sql, options.naming.dialect, options.budget))
-    variables = dict.fromkeys(name for p in parsed if p.step for name in (*p.step.declares, *p.step.assigns))
-    return [resolve_statement(statement, options, tables, variables=variables)[0] for statement in parsed]
+    variables: dict[str, Relation | None] = {}
+    found: list[StatementLineage] = []
+    for statement in parse_statements(sql, options.naming.dialect, options.budget):
+        if statement.step is not None:
+            variables.update(dict.fromkeys((*statement.step.declares, *statement.step.assigns)))
+        found.append(resolve_statement(statement, options, tables, variables=variables)[0])
+    return found
 
 
 def resolve_statement(

@@ -28,10 +28,11 @@ class Identifiers:
 
     def column(self, node: exp.Expr) -> str:
         """Return a column's or an alias's name, folded."""
-        text = node.this
+        args = node.args
+        text = args["this"]
         if type(text) is not str:  # a stage, a path or a time-travel clause stands where a name is expected
             text = node.name
-        if node.args.get("quoted"):
+        if args.get("quoted"):
             return self._dialect.quoted_column.apply(text)
         return text.lower() if self._lower_columns else self._dialect.column.apply(text)
 

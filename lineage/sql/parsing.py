@@ -42,7 +42,7 @@ _start_of = attrgetter("start")
 _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class ParsedStatement:
     """A statement's syntax tree, or why there is none; its tokens and its place in the whole text.
 

@@ -112,6 +112,10 @@ def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str 
     return f"?{position}", None
 
 
+_HALF_JOINS = ("SEMI", "ANTI")
+_COMPARES_ON = frozenset(("this", "on", "side", "kind", "hint", "global_"))
+
+
 def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: int) -> None:
     """Add one join; its left side are the items from `start` on."""
     args = join.args
@@ -120,20 +124,24 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: i
         _array_join(resolver, [join.this, *(join.args.get("expressions") or ())], scope, rows)
         return
     add_source(resolver, join.this, scope, rows)
+    on, kind = args.get("on"), (args.get("kind") or "").upper()
+    if on is not None and not start and kind not in _HALF_JOINS and args.keys() <= _COMPARES_ON:  # nearly all joins
+        resolver.evaluate(scope, on, JOIN, rows.own)
+        return
     keys = list(scope.items)
     left, right = keys[start:count], keys[count:]
     sees = scope.part([*left, *right]) if start else scope
-    if on := args.get("on"):
+    if on is not None:
         resolver.evaluate(sees, on, JOIN, rows.own)
     if match := args.get("match_condition"):
         resolver.evaluate(sees, match, JOIN, rows.own)
-    side, kind, using = (args.get("side") or "").upper(), (args.get("kind") or "").upper(), args.get("using")
+    side, using = (args.get("side") or "").upper(), args.get("using")
     if using:
         names = [resolver.identifiers.column(name.this if isinstance(name, exp.Column) else name) for name in using]
         _merge(scope, left, right, dict(zip(names, using, strict=True)), side, rows)
     elif (args.get("method") or "").upper() == "NATURAL":
         _merge(scope, left, right, dict.fromkeys(_shared(scope, left, right), join.this), side, rows)
-    if kind in ("SEMI", "ANTI"):
+    if kind in _HALF_JOINS:
         # Only whether a row matches counts: the other side is gone after the join.
         gone = left if side == "RIGHT" else right
         scope.keep({key: item for key, item in scope.items.items() if key not in gone})

@@ -112,6 +112,10 @@ def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Proje
         projection.add(name, sources, item.this)
 
 
+_AROUND = (exp.Paren, exp.Cast, exp.Window, exp.Filter, exp.WithinGroup)
+"""What leaves the name of what stands in it."""
+
+
 def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
     """Return the name that an output column without an alias gets.
 
@@ -119,7 +123,7 @@ def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
     elsewhere the name is generated text that nobody refers to, and its place stands in for it.
     """
     node: exp.Expr = expression
-    while isinstance(node, exp.Paren | exp.Cast | exp.Window | exp.Filter | exp.WithinGroup):
+    while isinstance(node, _AROUND):
         node = node.this
     if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
         return resolver.identifiers.column(node.this)

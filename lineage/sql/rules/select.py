@@ -66,7 +66,8 @@ def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Pro
     """GROUP BY, by expression, ordinal or alias; ROLLUP, CUBE and GROUPING SETS; GROUP BY ALL."""
     keys = list(group.expressions)
     for name in ("rollup", "cube", "grouping_sets"):
-        keys.extend(item for item in group.args.get(name) or () if isinstance(item, exp.Expr))
+        if items := group.args.get(name):
+            keys.extend(item for item in items if isinstance(item, exp.Expr))
     for key in keys:
         ordinal = projection.ordinal(key)
         if ordinal is not None:

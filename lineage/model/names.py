@@ -23,6 +23,8 @@ __all__ = [
 _PLAIN = re.compile(r"[^.\"`\[\]\s]+")
 # BigQuery: date-sharded tables share a prefix and differ by a day, YYYYMMDD.
 _SHARD = re.compile(r"^(.+?)_?(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$")
+# … and a wildcard over some of them, `events_2024*`.
+_SHARDS = re.compile(r"^(.+?)_?(?:19|20)\d{0,6}\*$")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]+)/?(.*)", re.DOTALL)
 _PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[([^\]]*)\]|([^."`\[\]]+)')
 
@@ -112,7 +114,7 @@ class Naming:
             filled.insert(0, self.default_schema)
         if len(filled) == 2 and self.default_database:
             filled.insert(0, self.default_database)
-        if self.dialect.name == "bigquery" and (shard := _SHARD.match(filled[-1])):
+        if self.dialect.name == "bigquery" and (shard := _SHARD.match(filled[-1]) or _SHARDS.match(filled[-1])):
             filled[-1] = f"{shard.group(1)}_*"
         return format_name(filled)
 

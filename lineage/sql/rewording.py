@@ -331,7 +331,11 @@ def merge_forms(s: _Statement) -> Iterator[Tokens]:
         yield [s.tokens[0], *s.tokens[4:]]
     elif (at := s.find("DELETE", "WHERE")) is not None:
         end = s.find("WHEN", after=at) or len(s.tokens)
-        deletes = [*s.said("WHEN MATCHED AND ("), *s.tokens[at + 2 : end], *s.said(") THEN DELETE")]
+        branch = max(p for p in range(at) if s.words[p] == "WHEN")
+        where = s.find("WHERE", after=branch)  # only rows that were updated are deleted
+        updated = s.tokens[where + 1 : at] if where is not None and where < at else s.said("TRUE")
+        tests = [*updated, *s.said(") AND ("), *s.tokens[at + 2 : end]]
+        deletes = [*s.said("WHEN MATCHED AND ("), *tests, *s.said(") THEN DELETE")]
         yield s.said(s.tokens[:at], deletes, s.tokens[end:])
 
 

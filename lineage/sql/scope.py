@@ -145,6 +145,8 @@ class Scope:
         """
         args = column.args
         node, table = args["this"], args.get("table")
+        if type(node) is exp.Literal and table:  # ClickHouse: `tuple.1`
+            return self.value([self.resolver.identifiers.column(table), node.name]) or _NO_SOURCES
         if type(node) is not exp.Identifier:
             return self._unnamed(node, table)
         text = node.args

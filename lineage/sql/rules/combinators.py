@@ -84,6 +84,18 @@ def _choose(index: exp.Expr, values: list[exp.Expr], effect: int, stack: Stack) 
     stack.append((index, COMPOSE[effect][CONDITIONAL]))
 
 
+@expression_rule(exp.HashAgg)
+def hash_of_rows(_: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
+    """`HASH_AGG(*)`, `HASH_AGG(a, b)`: one hash of all rows."""
+    below = COMPOSE[effect][MASKED_AGGREGATION]
+    for argument in node.iter_expressions():
+        if type(argument) is exp.Star:
+            for _, sources in scope.all_columns():
+                absorb(sink, sources, below, argument)
+        else:
+            stack.append((argument, below))
+
+
 @expression_rule(exp.StarMap)
 def object_of_all(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
     """`OBJECT_CONSTRUCT(*)`: an object with a field a column."""

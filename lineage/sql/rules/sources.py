@@ -219,42 +219,44 @@ def _file_read(call: exp.Expr) -> str | None:
 
 def _declared(resolver: Resolver, call: exp.Expr, value: Sources, scope: Scope) -> Relation | None:
     """Return the columns that OPENJSON … WITH, JSON_TABLE and XMLTABLE declare, each from its own path."""
-    if isinstance(call, exp.JSONTable):
+    definitions: list[tuple[exp.Expr, list[str]]] = []
+    document: Sources = {}
+    if isinstance(call, exp.JSONTable | exp.OpenJSON):
+        root = json_keys(call.args.get("path")) or []
         schema = call.args.get("schema")
-        definitions = list(_flattened(schema.expressions)) if schema is not None else []
-    elif isinstance(call, exp.OpenJSON):
-        definitions = call.expressions
+        listed = schema.expressions if schema is not None else call.expressions
+        definitions = list(_flattened(listed if schema is not None or isinstance(call, exp.OpenJSON) else [], root))
+        document = value_of(resolver, call.this, scope)
     elif isinstance(call, exp.XMLTable):
-        definitions = call.args.get("columns") or []
-    else:
-        return None
+        definitions = [(definition, []) for definition in call.args.get("columns") or []]
     if not definitions:
         return None
-    document = value_of(resolver, call.this, scope) if isinstance(call, exp.JSONTable | exp.OpenJSON) else {}
     names: list[str] = []
     columns: list[Sources] = []
-    for definition in definitions:
+    for definition, root in definitions:
         identifier = definition.this
         if not isinstance(identifier, exp.Identifier):
             continue
         names.append(resolver.identifiers.column(identifier))
-        keys = json_keys(definition.args.get("path")) if document else None
+        path = definition.args.get("path")
+        # Without a path the column's name is the key (Oracle's JSON_TABLE, T-SQL's OPENJSON).
+        keys = json_keys(path) if path is not None else [identifier.name]
         if definition.args.get("ordinality"):
             columns.append({})
-        elif keys:
+        elif document and keys is not None and (root or keys):
             found: Sources = {}
-            absorb(found, scope.field(document, keys), TRANSFORMATION, identifier)
+            absorb(found, scope.field(document, [*root, *keys]), TRANSFORMATION, identifier)
             columns.append(found)
         else:
             columns.append(value)
     return Relation(names, columns)
 
 
-def _flattened(definitions: list[exp.Expr]) -> Iterator[exp.Expr]:
-    """Yield JSON_TABLE's columns, those of NESTED PATH in their place."""
+def _flattened(definitions: list[exp.Expr], root: list[str]) -> Iterator[tuple[exp.Expr, list[str]]]:
+    """Yield JSON_TABLE's columns and the keys that lead to their part of the document, those of NESTED PATH too."""
     for definition in definitions:
         nested = definition.args.get("nested_schema")
         if nested is not None:
-            yield from _flattened(nested.expressions)
+            yield from _flattened(nested.expressions, [*root, *(json_keys(definition.args.get("path")) or [])])
         else:
-            yield definition
+            yield definition, root

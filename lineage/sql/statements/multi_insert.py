@@ -8,6 +8,7 @@ from lineage.model.statement import DatasetKind
 from lineage.sql.effects import FILTER, IDENTITY
 from lineage.sql.relations import Relation, Rows, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
+from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.rules.from_clause import add_source
 from lineage.sql.rules.select import select_over
 from lineage.sql.scope import Scope
@@ -20,7 +21,7 @@ from lineage.sql.statements.outcome import Outcome, statement_rule
 def multi_insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return what each branch writes: the first as the statement's own target, the others beside it."""
     rows = Rows()
-    scope = Scope(resolver)
+    scope = scope_with_ctes(resolver, tree, Scope(resolver))
     source = tree.args.get("source")
     if source is not None:
         add_source(resolver, source, scope, rows)

@@ -90,7 +90,7 @@ def hash_of_rows(_: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: 
     below = COMPOSE[effect][MASKED_AGGREGATION]
     for argument in node.iter_expressions():
         if type(argument) is exp.Star:
-            for _, sources in scope.all_columns():
+            for _name, sources in scope.all_columns():
                 absorb(sink, sources, below, argument)
         else:
             stack.append((argument, below))

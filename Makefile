@@ -15,7 +15,7 @@ WORKERS ?= 2
 N ?= 2000
 SEED ?= 1
 
-.PHONY: help setup native lock demo test soundness lint format bench clean
+.PHONY: help setup native lock demo test soundness lint format bench docs clean
 
 help: ## what each command does
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -77,6 +77,9 @@ format: setup ## let ruff rewrite what it can
 
 bench: setup ## benchmarks: ratios, and a JSON record under tests/benchmarks/results/
 	@$(BIN)/python -m tests.benchmarks
+
+docs: setup ## write docs/supported.md anew from the cases
+	@$(BIN)/python -m docs.supported
 
 clean: ## remove what make made
 	rm -rf $(VENV) .uv build dist $(NATIVE)/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.effects import AGGREGATION, COMPOSE, CONDITIONAL, FIRST_REFERENCE, IDENTITY, TRANSFORMATION
 from lineage.sql.relations import Composite, Sources, absorb
 from lineage.sql.resolver import Resolver, Stack, expression_rule
@@ -215,6 +216,10 @@ def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack:
 def _packaged(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> None:
     """`package.f(x)`: what is said of the function under its full name, else under its own."""
     call = node.expression
+    if resolver.naming.dialect.name == "clickhouse" and call.name.upper() == "COLUMNS":
+        message = "COLUMNS behind a table's alias is not read: its columns are missing"
+        resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.ERROR, message, node.this)
+        return
     name = f"{node.this.name if not isinstance(node.this, exp.Dot) else node.this.expression.name}.{call.name}"
     if isinstance(call, exp.Anonymous) and resolver.functions.knows(name):
         below = COMPOSE[effect][resolver.functions.of_name(name)]

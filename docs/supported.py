@@ -1,0 +1,174 @@
+"""Writes docs/supported.md, the page that says which SQL is supported, from the cases in tests/cases: `make docs`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.unit.sql.case_files import Case, read_cases
+
+PAGE = Path(__file__).with_name("supported.md")
+
+DIALECTS = {
+    "postgres": "PostgreSQL",
+    "snowflake": "Snowflake",
+    "bigquery": "BigQuery",
+    "spark": "Spark",
+    "databricks": "Databricks",
+    "redshift": "Redshift",
+    "tsql": "T-SQL",
+    "mysql": "MySQL",
+    "oracle": "Oracle",
+    "duckdb": "DuckDB",
+    "trino": "Trino",
+    "clickhouse": "ClickHouse",
+    "hive": "Hive",
+    "sqlite": "SQLite",
+}
+
+FEATURES = {
+    "projection": ("Select lists", "Expressions, aliases, the names of columns without one."),
+    "names": ("Names", "Case and quotes as each dialect has them, defaults, names at several levels, system columns."),
+    "joins": ("Joins", "ON, USING, NATURAL, outer, semi, ASOF and nested joins; which columns they merge."),
+    "relations": (
+        "What may stand in FROM",
+        "LATERAL and APPLY, table functions, UNNEST, FLATTEN, EXPLODE and ARRAY JOIN, JSON_TABLE, OPENJSON and "
+        "XMLTABLE, VALUES, files and stages, time travel, shards.",
+    ),
+    "subqueries": ("Sub-queries", "Scalar, EXISTS, IN and ANY, correlated at any depth."),
+    "ctes": ("CTEs", "Nested, recursive with SEARCH and CYCLE, those that change data, ClickHouse's named values."),
+    "stars": (
+        "Stars",
+        "EXCEPT, EXCLUDE, REPLACE, RENAME, ILIKE and LIKE, COLUMNS(…), whole rows, the fields of a struct.",
+    ),
+    "aggregates": ("Aggregates", "FILTER, WITHIN GROUP, ROLLUP, CUBE and GROUPING SETS, GROUP BY ALL."),
+    "conditional": ("Conditions", "What CASE and its kin test only influences; what they choose between flows."),
+    "windows": ("Windows", "PARTITION BY and ORDER BY of a window, named windows, QUALIFY."),
+    "sorting": ("Sorting", "ORDER BY, by name, position and expression; when a LIMIT makes it matter."),
+    "set_operations": ("Set operations", "UNION, INTERSECT and EXCEPT, by position and by name."),
+    "nested": ("Nested data", "Structs, arrays, maps and JSON: fields are traced to what was put into them."),
+    "pivot": ("PIVOT and UNPIVOT", "Each dialect's clause, and DuckDB's statements."),
+    "pipes": ("Pipe syntax", "`|>` and its operators."),
+    "writes": (
+        "Statements that write",
+        "INSERT, UPDATE, DELETE, CREATE … AS, COPY, LOAD, UNLOAD and EXPORT, OUTPUT, partitions that are moved, ALTER.",
+    ),
+    "merge": ("MERGE", "Every branch; where it updates the match influences columns, where it inserts rows."),
+    "masking": ("Masking", "Functions that hide a value: hashes, encryption, masks, counts."),
+    "scripts": ("Scripts", "Statements resolved against each other, temporary tables composed away."),
+    "programs": ("Programs", "Bodies of procedures and functions, control flow, variables, dynamic SQL."),
+    "templates": ("Templates", "Placeholders of Jinja, shells, drivers and SQL tools."),
+    "diagnostics": ("Diagnostics", "What cannot be resolved is said, with a place and a hint."),
+}
+
+LIMITS = (
+    "Oracle's MODEL clause, and Hive's MAP … USING 'script': tables only.",
+    "Polymorphic table functions with `TABLE(t) PARTITION BY a` as an argument are not read.",
+    "BigQuery's `|> CALL f()`, and `FROM t, t.items WITH OFFSET` without UNNEST: tables only.",
+    "BigQuery's field names that hold a dot (`` s.`a.b` ``) are read as two fields: the parser splits them.",
+    "ClickHouse's `t.COLUMNS('regex')`, and a lambda in APPLY.",
+    "Columns that depend on the data (PIVOT without a list of values) are one column `*`.",
+    "Which column of a file fills which column of a table is in the file: COPY and LOAD link the file as a whole.",
+)
+
+
+def page() -> str:
+    """Return the text of the page.
+
+    Raises:
+        KeyError: the cases have a feature or a dialect that this file does not know.
+    """
+    found: dict[str, dict[str, list[Case]]] = defaultdict(lambda: defaultdict(list))
+    for case in read_cases():
+        found[case.name.split("/")[0]][case.dialect].append(case)
+    for feature, dialects in found.items():
+        if unknown := {feature} - FEATURES.keys() or dialects.keys() - DIALECTS.keys():
+            raise KeyError(f"{unknown.pop()}: say in docs/supported.py what it is")
+    total = sum(len(cases) for dialects in found.values() for cases in dialects.values())
+    lines = [
+        "# What is supported",
+        "",
+        f"{total} cases prove it, in {len(DIALECTS)} dialects: each is a piece of SQL with *all* the lineage that it",
+        "states, none more, and the test suite runs them all. A number leads to the cases; where there is none, the",
+        "dialect has nothing of its own there, or nothing that differs from its neighbours. sqlglot's other dialects",
+        "(Athena, Presto, Teradata, Doris, StarRocks, Materialize, RisingWave, Fabric, …) are read by the same rules.",
+        "",
+        "This page is made from [tests/cases](../tests/cases) by `make docs`.",
+        "",
+        *_table(found),
+        "",
+        *_limits(found),
+    ]
+    for feature, (title, about) in FEATURES.items():
+        if feature in found:
+            lines += [
+                "",
+                f"## {title}",
+                "",
+                about,
+                "",
+                *_example(found[feature]),
+                "",
+                *_titles(feature, found[feature]),
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _table(found: dict[str, dict[str, list[Case]]]) -> Iterable[str]:
+    yield "| | " + " | ".join(DIALECTS.values()) + " |"
+    yield "|---|" + "--:|" * len(DIALECTS)
+    for feature, (title, _) in FEATURES.items():
+        if feature not in found:
+            continue
+        cells = [
+            f"[{len(found[feature][d])}](../tests/cases/{feature}/{d}.case)" if found[feature].get(d) else ""
+            for d in DIALECTS
+        ]
+        yield f"| [{title}](#{_anchor(title)}) | " + " | ".join(cells) + " |"
+    totals = [sum(len(dialects.get(d, ())) for dialects in found.values()) for d in DIALECTS]
+    yield "| **all** | " + " | ".join(f"**{count}**" for count in totals) + " |"
+
+
+def _limits(found: dict[str, dict[str, list[Case]]]) -> Iterable[str]:
+    partial = sum(
+        case.expected.get("completeness", "full") != "full"
+        for dialects in found.values()
+        for cases in dialects.values()
+        for case in cases
+    )
+    yield "## What is not"
+    yield ""
+    yield "Nothing is dropped silently: what cannot be resolved has a diagnostic, and its lineage between tables is"
+    yield f"kept ({partial} of the cases show that). Known limits:"
+    yield ""
+    yield from (f"- {limit}" for limit in LIMITS)
+
+
+def _example(dialects: dict[str, list[Case]]) -> Iterable[str]:
+    """Show one case in full: the shortest that states three edges or more."""
+    cases = [case for cases in dialects.values() for case in cases]
+    shown = min(cases, key=lambda case: (len(case.edges) < 3 or len(case.edges) > 8, len(case.sql), case.name))
+    yield f"For example ({DIALECTS[shown.dialect]}):"
+    yield ""
+    yield "```sql"
+    yield shown.sql
+    yield "```"
+    yield "```"
+    yield from shown.edges
+    yield "```"
+
+
+def _titles(feature: str, dialects: dict[str, list[Case]]) -> Iterable[str]:
+    for dialect, name in DIALECTS.items():
+        if cases := dialects.get(dialect):
+            titles = "; ".join(case.name.partition(": ")[2] for case in cases)
+            yield f"- [{name}](../tests/cases/{feature}/{dialect}.case): {titles}"
+
+
+def _anchor(title: str) -> str:
+    return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c == "-")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

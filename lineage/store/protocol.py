@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from types import TracebackType
@@ -190,6 +190,10 @@ class AppliedChanges:
     edges_created: int = 0
     edges_refreshed: int = 0
     edges_ended: int = 0
+
+    def __add__(self, other: AppliedChanges) -> AppliedChanges:
+        """Return the counts of two batches together."""
+        return AppliedChanges(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

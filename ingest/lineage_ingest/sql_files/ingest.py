@@ -19,6 +19,7 @@ from lineage.sql.script import Script
 from lineage.store.protocol import AppliedChanges, GraphStore
 from lineage_ingest.batching import BatchBuilder
 from lineage_ingest.sql_files.reading import find_sql_files, read_sql_file
+from lineage_ingest.stars import opened_stars
 
 __all__ = ["IngestSummary", "ingest_sql_files"]
 
@@ -93,5 +94,8 @@ def ingest_sql_files(
     batch = builder.batch("sql", ", ".join(sorted(texts)[:3]), content, time.perf_counter() - began)
     notify("storing", 0, 1)
     applied = store.apply(batch)
+    described = (record.key for record in batch.datasets if record.schema_known)
+    for opened in opened_stars(store, described, batch.run.at):
+        applied += store.apply(opened)
     notify("storing", 1, 1)
     return IngestSummary(batch, applied, time.perf_counter() - began)

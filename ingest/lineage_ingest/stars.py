@@ -1,0 +1,186 @@
+"""Stars that were stored over a table nobody knew, opened once its schema is known.
+
+`SELECT * FROM t` over an unknown t is stored as an edge from the column `*` of t. When an ingest brings t's columns,
+the jobs that hold such edges are stated anew with an edge from each column in the star's place: the star's edges end,
+and a view that only lacked these columns is known in turn, and may open stars over itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, JobRecord, LineageBatch, RunRecord
+from lineage.model.names import column_key, split_column_key
+from lineage.store.protocol import Direction, GraphStore, StoredDataset, StoredEdge, StoredJob
+
+__all__ = ["opened_stars"]
+
+_STAR = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """All that one job says of one output."""
+
+    job: StoredJob
+    output: str
+    edges: tuple[StoredEdge, ...]
+
+
+def opened_stars(store: GraphStore, described: Iterable[str], at: datetime) -> Iterator[LineageBatch]:
+    """Yield batches that open the stars over datasets (by key) whose schema is known, one for each level of views.
+
+    Each must be applied before the next is asked for: it shows which views are known by it.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    known = {dataset.key for dataset in store.datasets(sorted(set(described))) if dataset.schema_known}
+    done: set[tuple[str, str]] = set()
+    while known:
+        columns = _columns(store, known)
+        stars = [column_key(key, _STAR) for key, names in sorted(columns.items()) if _STAR in names]
+        said = [one for one in _said(store, stars) if (one.job.key, one.output) not in done]
+        if not said:
+            return
+        done.update((one.job.key, one.output) for one in said)
+        fresh = _batch(store, said, {key: [n for n in names if n != _STAR] for key, names in columns.items()}, at)
+        yield replace(fresh, datasets=(*fresh.datasets, *_without_star(store, columns, at)))
+        known = {record.key for record in fresh.datasets}
+
+
+def _columns(store: GraphStore, datasets: Iterable[str]) -> dict[str, list[str]]:
+    """Return the top-level columns of datasets in order, a star among them where something still reads one."""
+    found: dict[str, list[str]] = {key: [] for key in datasets}
+    for column in store.columns(sorted(found), dropped=True):
+        if column.path == _STAR or (column.parent is None and column.dropped_at is None):
+            found[column.dataset].append(column.path)
+    return found
+
+
+def _without_star(store: GraphStore, columns: dict[str, list[str]], at: datetime) -> Iterator[DatasetRecord]:
+    """Yield the datasets whose stars were opened, with the columns that they have: the star is none of them now."""
+    opened = sorted(key for key, names in columns.items() if _STAR in names)
+    of: dict[str, list[ColumnRecord]] = defaultdict(list)
+    for column in store.columns(opened):
+        if column.path != _STAR:
+            of[column.dataset].append(ColumnRecord(column.path, column.data_type, column.ordinal, column.inferred))
+    for dataset in store.datasets(opened):
+        yield DatasetRecord(
+            dataset.namespace, dataset.name, dataset.kind, dataset.dialect, tuple(of[dataset.key]), True, at
+        )
+
+
+def _said(store: GraphStore, stars: list[str]) -> list[_Said]:
+    """Return what the jobs say that read these stars."""
+    if not stars:
+        return []
+    asked = set(stars)
+    touched: dict[str, set[str]] = defaultdict(set)
+    for hop in store.expand(stars, Direction.DOWNSTREAM):
+        if hop.edge.source in asked:
+            touched[_output(hop.edge.target)].add(hop.edge.job)
+    jobs = {job.key: job for job in store.jobs(sorted({key for keys in touched.values() for key in keys}))}
+    said: list[_Said] = []
+    for output, keys in sorted(touched.items()):
+        ends = [output, *(column.key for column in store.columns([output], dropped=True))]
+        edges = {
+            (hop.edge.job, hop.edge.source, hop.edge.target, hop.edge.kind): hop.edge
+            for hop in store.expand(ends, Direction.UPSTREAM)
+        }
+        for key in sorted(keys):
+            own = tuple(edge for (job, *_), edge in edges.items() if job == key)
+            said.append(_Said(jobs[key], output, own))
+    return said
+
+
+def _output(target: str) -> str:
+    """Return the dataset that the target of an edge belongs to."""
+    return split_column_key(target)[0] if "#" in target else target
+
+
+def _batch(store: GraphStore, said: list[_Said], columns: dict[str, list[str]], at: datetime) -> LineageBatch:
+    stored = {dataset.key: dataset for dataset in store.datasets(sorted({one.output for one in said}))}
+    edges: dict[tuple[str, str, str, str], EdgeRecord] = {}
+    for one in said:
+        for edge in one.edges:
+            for record in _opened(edge, one.output, columns):
+                edges.setdefault((record.job, record.source, record.target, record.kind), record)
+    jobs = {one.job.key: _observed(one.job, at) for one in said}
+    named = "\x1f".join(sorted(f"{record.source}>{record.target}" for record in edges.values()))
+    run = RunRecord(
+        f"stars:{hashlib.sha256(named.encode()).hexdigest()[:24]}",
+        "stars",
+        ", ".join(sorted(columns)[:3]),
+        at,
+        {"jobs": len(jobs), "edges": len(edges)},
+    )
+    datasets = (_described(store, stored[one.output], one, list(edges.values()), at) for one in said)
+    return LineageBatch(run, tuple(d for d in datasets if d is not None), tuple(jobs.values()), tuple(edges.values()))
+
+
+def _opened(edge: StoredEdge, output: str, columns: dict[str, list[str]]) -> Iterator[EdgeRecord]:
+    """Yield the edge, or one for each column that its star stands for."""
+    dataset, path = split_column_key(edge.source)
+    stands_for = columns.get(dataset) if path == _STAR else None
+    for name in stands_for or [path]:
+        target = edge.target
+        if stands_for and target == column_key(output, _STAR):
+            target = column_key(output, name)
+        yield EdgeRecord(
+            source=column_key(dataset, name),
+            target=target,
+            kind=edge.kind,
+            job=edge.job,
+            output=output,
+            subtypes=edge.subtypes,
+            masking=edge.masking,
+            limited=edge.limited,
+            ambiguous=edge.ambiguous,
+            spans=edge.spans,
+        )
+
+
+def _observed(job: StoredJob, at: datetime) -> JobRecord:
+    """Return the job as it stands, seen at a time; it did not run again."""
+    seen = max(job.last_seen, at)
+    return JobRecord(
+        key=job.key,
+        kind=job.kind,
+        first_seen=seen,
+        last_seen=seen,
+        reads=job.reads,
+        writes=job.writes,
+        sql=job.sql,
+        dialect=job.dialect,
+        source=job.source,
+        source_line=job.source_line,
+        operation=job.operation,
+        completeness=job.completeness,
+        observations=0,
+    )
+
+
+def _described(
+    store: GraphStore, output: StoredDataset, said: _Said, edges: list[EdgeRecord], at: datetime
+) -> DatasetRecord | None:
+    """Return the output with its columns, if its job defines it and no star is left in it."""
+    star = column_key(output.key, _STAR)
+    if output.schema_known or not said.job.kind.defines_output or any(edge.target == star for edge in edges):
+        return None
+    fresh = dict.fromkeys(
+        split_column_key(edge.target)[1] for edge in edges if edge.output == output.key and edge.target != output.key
+    )
+    names: dict[str, None] = {}
+    for column in store.columns([output.key]):
+        if column.path == _STAR:  # what it stood for, in its place
+            names.update(fresh)
+        elif column.parent is None:
+            names[column.path] = None
+    names.update(fresh)
+    columns = tuple(ColumnRecord(name, None, position) for position, name in enumerate(names))
+    return DatasetRecord(output.namespace, output.name, output.kind, output.dialect, columns, True, at)

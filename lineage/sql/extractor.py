@@ -25,6 +25,7 @@ from lineage.sql.resolver import Resolver, SetOperationReferences
 from lineage.sql.statements import STATEMENT_RULES, Outcome, define_by_query, step_outcome, variable_scope, write
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableSource
 from lineage.sql.token_trace import trace_tokens
+from lineage.sql.without_data import moves_no_data
 
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
 
@@ -142,7 +143,11 @@ def resolve_statement(
     if step is not None and parsed.tree is None and parsed.problem is None:
         return _of_step(parsed, step, options), None
     if parsed.problem is not None:
-        return _by_installed_rule(parsed, options) or _from_tokens(parsed, options, [parsed.problem]), None
+        known = _by_installed_rule(parsed, options)
+        if known is None and moves_no_data(parsed.tokens):
+            known = StatementLineage(parsed.tokens[0].text.upper(), span=parsed.span)
+        if known is not None or parsed.tree is None:
+            return known or _from_tokens(parsed, options, [parsed.problem]), None
     tree = parsed.tree
     rule = STATEMENT_RULES.get(type(tree)) if tree is not None else None
     if tree is None or rule is None:
@@ -164,6 +169,8 @@ def resolve_statement(
         outcome.others.extend(resolver.side_effects)
         if query_target is not None:
             define_by_query(outcome, query_target)
+        if parsed.problem is not None:
+            _complete(parsed, resolver, outcome)
         options.budget.check_edges(edge_count(outcome))
         edges = edges_of(outcome, parsed.span)
     except NeedsDefinitionError:
@@ -182,6 +189,9 @@ def resolve_statement(
         problem = Diagnostic(DiagnosticCode.INTERNAL_ERROR, Severity.ERROR, message, parsed.span, hint)
         return _from_tokens(parsed, options, [*resolver.diagnostics, problem]), None
     completeness, reason = completeness_of(resolver.diagnostics)
+    if parsed.problem is not None and not edges and not outcome.schema:
+        completeness = Completeness.TABLES
+        resolver.diagnostics = [parsed.problem]
     statement = StatementLineage(
         operation=outcome.operation,
         target=outcome.target,
@@ -200,6 +210,17 @@ def resolve_statement(
         changes=outcome.changes,
     )
     return statement, outcome
+
+
+def _complete(parsed: ParsedStatement, resolver: Resolver, outcome: Outcome) -> None:
+    """Add what the keywords of a statement show that was read in part: its target, tables in what was left out."""
+    if parsed.problem is not None:
+        resolver.diagnostics.insert(0, parsed.problem)
+    trace = trace_tokens(parsed.tokens, resolver.naming)
+    if outcome.target is None and trace.destination is not None:
+        outcome.target, outcome.operation = trace.destination, trace.operation
+    for name in trace.upstream:
+        resolver.reads.setdefault(name)
 
 
 def _of_step(parsed: ParsedStatement, step: Step, options: ExtractionOptions) -> StatementLineage:
@@ -242,6 +263,8 @@ def _without_rule(parsed: ParsedStatement, options: ExtractionOptions) -> Statem
     if isinstance(tree, exp.Command):
         operation = str(tree.this).upper()
     if tree is None or isinstance(tree, _NO_LINEAGE) or operation in _NO_LINEAGE_COMMANDS:
+        return StatementLineage(operation, span=parsed.span)
+    if moves_no_data(parsed.tokens):
         return StatementLineage(operation, span=parsed.span)
     if not isinstance(tree, exp.Command) and not isinstance(tree, exp.Query | exp.DDL | exp.DML):
         problem = Diagnostic(

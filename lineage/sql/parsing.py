@@ -25,7 +25,17 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
 from lineage.sql.nesting import too_deep
-from lineage.sql.procedural import BATCHES, Step, is_procedural, read_program, tokenize, with_semicolons
+from lineage.sql.permissive import behind_head, recovered
+from lineage.sql.procedural import (
+    BATCHES,
+    Fragment,
+    Step,
+    is_procedural,
+    read_program,
+    tokenize,
+    tokens_of,
+    with_semicolons,
+)
 from lineage.sql.rewording import reworded
 from lineage.sql.scan.pieces import PieceKind, pieces
 from lineage.sql.templates import fill_placeholders
@@ -46,6 +56,7 @@ _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 class ParsedStatement:
     """A statement's syntax tree, or why there is none; its tokens and its place in the whole text.
 
+    With a tree and a problem, the tree is what could be read of a statement that does not parse as a whole.
     `step` is what it is besides its SQL, where it stands in procedural text.
     """
 
@@ -197,8 +208,12 @@ def _parsed(
     elif problem is not None and problem.code is DiagnosticCode.PARSE_ERROR:
         trees = _reworded(parser, tokens, text, dialect)
         problem = None if trees else problem
+    if problem is None and trees and isinstance(trees[0], exp.Command):
+        yield _of_command(parser, trees[0], tokens, span, text, dialect)
+        return
     if problem is not None:
-        yield ParsedStatement(None, tokens, span, problem, text)
+        tree = _recovered(parser, tokens, text) if problem.code is DiagnosticCode.PARSE_ERROR else None
+        yield ParsedStatement(tree, tokens, span, problem, text)
     for tree in trees:
         if tree is not None:
             yield ParsedStatement(tree, tokens, span, text=text)
@@ -213,6 +228,41 @@ def _reworded(parser: TreeParser, tokens: list[Token], text: str, dialect: Diale
     except (ParseError, TokenError, RecursionError, *_PARSER_DEFECTS):
         return []
     return [] if any(isinstance(tree, exp.Command) for tree in trees) else trees
+
+
+def _of_command(
+    parser: TreeParser, command: exp.Expr, tokens: list[Token], span: Span, text: str, dialect: Dialect
+) -> ParsedStatement:
+    """Return a statement that the parser keeps as text: with the query behind its head, if it has one."""
+    if len(tokens) == 2 and tokens[1].token_type is TokenType.STRING:
+        fragment = Fragment(text[span.start : span.end], tuple(range(span.start, span.end)))
+        tokens = tokens_of(fragment, text, dialect.name) or tokens
+    query = behind_head(tokens)
+    tree = _recovered(parser, query, text) if query else None
+    if tree is None:
+        return ParsedStatement(command, tokens, span, text=text)
+    name = str(command.this).upper()
+    message = f"no rule reads {name} statements; the query in it is read"
+    problem = Diagnostic(DiagnosticCode.UNSUPPORTED_STATEMENT, Severity.WARNING, message, span)
+    return ParsedStatement(tree, tokens, span, problem, text)
+
+
+def _recovered(parser: TreeParser, tokens: list[Token], text: str) -> exp.Expr | None:
+    """Return the tree of what can be read of a statement that does not parse."""
+
+    def attempt(candidate: list[Token]) -> exp.Expr | int:
+        try:
+            trees = parser.parse(candidate, text)
+        except ParseError as error:
+            details = error.errors[0] if error.errors else {}
+            place = details.get("line"), details.get("col")
+            return next((i for i, t in enumerate(candidate) if (t.line, t.col) == place), len(candidate) - 1)
+        except (RecursionError, *_PARSER_DEFECTS):
+            return 0
+        found = trees[0] if trees else None
+        return found if found is not None and not isinstance(found, exp.Command) else 0
+
+    return recovered(tokens, attempt)
 
 
 def _problem(code: DiagnosticCode, message: str, span: Span) -> Diagnostic:

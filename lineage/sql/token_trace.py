@@ -27,6 +27,7 @@ _WRITES = {
 }
 # Functions whose arguments are separated by FROM: EXTRACT(YEAR FROM x).
 _FROM_ARGUMENT = frozenset(("EXTRACT", "SUBSTRING", "TRIM", "POSITION", "OVERLAY", "DATE_PART"))
+_OBJECTS = frozenset(("TABLE", "VIEW", "SYNONYM", "STREAM"))
 _NOT_A_NAME = frozenset(("SELECT", "VALUES", "LATERAL", "UNNEST", "TABLE", "ONLY", "WHERE", "SET", "ON", "WITH"))
 
 
@@ -68,15 +69,20 @@ class _Tracer:
                 self._note_cte(position)
             if word in _WRITES and operation in ("UNKNOWN", "SELECT") and destination is None and not calls:
                 operation = _WRITES[word]
-                if word in ("UPDATE", "MERGE", "DELETE", "TRUNCATE", "COPY"):
+                if word in ("UPDATE", "MERGE", "DELETE", "TRUNCATE", "COPY") or (word == "REPLACE" and not position):
                     destination, position = self._target(position + 1, destination)
                     continue
             elif word == "SELECT" and operation == "UNKNOWN":
                 operation = "SELECT"
-            elif word in ("TABLE", "VIEW") and "CREATE" in words[max(0, position - 6) : position]:
+            elif word in _OBJECTS and words[0] in ("CREATE", "ALTER", "DROP") and position < 7 and destination is None:
                 destination, position = self._target(position + 1, destination)
-                operation = f"CREATE_{word}" + ("_AS" if word == "TABLE" and "SELECT" in words[position:] else "")
+                operation = f"{words[0]}_{word}" + ("_AS" if word == "TABLE" and "SELECT" in words[position:] else "")
+                if word in ("SYNONYM", "STREAM"):
+                    position = self._shown(position, upstream)
                 continue
+            elif word == "AS" and words[0] == "CREATE" and destination is None and not calls:
+                destination = self._named_before(position)
+                operation = "CREATE" if destination is not None else operation
             elif word in ("INTO", "OVERWRITE"):
                 if destination is None:
                     destination, position = self._target(position + 1, destination)
@@ -87,6 +93,30 @@ class _Tracer:
             position += 1
         upstream.pop(destination or "", None) if operation in ("UPDATE", "DELETE") else None
         return TokenTrace(operation, destination, tuple(upstream))
+
+    def _named_before(self, position: int) -> str | None:
+        """Return the name before `AS query`, with a list of columns or without: that of an object of unknown kind."""
+        words = self._words
+        if words[position + 1 : position + 2] not in (["SELECT"], ["WITH"], ["("]):
+            return None
+        at = position - 1
+        if words[at] == ")":
+            while at and words[at] != "(":
+                at -= 1
+            at -= 1
+        while at > 2 and words[at - 1] == ".":
+            at -= 2
+        return self._name(at)[0] if at > 1 and _is_name(self._tokens[at]) else None
+
+    def _shown(self, position: int, upstream: dict[str, None]) -> int:
+        """`CREATE SYNONYM a FOR b`, `CREATE STREAM a ON TABLE b`: what is shown under the new name."""
+        words = self._words
+        while position < len(words) and words[position] not in ("FOR", "ON"):
+            position += 1
+        position += 1
+        while position < len(words) and words[position] in ("TABLE", "VIEW", "EXTERNAL", "DYNAMIC"):
+            position += 1
+        return self._sources(position, upstream)
 
     def _note_cte(self, position: int) -> None:
         """`name AS (` and `name (a, b) AS (` begin a CTE."""
@@ -102,7 +132,8 @@ class _Tracer:
 
     def _target(self, position: int, found: str | None) -> tuple[str | None, int]:
         while position < len(self._words) and self._words[position] in (
-            "INTO", "TABLE", "FROM", "IF", "NOT", "EXISTS", "ONLY", "OVERWRITE", "VIEW",
+            "INTO", "TABLE", "FROM", "IF", "NOT", "EXISTS", "ONLY", "OVERWRITE", "VIEW", "LOW_PRIORITY", "DELAYED",
+            "HIGH_PRIORITY", "IGNORE",
         ):  # fmt: skip
             position += 1
         name, after = self._name(position)

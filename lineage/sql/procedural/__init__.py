@@ -8,7 +8,7 @@ from lineage.sql.procedural.delimiters import with_semicolons
 from lineage.sql.procedural.dynamic import HOLE
 from lineage.sql.procedural.reader import is_procedural, read_program
 from lineage.sql.procedural.steps import Block, BlockKind, Piece, Step
-from lineage.sql.procedural.tokens import tokenize
+from lineage.sql.procedural.tokens import Fragment, tokenize, tokens_of
 from lineage.sql.procedural.variables import Names, Variables
 from lineage.sql.procedural.walk import BATCHES
 
@@ -17,6 +17,7 @@ __all__ = [
     "HOLE",
     "Block",
     "BlockKind",
+    "Fragment",
     "Names",
     "Piece",
     "Step",
@@ -24,5 +25,6 @@ __all__ = [
     "is_procedural",
     "read_program",
     "tokenize",
+    "tokens_of",
     "with_semicolons",
 ]

@@ -11,6 +11,7 @@ __all__ = ["QUERIES", "assignment", "selected", "without_into"]
 
 QUERIES = frozenset(("SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"))
 """What a query begins with."""
+_OPERATORS = frozenset(("+", "-", "*", "/", "%", "&", "|", "^"))
 _SET_OPTIONS = frozenset(("SESSION", "GLOBAL", "LOCAL", "PERSIST", "TIME", "ROLE", "NAMES", "CHARACTER", "CATALOG"))
 
 
@@ -19,10 +20,13 @@ def assignment(walk: Walk, position: int) -> int | None:
     name, after = walk.names.read(walk.tokens, walk.words, position)
     if name is None or after >= len(walk.tokens):
         return None
+    if walk.word(after) in ("[", "("):  # an element
+        after = (walk.find(after, ("]",)) if walk.word(after) == "[" else walk.close(after)) + 1
+        while walk.word(after) == ".":
+            after += 2
+    if after >= len(walk.tokens):
+        return None
     sign = walk.tokens[after]
-    if walk.word(after) == "[":
-        after = walk.find(after, ("]",)) + 1
-        sign = walk.tokens[after] if after < len(walk.tokens) else sign
     if sign.token_type is not TokenType.COLON_EQ and not (sign.text == "=" and walk.inside()):
         if not (sign.text == ":" and walk.word(after + 1) == "="):
             return None
@@ -57,11 +61,11 @@ def set_variables(walk: Walk, position: int) -> int | None:
         if is_tuple and walk.word(after) in (",", ")"):
             at = after
             continue
-        sign = walk.find(after, ("=", ":=", "DEFAULT", "+=", "-=", "*=", "/="))
+        sign = walk.find(after, ("=", ":=", "DEFAULT"))
         if sign >= end:
             return None
         stop = end if walk.batches else min(walk.find(sign, (",",)), end)
-        values.append(walk.tokens[sign + 1 : stop])
+        values.append(_compound(walk, at, sign - 1) + walk.tokens[sign + 1 : stop])
         at = stop + 1
     if is_tuple:
         return _set_tuple(walk, names, at, end)
@@ -96,11 +100,15 @@ def selected(walk: Walk, position: int, end: int) -> tuple[list[Token], list[str
     names: list[str] = []
     while at < end:
         name, sign = walk.names.read(walk.tokens, walk.words, at)
-        if name is None or walk.word(sign) not in ("=", ":=", "+="):
+        if name is None:
+            return None
+        own = _compound(walk, at, sign)
+        sign += bool(own)
+        if walk.word(sign) not in ("=", ":="):
             return None
         stop = min(walk.find(sign, (",", "FROM", "WHERE", "ORDER BY", "OPTION", "GROUP BY", "HAVING")), end)
         names.append(name)
-        tokens += walk.tokens[sign + 1 : stop]
+        tokens += own + walk.tokens[sign + 1 : stop]
         if walk.word(stop) != ",":
             return tokens + walk.tokens[stop:end], names
         tokens.append(walk.tokens[stop])
@@ -143,3 +151,10 @@ def fetch(walk: Walk, position: int) -> int | None:
     if walk.word(into - 1) and names:
         walk.query_into("FETCH", names, walk.from_cursor(into - 1))
     return walk.after(end)
+
+
+def _compound(walk: Walk, name: int, operator: int) -> list[Token]:
+    """Return what `@a += x` has before x: the variable itself, and the operator."""
+    if walk.word(operator) in _OPERATORS and walk.word(operator + 1) == "=":
+        return walk.tokens[name : operator + 1]
+    return []

@@ -73,6 +73,8 @@ class _Statement:
         before = self._words[position - 1]
         if before == ".":
             return False
+        if self._head in _PERMITS:  # its words are rights: GRANT SELECT, EXECUTE ON x TO y
+            return word in ("GO", "PRINT", "USE") or (word in _PERMITS and before not in ("REVOKE", "DENY"))
         after = self._words[position + 1] if position + 1 < len(self._words) else ""
         if before == "AS" and word not in ("SELECT", "WITH", "BEGIN"):
             return False
@@ -96,7 +98,7 @@ class _Statement:
         return not (word == "FETCH" and before in ("ROWS", "ROW")) and not (word == "BULK" and after != "INSERT")
 
     def _next_query(self, before: str) -> bool:
-        if before in _QUERY_FOLLOWS or self._head in _PERMITS:
+        if before in _QUERY_FOLLOWS:
             self._expects_query = False
             return False
         expected, self._expects_query = self._expects_query, False
@@ -107,7 +109,7 @@ class _Statement:
             return False
         if before == "ON" and after in ("CASCADE", "NO", "SET", "RESTRICT"):
             return False
-        if before in ("THEN", "FOR", "AFTER", "OF", ",", "BULK") or self._head in _PERMITS or self._head == "OPEN":
+        if before in ("THEN", "BULK", "FOR", "AFTER", "OF", ",") or self._head == "OPEN":
             return False
         if self._expects_query and self._head == "WITH":
             self._expects_query = word == "INSERT"

@@ -7,9 +7,9 @@ from sqlglot.tokenizer_core import TokenType
 from lineage.sql.procedural.assignments import QUERIES, without_into
 from lineage.sql.procedural.declarations import declares
 from lineage.sql.procedural.dynamic import executed
-from lineage.sql.procedural.routines import body_of, is_routine
+from lineage.sql.procedural.routines import body_of, holds_statements, is_routine
 from lineage.sql.procedural.steps import BlockKind, Piece, Step
-from lineage.sql.procedural.tokens import STRINGS, fragment_of, made, tokens_of
+from lineage.sql.procedural.tokens import STRINGS, fragment_of, made, tokens_of, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
 
@@ -101,12 +101,14 @@ def routine(walk: Walk, position: int) -> int | None:
         declares(walk, [walk.names.fold(name) for name in body.parameters])
     if body.string is not None:
         if body.language in ("", "SQL", "PLPGSQL", "PLSQL"):
-            walk.inner(fragment_of(body.string, walk.text, walk.dialect))
+            fragment = fragment_of(body.string, walk.text, walk.dialect)
+            if holds_statements([word_of(token) for token in tokens_of(fragment, walk.text, walk.dialect)[:1]]):
+                walk.inner(fragment)
         return walk.after(walk.end(body.start))
     if body.is_expression:
         end = walk.end(body.start)
         if "SELECT" in words[body.start : end]:
-            returned(walk, body.start - 1)
+            returned(walk, body.start - (words[body.start] != "RETURN"))
             return end
         return walk.after(end)
     if body.has_section:

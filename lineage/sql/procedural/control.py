@@ -32,6 +32,8 @@ def begin(walk: Walk, position: int) -> int | None:
     skip = position + 1
     while walk.word(skip) in ("NOT", "ATOMIC"):
         skip += 1
+    if walk.words[skip - 1] == "ATOMIC" and walk.word(skip) == "WITH":  # T-SQL's natively compiled procedures
+        skip = walk.close(skip + 1) + 1
     return skip
 
 

@@ -31,6 +31,7 @@ _STARTS = frozenset(
 _VARIABLES_BY_SET = frozenset(
     ("bigquery", "snowflake", "mysql", "databricks", "spark", "doris", "starrocks", "duckdb", "trino", "oracle")
 )
+_WRITES = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE"))
 # Statements of control that neither read nor write: they go to their end.
 _SKIPPED = frozenset(
     ("EXIT", "LEAVE", "ITERATE", "CONTINUE", "BREAK", "RAISE", "RAISERROR", "THROW", "SIGNAL", "RESIGNAL", "NULL",
@@ -55,7 +56,7 @@ def is_procedural(tokens: Sequence[Token], dialect: str) -> bool:
 
 def read_program(tokens: list[Token], text: str, dialect: Dialect) -> list[Piece]:
     """Return the statements of a program, from all its tokens; none is without tokens."""
-    reader = Reader(text, dialect, (_in_section, _assigns, _skipped, _plain))
+    reader = Reader(text, dialect, (_in_section, _assigns, _skipped, _calls, _plain))
     reader.read(tokens, ())
     pieces: list[Piece] = []
     declared: list[Step] = []
@@ -90,6 +91,18 @@ def _skipped(walk: Walk, position: int) -> int | None:
     return walk.after(walk.end(position))
 
 
+def _calls(walk: Walk, position: int) -> int | None:
+    """`package.procedure(x)` in a body: what it does is stated where its own text stands."""
+    name, after = walk.names.read(walk.tokens, walk.words, position)
+    if name is None or not walk.inside() or walk.batches:
+        return None
+    after = walk.close(after) + 1 if walk.word(after) == "(" else after
+    if after < len(walk.tokens) and walk.word(after) != ";":
+        return None
+    walk.emit(position, after, Step("EXECUTE"), has_sql=False)
+    return walk.after(after)
+
+
 def _plain(walk: Walk, position: int) -> int:
     """A statement; `SELECT … INTO variable` and `… RETURNING … INTO variable` in a body assign."""
     end = walk.end(position)
@@ -107,6 +120,10 @@ def _plain(walk: Walk, position: int) -> int:
         "(",
     ):
         tokens, targets = without_into(walk, position, end)
+    if walk.batches and walk.words[position] in _WRITES and walk.word(position + 1) == "TOP":
+        behind = walk.close(position + 2) + 1
+        behind += walk.word(behind) == "PERCENT"
+        tokens = [walk.tokens[position], *walk.tokens[behind:end]]  # how many rows are written is no lineage
     if targets:
         walk.query_into("SELECT", targets, tokens)
     else:

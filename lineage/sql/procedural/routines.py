@@ -9,7 +9,7 @@ from sqlglot.tokenizer_core import Token
 
 from lineage.sql.procedural.tokens import STRINGS
 
-__all__ = ["Body", "body_of", "is_routine"]
+__all__ = ["Body", "body_of", "holds_statements", "is_routine"]
 
 _KINDS = frozenset(("PROCEDURE", "PROC", "FUNCTION", "TRIGGER", "PACKAGE", "EVENT", "TASK"))
 _BEFORE_KIND = frozenset(
@@ -22,6 +22,9 @@ _STARTERS = frozenset(
     ("BEGIN", "RETURN", "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "SET", "IF", "CALL", "REPLACE", "DO",
      "DECLARE", "TRUNCATE")
 )  # fmt: skip
+_OPTIONS = frozenset(
+    ("EXECUTE", "EXEC", "SCHEMABINDING", "ENCRYPTION", "RECOMPILE", "NATIVE_COMPILATION", "INLINE", "(")
+)
 _MODES = frozenset(("IN", "OUT", "INOUT", "VARIADIC", "IN OUT"))
 
 
@@ -95,14 +98,23 @@ def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialec
     return None
 
 
+def holds_statements(words: Sequence[str]) -> bool:
+    """Return whether a body in a string is made of statements: it may be an expression, a class or an address."""
+    return bool(words) and (
+        words[0] in _STARTERS or words[0] in ("<<", "FOR", "WHILE", "LOOP", "PERFORM", "RAISE", "(")
+    )
+
+
 def _is_of_header(words: Sequence[str], at: int) -> bool:
     """`AFTER INSERT OR UPDATE OF a ON t`, `WITH SCHEMABINDING`, `RETURNS NULL ON NULL INPUT`."""
     word, before = words[at], words[at - 1]
     after = words[at + 1] if at + 1 < len(words) else ""
     if word in ("INSERT", "UPDATE", "DELETE", "TRUNCATE"):
         return before in ("AFTER", "BEFORE", "OF", "OR", ",", "FOR") or after in ("ON", "OR", "OF", ",")
+    if word == "IF":
+        return after in ("NOT", "EXISTS")
     if word == "WITH":
-        return after not in ("RECURSIVE",) and words[at + 2 : at + 3] != ["AS"]
+        return after in _OPTIONS or (after != "RECURSIVE" and words[at + 2 : at + 3] != ["AS"])
     if word == "SET":
         return after not in ("@",) and words[at + 2 : at + 3] != ["="]
     return word in ("DO", "RETURN") and before in ("ON", "PRESERVE", "COMPLETION", "ENABLE")

@@ -181,11 +181,11 @@ class Walk:
         """Return whether a block is open."""
         return bool(self.frames or self.outer)
 
-    def emit(self, start: int, end: int, step: Step | None = None) -> None:
+    def emit(self, start: int, end: int, step: Step | None = None, *, has_sql: bool = True) -> None:
         """Hand out tokens as they stand."""
-        self.add(self.tokens[start:end], step)
+        self.add(self.tokens[start:end], step, has_sql=has_sql)
 
-    def add(self, tokens: list[Token], step: Step | None = None) -> None:
+    def add(self, tokens: list[Token], step: Step | None = None, *, has_sql: bool = True) -> None:
         """Hand out a statement, with the blocks around it."""
         if not tokens:
             return
@@ -194,7 +194,7 @@ class Walk:
             step = replace(step, blocks=blocks)
         elif blocks:
             step = Step(blocks=blocks)
-        self.reader.pieces.append(Piece(tokens, step))
+        self.reader.pieces.append(Piece(tokens, step, has_sql))
 
     def assign(self, operation: str, names: list[str], values: list[list[Token]], *, declares: bool = False) -> None:
         """Emit `SELECT value, …` whose columns are the variables."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import DiagnosticCode
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE
 from lineage.sql.relations import Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver, Stack, expression_rule
@@ -25,7 +26,11 @@ def exists(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack:
     if not isinstance(node.this, exp.Query):  # EXISTS(array, x -> test)
         stack.extend((child, COMPOSE[effect][1]) for child in reversed(list(node.iter_expressions())))
         return
+    known = len(resolver.diagnostics)
     absorb_rows(sink, resolver.relation(node.this, scope).rows, effect)
+    if len(resolver.diagnostics) > known:  # what its star stands for is not asked
+        found = resolver.diagnostics[known:]
+        resolver.diagnostics[known:] = [d for d in found if d.code is not DiagnosticCode.UNRESOLVED_STAR]
 
 
 @expression_rule(exp.In)

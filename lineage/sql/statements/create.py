@@ -71,7 +71,7 @@ def _computed_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> N
     scope.add(outcome.target, own)
     for item in tree.this.expressions:
         for constraint in item.args.get("constraints") or () if isinstance(item, exp.ColumnDef) else ():
-            if isinstance(constraint.kind, exp.ComputedColumnConstraint):
+            if isinstance(constraint.args.get("kind"), exp.ComputedColumnConstraint):
                 sources: Sources = {}
                 resolver.evaluate(scope, constraint.kind.this, TRANSFORMATION, sources)
                 outcome.names.append(resolver.identifiers.column(item.this))

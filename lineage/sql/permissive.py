@@ -1,0 +1,149 @@
+"""What can be read of a statement that does not parse: the largest parts of it that do.
+
+The parser says at which token it stopped. From there on up to the next comma, clause or bracket at the same level is
+left out; if that does not get it further, the whole item, then the bracket around it, then all that stands before the
+query. So a sub-query that is broken costs itself, an unknown clause costs the clause, an unknown head the head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+__all__ = ["Attempt", "behind_head", "recovered"]
+
+_MOST_ATTEMPTS = 30
+_MOST_TOKENS = 20_000
+"""What is longer is traced by its keywords: each attempt parses it again."""
+
+_CLAUSES = frozenset(
+    ("FROM", "WHERE", "GROUP BY", "GROUP", "HAVING", "QUALIFY", "ORDER BY", "ORDER", "LIMIT", "OFFSET", "FETCH",
+     "WINDOW", "UNION", "EXCEPT", "INTERSECT", "MINUS", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL",
+     "ON", "USING", "SET", "VALUES", "SELECT", "WHEN", "RETURNING", ",", "AND", "OR")
+)  # fmt: skip
+_HEADS = frozenset(("SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE"))
+_SOURCES = frozenset(("FROM", "JOIN", ",", "USING", "AS"))
+
+Attempt = Callable[[list[Token]], "exp.Expr | int"]
+"""Parses tokens: the syntax tree, or which of the tokens it stopped at."""
+
+
+def recovered(tokens: list[Token], attempt: Attempt) -> exp.Expr | None:
+    """Return the syntax tree of what can be read of a statement; None if that is nothing worth reading."""
+    if len(tokens) > _MOST_TOKENS:
+        return None
+    current = list(tokens)
+    found = attempt(current)
+    for _ in range(_MOST_ATTEMPTS):
+        if not isinstance(found, int):
+            return found if _is_worth(found) else None
+        for candidate, kept in _candidates(current, found):
+            result = attempt(candidate) if candidate else 0
+            if not isinstance(result, int) or len(candidate) - result < kept:
+                current, found = candidate, result
+                break
+        else:
+            return None
+    return None
+
+
+def behind_head(tokens: list[Token]) -> list[Token]:
+    """Return the query that stands behind the first words of a statement, `CREATE SOMETHING x AS SELECT …`; or nothing.
+
+    What stands in a string behind AS or FOR is no query of the statement.
+    """
+    words = [token.text.upper() for token in tokens]
+    if words[0] not in ("CREATE", "ALTER", "REPLACE"):
+        return []
+    for at in range(1, len(tokens)):
+        first = words[at + 1] if words[at] == "(" and at + 1 < len(words) else words[at]
+        if first in ("SELECT", "WITH") and words[at - 1] in ("AS", "FOR", "ON"):
+            return tokens[at:]
+    return []
+
+
+def _is_worth(tree: exp.Expr) -> bool:
+    """Return whether a tree is a statement that reads or writes a table: any words parse as something."""
+    return isinstance(tree, exp.Query | exp.DML | exp.Create | exp.Pivot) and tree.find(exp.Table) is not None
+
+
+def _candidates(tokens: list[Token], stopped: int) -> Iterator[tuple[list[Token], int]]:
+    """Yield the tokens with more and more left out around where the parser stopped, and how many are kept behind it.
+
+    A candidate is better only if the parser gets into what is kept.
+    """
+    words = [token.text.upper() if token.token_type is not TokenType.STRING else "" for token in tokens]
+    stopped = min(stopped, len(tokens) - 1)
+    opened = _enclosing(words, stopped)
+    closed = _closing(words, opened) if opened is not None else len(tokens)
+    after = _next_clause(words, stopped, closed)
+    if after > stopped and words[stopped] != "SELECT":  # FROM without its SELECT would read as `SELECT *`
+        yield tokens[:stopped] + tokens[after:], len(tokens) - after
+    item = _item_start(words, stopped, opened)
+    after = _next_clause(words, max(stopped, item + 1), closed)
+    if words[item] == "SELECT":
+        yield [*tokens[: item + 1], _null(tokens[item]), *tokens[after:]], len(tokens) - after
+    elif item and words[stopped] != "SELECT":
+        yield tokens[:item] + tokens[after:], len(tokens) - after
+    if opened is not None:
+        yield [*tokens[: opened + 1], *_stand_in(words, tokens, opened), *tokens[closed:]], len(tokens) - closed
+    for head in range(1, len(tokens)):
+        if words[head] in _HEADS and _enclosing(words, head) is None and head >= min(stopped, 2):
+            yield tokens[head:], len(tokens) - head
+            break
+
+
+def _enclosing(words: Sequence[str], position: int) -> int | None:
+    """Return the place of the bracket around a place, if one is open there."""
+    depth = 0
+    for at in range(position - 1, -1, -1):
+        if words[at] == ")":
+            depth += 1
+        elif words[at] == "(":
+            if not depth:
+                return at
+            depth -= 1
+    return None
+
+
+def _closing(words: Sequence[str], opened: int) -> int:
+    depth = 0
+    for at in range(opened, len(words)):
+        depth += (words[at] == "(") - (words[at] == ")")
+        if not depth:
+            return at
+    return len(words)
+
+
+def _next_clause(words: Sequence[str], start: int, end: int) -> int:
+    """Return where the next item or clause of the same level begins, behind `start` at the earliest."""
+    depth = 0
+    for at in range(start, end):
+        if at > start and not depth and words[at] in _CLAUSES:
+            return at
+        depth += (words[at] == "(") - (words[at] == ")")
+    return end
+
+
+def _item_start(words: Sequence[str], position: int, opened: int | None) -> int:
+    """Return where the item or clause begins that a place belongs to."""
+    depth = 0
+    for at in range(position - 1, opened if opened is not None else -1, -1):
+        if not depth and words[at] in _CLAUSES:
+            return at
+        depth += (words[at] == ")") - (words[at] == "(")
+    return opened + 1 if opened is not None else 0
+
+
+def _null(at: Token) -> Token:
+    return Token(TokenType.NULL, "NULL", at.line, at.col, at.start, at.end, [])
+
+
+def _stand_in(words: Sequence[str], tokens: list[Token], opened: int) -> list[Token]:
+    """Return what a bracket holds instead of what cannot be read: a query where a table stands, else NULL."""
+    at = tokens[opened]
+    is_table = opened > 0 and words[opened - 1] in _SOURCES
+    query = [Token(TokenType.SELECT, "SELECT", at.line, at.col, at.start, at.end, [])] if is_table else []
+    return [*query, _null(at)]

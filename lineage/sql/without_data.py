@@ -1,0 +1,60 @@
+"""Statements that neither read nor write a table's rows: rights, sessions, servers, objects that hold no data.
+
+They are told by their words, since hardly any of them is worth a syntax tree. There is nothing to resolve in them, so
+they are complete. What has a query in it is none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+__all__ = ["moves_no_data"]
+
+_HEADS = frozenset(
+    ("GRANT", "REVOKE", "DENY", "SYSTEM", "MSCK", "FLUSH", "CHECK", "REPAIR", "ADD", "LIST", "LS", "LOCK", "UNLOCK",
+     "KILL", "RESET", "SHUTDOWN", "PURGE", "CHANGE", "INSTALL", "UNINSTALL", "HELP", "BINLOG", "CHECKSUM", "XA",
+     "REINDEX", "CLUSTER", "VACUUM", "LISTEN", "NOTIFY", "UNLISTEN", "CHECKPOINT", "DISCARD", "COMMENT", "SECURITY",
+     "REASSIGN", "DBCC", "BACKUP", "RESTORE", "OPEN", "CLOSE", "SIGNAL", "RESIGNAL", "REMOVE", "RM", "UNDROP", "SHOW",
+     "ENABLE", "DISABLE", "ABORT", "USE", "UNSET", "SET", "DESCRIBE", "DESC", "DEALLOCATE", "LEAVE", "ITERATE", "CACHE",
+     "REFRESH", "CLEAR", "START", "STOP", "COMMIT", "ROLLBACK", "SAVE", "SAVEPOINT", "RELEASE", "BEGIN", "END",
+     "PRINT", "RAISERROR", "THROW", "WAITFOR", "RECONFIGURE", "GOTO", "RETURN", "RAISE", "EXIT", "CALL", "NOAUDIT",
+     "AUDIT", "ASSOCIATE", "DISASSOCIATE", "PRAGMA", "DELIMITER", "OPTIMIZE", "ANALYZE", "GET",
+     "FETCH", "MOVE", "ATTACH", "DETACH", "DO", "NULL",
+     "SUSPEND", "RESUME", "APPLY", "CONNECT", "DISCONNECT", "VALIDATE", "PUT", "DEFINE",
+     "GENERATE", "ANALYSE", "EXTERNAL", "FSCK", "CONVERT", "SYNC", "REORG")
+)  # fmt: skip
+_DDL = frozenset(("CREATE", "ALTER", "DROP"))
+_QUERY = frozenset(("SELECT", "FROM", "INTO"))
+# Objects that hold rows, or show those of others.
+_WITH_ROWS = frozenset(("TABLE", "VIEW", "STREAM", "SYNONYM", "DICTIONARY", "PIPE", "MODEL"))
+_FROM_FILES = frozenset(
+    ("LIBRARY", "TYPE", "EXTENSION", "DATABASE", "LOGIN", "STATISTICS", "FULLTEXT", "CERTIFICATE", "ASSEMBLY",
+     "FUNCTION", "USER", "SCHEMA", "CATALOG", "SHARE")
+)  # fmt: skip
+"""Objects without rows whose FROM names no table."""
+_BEFORE_KIND = frozenset(
+    ("OR", "REPLACE", "ALTER", "IF", "NOT", "EXISTS", "TEMP", "TEMPORARY", "PUBLIC", "PRIVATE", "EXTERNAL", "FOREIGN",
+     "DYNAMIC", "MATERIALIZED", "SECURE", "HYBRID", "TRANSIENT", "ICEBERG", "LOCAL", "GLOBAL", "UNLOGGED", "LIVE",
+     "STREAMING", "EVENT", "INTERACTIVE", "RECURSIVE", "FORCE", "NO", "EDITIONABLE", "SNAPSHOT", "VIRTUAL")
+)  # fmt: skip
+# Of ALTER TABLE, what moves rows or the table itself; the rest changes how it is kept.
+_MOVES = frozenset(("RENAME", "SWAP", "EXCHANGE", "SWITCH", "ATTACH", "MOVE", "REPLACE", "FETCH", "FREEZE", "AS"))
+
+
+def moves_no_data(tokens: Sequence[Token]) -> bool:
+    """Return whether a statement reads and writes no rows, by its words."""
+    words = [token.text.upper() for token in tokens if token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)]
+    if not words or not words[0].strip():
+        return False
+    if words[0] == "UPDATE STATISTICS" or words[:2] in (["RENAME", "DICTIONARY"], ["RENAME", "DATABASE"]):
+        return True
+    if words[0].split()[0] in _HEADS:
+        return words[0] in ("GRANT", "REVOKE", "DENY", "EXPLAIN", "SHOW") or not _QUERY.intersection(words)
+    if words[0] not in _DDL or "SELECT" in words:
+        return False
+    kind = next((word for word in words[1:] if word not in _BEFORE_KIND), "")
+    if kind not in _WITH_ROWS:
+        return words[0] != "CREATE" or "FROM" not in words or kind in _FROM_FILES
+    return words[0] == "ALTER" and not _MOVES.intersection(words)

@@ -168,6 +168,28 @@ def move_rows(s: _Statement) -> Iterator[Tokens]:
         yield inserted(table, table_at(other + 2))
         if s.dialect != "hive":  # Hive's takes the partition out of the other table and gives none back
             yield inserted(table_at(other + 2), table)
+    else:
+        yield from _column_changes(s, table, end)
+
+
+def _column_changes(s: _Statement, table: Sequence[Token], start: int) -> Iterator[Tokens]:
+    """Yield an ALTER TABLE for each column that is added, dropped or renamed; other changes say nothing here."""
+    for item in _items(s.tokens[start:]):
+        words = [token.text.upper() for token in item]
+        at = 1
+        while words[at : at + 1] in (["COLUMN"], ["COLUMNS"], ["("], ["IF"], ["NOT"], ["EXISTS"]):
+            at += 1
+        rest = item[at:]
+        if not rest or (words[at] in _NO_COLUMN or words[at] in _NO_COLUMN_OF_ALTER):
+            continue
+        if words[0] == "ADD" and len(rest) > 1:
+            yield s.said("ALTER TABLE", table, "ADD COLUMN", _column(rest, with_type=True))
+        elif words[0] == "DROP":
+            yield s.said("ALTER TABLE", table, "DROP COLUMN", rest[:1])
+        elif words[0] == "RENAME" and "COLUMN" in words and words[at + 1 : at + 2] == ["TO"]:
+            yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[2:3])
+        elif words[0] == "CHANGE" and len(rest) > 2 and rest[0].text != rest[1].text:
+            yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[1:2])
 
 
 @_rule("UNLOAD")
@@ -179,6 +201,16 @@ def unload(s: _Statement) -> Iterator[Tokens]:
     inner = s.tokens[2 : to - 1]
     query = s.inside(inner[0]) if len(inner) == 1 and inner[0].token_type is TokenType.STRING else inner
     yield s.said("COPY (", query, ") TO", s.tokens[to + 1 : to + 2])
+
+
+@_rule("LOAD")
+def load_with_options(s: _Statement) -> Iterator[Tokens]:
+    """BigQuery's `LOAD DATA INTO t … OPTIONS (…) FROM FILES (…)`: what stands between says nothing here."""
+    files, into = s.find("FROM", "FILES"), s.find("INTO") or s.find("OVERWRITE")
+    if files is not None and into is not None:
+        end = s.name(into + 1)
+        columns = s.tokens[end : s.closing(end)] if s.says("(", at=end) else []
+        yield s.said("LOAD DATA INTO", s.tokens[into + 1 : end], columns, s.tokens[files : s.closing(files + 2)])
 
 
 @_rule("LOAD", "BULK")
@@ -232,6 +264,38 @@ def insert_forms(s: _Statement) -> Iterator[Tokens]:
         columns = s.tokens[4:origin]
         listing = [] if any(t.text == "*" for t in columns) else [*s.said("("), *columns, *s.said(")")]
         yield s.said("INSERT INTO", s.tokens[origin + 1 : after], listing, s.tokens[end:])
+
+
+_MODIFIERS = frozenset(("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "QUICK", "IGNORE"))
+
+
+@_rule("REPLACE", "DELETE", "UPDATE", "INSERT")
+def modifiers(s: _Statement) -> Iterator[Tokens]:
+    """MySQL's `DELETE QUICK IGNORE FROM`, `REPLACE DELAYED t VALUES …`, which is an INSERT for lineage."""
+    end = 1
+    while end < len(s.words) and s.words[end] in _MODIFIERS:
+        end += 1
+    if s.words[0] == "REPLACE" and s.dialect in ("mysql", "sqlite", "doris", "starrocks"):
+        yield s.said("INSERT INTO", s.tokens[end + (1 if s.says("INTO", at=end) else 0) :])
+    elif end > 1:
+        yield [s.tokens[0], *s.tokens[end:]]
+
+
+@_rule("TRUNCATE")
+def truncate(s: _Statement) -> Iterator[Tokens]:
+    """ClickHouse's `TRUNCATE [TABLE] [IF EXISTS] t [SYNC]`."""
+    start = 1 + s.says("TABLE", at=1)
+    start += 2 if s.says("IF", "EXISTS", at=start) else 0
+    if start < len(s.words) and s.words[start] not in ("TABLES", "ALL", "DATABASE", "DATABASES", "VIEW"):
+        yield s.said("TRUNCATE TABLE", s.tokens[start : s.name(start)])
+
+
+@_rule("PIVOT", "UNPIVOT")
+def ordered_pivot(s: _Statement) -> Iterator[Tokens]:
+    """DuckDB's `PIVOT … ORDER BY … LIMIT …`: the parser reads them behind a query only."""
+    ends = [at for at in (s.find("ORDER", "BY"), s.find("ORDER BY"), s.find("LIMIT")) if at is not None]
+    if ends:
+        yield s.said("SELECT * FROM (", s.tokens[: min(ends)], ")", s.tokens[min(ends) :])
 
 
 @_rule("UPDATE", "DELETE")
@@ -319,6 +383,97 @@ def create_forms(s: _Statement) -> Iterator[Tokens]:
         yield s.said("CREATE TABLE", s.tokens[kind + 1 : server])
     elif (clone := s.find("CLONE", after=end)) is not None:
         yield s.said("CREATE TABLE", s.tokens[kind + 1 : end], "CLONE", s.tokens[clone + 1 : s.name(clone + 1)])
+    else:
+        yield _without_options(s, kind, end)
+
+
+# What a definition between the brackets of CREATE TABLE begins with that is no column.
+_NO_COLUMN = frozenset(
+    ("CONSTRAINT", "PRIMARY", "FOREIGN", "UNIQUE", "CHECK", "KEY", "INDEX", "PERIOD", "EXCLUDE", "LIKE", "PROJECTION",
+     "FULLTEXT", "SPATIAL", "SUPPLEMENTAL", "PARTITION", "WATERMARK")
+)  # fmt: skip
+
+
+_NO_COLUMN_OF_ALTER = frozenset(
+    ("SEARCH", "STORAGE", "ROW", "POLICY", "PARTITIONS", "TAG", "CLUSTERING", "JOIN", "AGGREGATION", "COMMENT", "DATA",
+     "STATISTICS", "TTL", "DEFAULT", "TRIGGER", "FIELD", "WITH", "SYSTEM", "PROJECTIONS", "VALUE", "TBLPROPERTIES")
+)  # fmt: skip
+
+
+def _without_options(s: _Statement, kind: int, end: int) -> Tokens:
+    """Return a CREATE TABLE or VIEW with the names and types of its columns and its query, and nothing else."""
+    words = s.words
+    body = next((at for at in _outside(s, end) if words[at] == "AS" and _begins_query(words[at + 1 :])), None)
+    columns: Tokens = []
+    into: Tokens = []
+    if s.says("TO", at=end):  # ClickHouse: what the view fills
+        into = s.tokens[end : s.name(end + 1)]
+    listed = end + len(into)
+    if s.says("(", at=listed):
+        for item in _items(s.tokens[listed + 1 : s.closing(listed) - 1]):
+            if item[0].text.upper() in _NO_COLUMN and item[0].token_type is not TokenType.IDENTIFIER:
+                continue
+            columns += [
+                *(s.said(",") if columns else []),
+                *_column(item, with_type=words[kind] == "TABLE" and not body),
+            ]
+    listing = [*s.said("("), *columns, *s.said(")")] if columns else []
+    query = _without_check(s.tokens[body + 1 :]) if body is not None else []
+    materialized = "MATERIALIZED " if words[kind] == "VIEW" and "MATERIALIZED" in words[1:kind] else ""
+    temporary = "TEMPORARY " if {"TEMP", "TEMPORARY"} & set(words[1:kind]) else ""
+    create = s.said(f"CREATE {temporary}{materialized}{words[kind]}")
+    return [*create, *s.tokens[kind + 1 : end], *into, *listing, *(s.said("AS") if query else []), *query]
+
+
+def _outside(s: _Statement, start: int) -> Iterator[int]:
+    """Yield the positions outside of all brackets."""
+    depth = 0
+    for position in range(start, len(s.words)):
+        depth += (s.words[position] == "(") - (s.words[position] == ")")
+        if depth == 0:
+            yield position
+
+
+def _begins_query(words: Sequence[str]) -> bool:
+    return next((word for word in words if word != "("), "") in _QUERY
+
+
+def _items(tokens: Tokens) -> Iterator[Tokens]:
+    """Yield what stands between the commas."""
+    item: Tokens = []
+    depth = 0
+    for token in tokens:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and token.text == ",":
+            if item:
+                yield item
+            item = []
+        else:
+            item.append(token)
+    if item:
+        yield item
+
+
+def _column(item: Tokens, *, with_type: bool) -> Tokens:
+    """Return a column's name, and its type where it is plain; all of a computed column."""
+    texts = [token.text.upper() for token in item]
+    if any(text == "AS" and texts[at + 1 : at + 2] == ["("] for at, text in enumerate(texts)):
+        return item
+    if not with_type or len(item) == 1 or not item[1].text.isidentifier():
+        return item[:1]
+    end = 2
+    if texts[2:3] == ["("]:
+        end = next((at + 1 for at, text in enumerate(texts) if text == ")"), 2)
+    return item[:end]
+
+
+def _without_check(query: Tokens) -> Tokens:
+    """Return a view's query without WITH CHECK OPTION and WITH READ ONLY."""
+    texts = [token.text.upper() for token in query[-4:]]
+    for tail in (["WITH", "READ", "ONLY"], ["WITH", "CHECK", "OPTION"]):
+        if texts[-3:] == tail:
+            return query[:-3]
+    return query[:-4] if texts[:1] == ["WITH"] and texts[-2:] == ["CHECK", "OPTION"] else query
 
 
 _CREATED = frozenset(("TABLE", "VIEW", "TASK", "PIPE", "STREAM"))

@@ -71,9 +71,10 @@ def _computed_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> N
     scope.add(outcome.target, own)
     for item in tree.this.expressions:
         for constraint in item.args.get("constraints") or () if isinstance(item, exp.ColumnDef) else ():
-            if isinstance(constraint.args.get("kind"), exp.ComputedColumnConstraint):
+            kind = constraint.args.get("kind")  # some constraints have none: COLLATE, OPTIONS
+            if isinstance(kind, exp.ComputedColumnConstraint):
                 sources: Sources = {}
-                resolver.evaluate(scope, constraint.kind.this, TRANSFORMATION, sources)
+                resolver.evaluate(scope, kind.this, TRANSFORMATION, sources)
                 outcome.names.append(resolver.identifiers.column(item.this))
                 outcome.columns.append(sources)
 

@@ -116,14 +116,13 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
     try:
         tokens = tokenize(text, dialect.name) if batches else tokenizer.tokenize(text)
     except TokenError as error:
-        # Something that is never closed swallows the rest of the text; what stands before it can be read.
-        start = _last_statement(text, dialect)
-        span = Span.locate(text, start, len(text))
-        tail = ParsedStatement(None, [], span, _problem(DiagnosticCode.PARSE_ERROR, _first_line(error), span))
-        try:
-            tokens = tokenizer.tokenize(text[:start])
-        except TokenError:
-            tokens = []
+        text, start = _closed(text, dialect)
+        if start is not None:
+            # What is never closed swallows the rest of the text: it is read up to there, by its keywords.
+            span = Span.locate(text, start, len(text))
+            problem = _problem(DiagnosticCode.PARSE_ERROR, _first_line(error), span)
+            tail = ParsedStatement(None, _readable(text, start, dialect), span, problem, text)
+        tokens = _readable(text[:start], 0, dialect)
     statements = list(_statements(tokens, text))
     if batches:
         yield from _program(parser, tokens, text, dialect, budget)
@@ -158,11 +157,28 @@ def _span(first: Token, last: Token) -> Span:
     return Span(first.start, last.end + 1, first.line, max(1, first.col - (first.end - first.start)))
 
 
-def _last_statement(text: str, dialect: Dialect) -> int:
-    """Return where the statement begins in which the text ends."""
-    ends = [piece.end for piece in pieces(text, dialect.name) if piece.kind is PieceKind.SEMICOLON]
-    start = ends[-1] if ends else 0
-    return start + len(text[start:]) - len(text[start:].lstrip())
+def _closed(text: str, dialect: Dialect) -> tuple[str, int | None]:
+    """Return a text that cannot be tokenized with its comments blanked, which nest where the dialect lets them.
+
+    Also return where the statement begins in which something is never closed; None where the comments were it.
+    """
+    blanked = list(text)
+    start, unclosed = 0, False
+    for piece in pieces(text, dialect.name):
+        if piece.kind is PieceKind.SEMICOLON:
+            start = piece.end
+        elif piece.kind in (PieceKind.COMMENT, PieceKind.UNCLOSED):
+            unclosed = unclosed or piece.kind is PieceKind.UNCLOSED
+            blanked[piece.start : piece.end] = re.sub(r"[^\n]", " ", text[piece.start : piece.end])
+    closed = "".join(blanked)
+    if not unclosed and _readable(closed, 0, dialect):
+        return closed, None
+    return closed, start + len(closed[start:]) - len(closed[start:].lstrip())
+
+
+def _readable(text: str, start: int, dialect: Dialect) -> list[Token]:
+    """Return the tokens of a text from a place on; none if it cannot be tokenized."""
+    return tokens_of(Fragment(text[start:], tuple(range(start, len(text)))), text, dialect.name)
 
 
 def _statements(tokens: list[Token], text: str) -> Iterator[list[Token]]:

@@ -28,6 +28,7 @@ from lineage.sql.relations import Relation, Rows, Sources, absorb
 from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.session import naming_after
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
+from lineage.sql.transactions import rolled_back, without_effect
 
 __all__ = ["Script", "extract_script"]
 
@@ -104,6 +105,8 @@ class _Text:
         self.definitions: list[Definition | None] | None = None
         self.namings: list[Naming] = []
         """How each statement's names are completed: the session's USE and SET before it count."""
+        self.undone: frozenset[int] = frozenset()
+        """Which statements a ROLLBACK undoes."""
         self.variables: Variables | None = None
         """The variables of its programs, if it has any."""
         self.query_target: str | None = None
@@ -119,6 +122,9 @@ class _Text:
                     self.namings.append(naming)
                     naming = naming_after(naming, parsed.tree)
                 self.definitions = definitions_of([p.tree for p in self._parsed], self.namings)
+                self.undone = rolled_back(self._parsed, self._options.naming.dialect.name)
+                for number in self.undone:
+                    self.definitions[number] = None
                 if any(p.step is not None for p in self._parsed):
                     self.variables = Variables(p.step for p in self._parsed)
                 elif len(self._parsed) == 1:
@@ -223,7 +229,7 @@ class Script:
         for reference in statement.inferred:
             if reference.table is not None:
                 self._seen[reference.table].add(reference.column)
-        text.results[number] = statement
+        text.results[number] = without_effect(statement) if number in text.undone else statement
 
     # Variables
 

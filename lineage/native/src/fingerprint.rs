@@ -50,16 +50,30 @@ pub fn normal_form(text: &str, features: u32, form: &mut Vec<u8>) {
     }
 }
 
-/// Lower case by a table: most words are too short for wide registers.
-const LOWER: [u8; 256] = {
-    let mut lower = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        lower[byte] = (byte as u8).to_ascii_lowercase();
-        byte += 1;
+/// Writes `start..end` in lower case, eight letters at once: what is written past the end is taken back.
+#[inline]
+fn push_lower(out: &mut Vec<u8>, text: &[u8], start: usize, end: usize) {
+    let length = out.len() + end - start;
+    let mut place = start;
+    while let (true, Some(eight)) = (place < end, text[place..].first_chunk()) {
+        out.extend_from_slice(&lower(u64::from_le_bytes(*eight)).to_le_bytes());
+        place += 8;
     }
-    lower
-};
+    if place < end {
+        out.extend(text[place..end].iter().map(u8::to_ascii_lowercase));
+    }
+    out.truncate(length);
+}
+
+/// Returns eight characters with the ASCII capitals among them in lower case.
+#[inline]
+fn lower(eight: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let ascii = eight & (0x7f * ONES);
+    let from_a = ascii + (0x80 - b'A' as u64) * ONES;
+    let beyond_z = ascii + (0x7f - b'Z' as u64) * ONES;
+    eight | ((from_a ^ beyond_z) & !eight & (0x80 * ONES)) >> 2
+}
 
 /// A place in the output that a literal's sign or type begins at, and whether a word ends there.
 type Lead = Option<(usize, bool)>;
@@ -197,7 +211,7 @@ impl<'a> Writer<'a> {
         let lead = previous.lead.or(Some((self.out.len(), self.wordy)));
         if self.folds || is_keyword {
             self.add(b"", true);
-            self.out.extend(text.iter().map(|byte| LOWER[usize::from(*byte)]));
+            push_lower(self.out, self.text, start, end);
         } else {
             self.add(text, true);
         }

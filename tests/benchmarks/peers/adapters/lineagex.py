@@ -14,7 +14,7 @@ WANTS = "statement"
 def prepare(schema: dict[str, dict[str, str]], dialect: str) -> Any:
     tables = {name: list(columns) for name, columns in schema.items()}
     schemas = sorted({name.rpartition(".")[0] for name in schema} - {""})
-    return tables, ",".join(schemas), dialect
+    return tables, ",".join(schemas), "postgres"  # of lists of texts it takes no other dialect but SQLite's
 
 
 def columns(prepared: Any, sql: str) -> dict[str, list[str]]:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqllineage.config import SQLLineageConfig
 from sqllineage.core.metadata.dummy import DummyMetaDataProvider
 from sqllineage.runner import LineageRunner
 
 WANTS = "statement"
 DIALECTS = {"postgres": "postgres", "spark": "sparksql"}
-DEFAULT_SCHEMA = "main"
 
 
 def prepare(schema: dict[str, dict[str, str]], dialect: str) -> Any:
-    named = {name if "." in name else f"<default>.{name}": list(columns) for name, columns in schema.items()}
+    named = {name if "." in name else f"main.{name}": list(columns) for name, columns in schema.items()}
     return DummyMetaDataProvider(named), DIALECTS[dialect]
 
 
 def columns(prepared: Any, sql: str) -> dict[str, list[str]]:
     provider, dialect = prepared
     found: dict[str, list[str]] = {}
-    for path in LineageRunner(sql, dialect=dialect, metadata_provider=provider).get_column_lineage():
+    with SQLLineageConfig(DEFAULT_SCHEMA="main"):
+        paths = LineageRunner(sql, dialect=dialect, metadata_provider=provider).get_column_lineage()
+    for path in paths:
         source, target = path[0], path[-1]
-        owner = str(source.parent).removeprefix("<default>.")
+        owner = str(source.parent).removeprefix("main.")
         found.setdefault(target.raw_name, []).append(f"{owner}.{source.raw_name}")
     return found

@@ -91,6 +91,10 @@ class FromBuilder:
             return self._lateral(depth, scope, ctes)
         uid = next(self._uids)
         item, columns, alias = self._item(depth, scope, ctes)
+        # DuckDB turns the whole join behind which no ON stands, not its right side.
+        turned = isinstance(item, Pivoted | Unpivoted)
+        if turned and kind == "CROSS JOIN":
+            kind = ","
         if kind in (",", "CROSS JOIN"):
             if kind == ",":
                 scope.group_start = len(scope.slots)
@@ -98,6 +102,7 @@ class FromBuilder:
             return Join(uid, kind, item)
         shared = self._shared(scope, columns)
         natural = rng.random() < 0.2 and self._may_be_natural(scope, columns, shared) and "ANTI" not in kind
+        natural = natural and not turned
         if shared and (natural or rng.random() < 0.4):
             chosen = shared if natural else rng.sample(shared, rng.randint(1, min(2, len(shared))))
             if natural and "SEMI" in kind:

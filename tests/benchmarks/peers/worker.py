@@ -30,7 +30,7 @@ def main(adapter_path: str) -> None:
     adapter = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(adapter)
     task = json.load(sys.stdin)
-    signal.signal(signal.SIGALRM, _out_of_time)
+    signal.signal(signal.SIGPROF, _out_of_time)
     prepared = adapter.prepare(task["schema"], task["dialect"])
     _answer(adapter, prepared, _WARM_UP[adapter.WANTS], task["seconds"])
     for statement in task["statements"]:
@@ -48,7 +48,7 @@ def _peak_kilobytes() -> int:
 def _answer(adapter: Any, prepared: Any, sql: str, seconds: int) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     began = time.process_time()
-    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         answer["columns"] = adapter.columns(prepared, sql)
     except OutOfTimeError:
@@ -56,7 +56,7 @@ def _answer(adapter: Any, prepared: Any, sql: str, seconds: int) -> dict[str, An
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
         answer["error"] = f"{type(error).__name__}: {error}".partition("\n")[0][:200]
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     answer["seconds"] = time.process_time() - began
     return answer
 

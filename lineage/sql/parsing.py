@@ -47,7 +47,9 @@ _DEFAULT = Budget()
 # What sqlglot lets through where a statement is so wrong that its own builders trip over it.
 _PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionError)
 # MySQL's and SQLite's REPLACE INTO is an INSERT for lineage; the parser keeps it as a command. The lengths agree.
-_REPLACE_INTO = re.compile(r"((?:\A|;)\s*)replace(?=\s+into\b)", re.IGNORECASE)
+_REPLACE_INTO = re.compile(
+    r"((?:\A|;)(?:\s++|--[^\n]*+|#[^\n]*+|/\*.*?\*/)*+)replace(?=\s+into\b)", re.IGNORECASE | re.DOTALL
+)
 _start_of = attrgetter("start")
 _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 

@@ -100,7 +100,7 @@ impl Level {
 /// Returns the region that a bracket begins within a level, and whether it is a row of constants.
 pub fn inner_region(level: &mut Level, behind: u16, role: u8, opener: u8, pure: bool) -> (Region, bool) {
     let region = level.region;
-    if region == Region::Fixed || role == role::PIVOT {
+    if region == Region::Fixed || role == role::PIVOT || (role == role::COLUMNS && opener == b'(') {
         return (Region::Fixed, false);
     }
     if opener == b'{' {

@@ -88,7 +88,17 @@ struct Before {
     limited: bool,
     dotted: bool,
     starred: bool,
+    path: Path,
     lead: Lead,
+}
+
+/// Whether the next word belongs to a path whose case counts, or the last piece did.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Path {
+    #[default]
+    None,
+    GoesOn,
+    Within,
 }
 
 struct Writer<'a> {
@@ -97,6 +107,7 @@ struct Writer<'a> {
     wordy: bool,
     folds: bool,
     alias_equals: bool,
+    exact_paths: bool,
     levels: Vec<Level>,
     /// The innermost level; those around it are in `levels`.
     level: Level,
@@ -112,6 +123,7 @@ impl<'a> Writer<'a> {
             wordy: false,
             folds: features & feature::KEEPS_CASE == 0,
             alias_equals: features & feature::ALIAS_EQUALS != 0,
+            exact_paths: features & feature::EXACT_PATHS != 0,
             levels: Vec::new(),
             level: Level::default(),
             before: Before::default(),
@@ -152,16 +164,23 @@ impl<'a> Writer<'a> {
         match kind {
             Kind::Word => self.word(start, end),
             Kind::Operator => self.operator(text),
-            Kind::Name | Kind::Unclosed | Kind::Comment | Kind::Semicolon => {
-                self.add(text, true);
-                self.before = Before::default();
-            }
+            Kind::Name | Kind::Unclosed | Kind::Comment | Kind::Semicolon => self.as_it_is(text),
             _ => self.literal(text, kind == Kind::Number),
         }
     }
 
+    fn as_it_is(&mut self, text: &[u8]) {
+        let path = if self.before.path == Path::GoesOn { Path::Within } else { Path::None };
+        self.add(text, true);
+        self.before = Before { path, ..Before::default() };
+    }
+
     /// Takes a literal. Only the text of one that stays is written.
     fn literal(&mut self, text: &[u8], is_number: bool) {
+        if self.before.path == Path::GoesOn {
+            self.as_it_is(text);
+            return;
+        }
         let before = std::mem::take(&mut self.before);
         let mut behind = if is_number { before.behind } else { before.behind | before.behind_type };
         if before.role == role::VALUES && self.level.region.takes_rows() {
@@ -193,6 +212,13 @@ impl<'a> Writer<'a> {
     #[inline]
     fn word(&mut self, start: usize, end: usize) {
         let text = &self.text[start..end];
+        if self.exact_paths && text[0] == b'@' {
+            self.before.path = Path::GoesOn;
+        }
+        if self.before.path == Path::GoesOn {
+            self.as_it_is(text);
+            return;
+        }
         let dotted = self.before.dotted;
         let known = if dotted { &facts::PLAIN } else { facts::word(self.text, start, end) };
         let role = known.role;
@@ -316,11 +342,15 @@ impl<'a> Writer<'a> {
             }
             _ => {
                 let limited = self.before.limited && text == b",";
+                let goes_on = self.exact_paths
+                    && (matches!(text, [b':'] | [b'@', ..])
+                        || (self.before.path != Path::None && matches!(text, b"." | b"/" | b"-")));
                 self.add(text, false);
                 self.before = Before {
                     behind: if limited { behind::LIMIT } else { operator_behind(text) },
                     dotted: text == b".",
                     starred: text == b"*",
+                    path: if goes_on { Path::GoesOn } else { Path::None },
                     ..Before::default()
                 };
             }
@@ -338,7 +368,8 @@ impl<'a> Writer<'a> {
 
     fn close(&mut self, text: &[u8]) {
         self.add(text, false);
-        self.before = Before::default();
+        let path = if self.exact_paths && text == b"]" { Path::Within } else { Path::None }; // v:key[0].key
+        self.before = Before { path, ..Before::default() };
         while self.level.is_case && self.pop().is_some() {}
         let Some(closed) = self.pop() else { return };
         if !closed.is_row {

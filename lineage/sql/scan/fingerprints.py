@@ -62,12 +62,17 @@ def normal_form(sql: str, dialect: str) -> str:
     return writer.out.text()
 
 
+_NO_PATH, _PATH_GOES_ON, _IN_PATH = range(3)
+"""Whether the next word belongs to a path whose case counts, or the last piece did."""
+
+
 class _Writer:
     def __init__(self, dialect: str) -> None:
         features = dialect_features(dialect)
         self.out = Writing()
         self._folds = "keeps_case" not in features
         self._alias_equals = "alias_equals" in features
+        self._exact_paths = "exact_paths" in features
         self._roles = word_roles()
         self._pure = word_flags("pure")
         self._keywords = (word_flags("reserved") | self._roles.keys()) - word_flags("soft")
@@ -83,6 +88,7 @@ class _Writer:
         self._behind_type = int(Behind.NOTHING)
         self._lead = -1
         self._lead_wordy = self._limited = self._dotted = self._starred = False
+        self._path = _NO_PATH
 
     def take(self, kind: PieceKind, text: str) -> None:
         """Take the next piece of the text."""
@@ -105,10 +111,18 @@ class _Writer:
         elif kind is PieceKind.OPERATOR:
             self._operator(text)
         else:
-            self.out.add(text, wordy=True)
-            self._follow()
+            self._as_it_is(text)
+
+    def _as_it_is(self, text: str) -> None:
+        in_path = self._path is _PATH_GOES_ON
+        self.out.add(text, wordy=True)
+        self._follow()
+        self._path = _IN_PATH if in_path else _NO_PATH
 
     def _literal(self, text: str, *, is_number: bool = False) -> None:
+        if self._path is _PATH_GOES_ON:
+            self._as_it_is(text)
+            return
         level = self._levels[-1]
         behind = self._behind if is_number else self._behind | self._behind_type
         if self._role == "values" and takes_rows(level.region):
@@ -133,6 +147,11 @@ class _Writer:
         return mask & ~Behind.EQUALS if self._alias_equals and region is Region.PROJECTION else mask
 
     def _word(self, text: str) -> None:
+        if self._exact_paths and text.startswith("@"):
+            self._path = _PATH_GOES_ON
+        if self._path is _PATH_GOES_ON:
+            self._as_it_is(text)
+            return
         lower = ascii_lower(text)
         role = "" if self._dotted else self._roles.get(lower, "")
         folded = lower if self._folds or (not self._dotted and lower in self._keywords) else text
@@ -210,14 +229,18 @@ class _Writer:
                 self._lead, self._lead_wordy = self.out.size, self.out.wordy
             self.out.add(text)
         else:
-            limited = self._limited and text == ","
+            limited, path = self._limited and text == ",", self._path
             self.out.add(text)
             self._follow(Behind.LIMIT if limited else _OPERATORS.get(text, Behind.NOTHING))
             self._dotted, self._starred = text == ".", text == "*"
+            if self._exact_paths and (text == ":" or text[0] == "@" or (path and text in (".", "/", "-"))):
+                self._path = _PATH_GOES_ON
 
     def _close(self, text: str) -> None:
         self.out.add(text)
         self._follow()
+        if self._exact_paths and text == "]":  # v:key[0].key
+            self._path = _IN_PATH
         while self._levels[-1].is_case:
             self._levels.pop()
         if len(self._levels) == 1:

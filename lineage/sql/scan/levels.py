@@ -53,7 +53,7 @@ def inner_region(level: Level, behind: int, role: str, opener: str, *, pure: boo
     region = level.region
     is_row = False
     inner = Region.CALL
-    if region is Region.FIXED or role == "pivot":
+    if region is Region.FIXED or role == "pivot" or (role == "columns" and opener == "("):
         inner = Region.FIXED
     elif opener == "{":
         inner = Region.OTHER

@@ -32,7 +32,8 @@ _NESTED = _with_subtypes(
 
 def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
     """Return the sources of a struct, of a field, of an element or of a path; None for any other expression."""
-    if type(node) not in _NESTED:
+    kind = type(node)
+    if kind not in _NESTED or (kind is exp.Cast and type(node.args["this"]) is not exp.Struct):
         return None
     match node:
         case exp.Paren():

@@ -48,6 +48,13 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     else:
         outcome.operation = "CREATE_MATERIALIZED_VIEW" if is_materialized else f"CREATE_{kind.replace(' ', '_')}"
     relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
+    if resolver.naming.dialect.name == "mysql":
+        # The query's columns stand beside those that are defined, and in them where the names agree:
+        # https://dev.mysql.com/doc/refman/8.4/en/create-table-select.html
+        _name_columns(resolver, outcome, relation, [], tree)
+        defined = tuple(column for column in schema if column.name not in outcome.names)
+        outcome.schema = (*defined, *outcome.schema) if outcome.schema else ()
+        return outcome
     _name_columns(resolver, outcome, relation, [column.name for column in schema], tree)
     return outcome
 

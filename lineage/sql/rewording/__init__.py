@@ -1,0 +1,25 @@
+"""Statements that the parser refuses, or keeps as text, said in words that it reads and that mean the same here.
+
+Everything is done on tokens, so that every position stays one in the text. What moves all rows of one table into
+another (partitions that are attached, switched or exchanged) is an INSERT of them. Importing this package registers
+the rules, one subject a file.
+"""
+
+from __future__ import annotations
+
+from sqlglot.dialects.dialect import Dialect as Parser
+
+from lineage.sql.rewording import alter, create, files, queries, writes
+from lineage.sql.rewording.statement import RULES, Statement, Tokens
+
+__all__ = ["alter", "create", "files", "queries", "reworded", "writes"]
+
+
+def reworded(tokens: Tokens, text: str, parser: Parser, dialect: str) -> list[Tokens]:
+    """Return the statements, as tokens, that say what this one says; none where no rule knows it."""
+    statement = Statement(tokens, text, parser, dialect)
+    for rule in (*RULES.get(statement.words[0], ()), *RULES["*"]):
+        found = list(rule(statement))
+        if found:
+            return found
+    return []

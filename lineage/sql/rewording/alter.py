@@ -1,0 +1,88 @@
+"""RENAME, EXCHANGE and ALTER TABLE: tables that change names, rows that change tables, columns that change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot.tokenizer_core import Token
+
+from lineage.sql.rewording.statement import NO_COLUMN, Statement, Tokens, items, plain_column, rewording
+
+_NO_COLUMN_OF_ALTER = frozenset(
+    ("SEARCH", "STORAGE", "ROW", "POLICY", "PARTITIONS", "TAG", "CLUSTERING", "JOIN", "AGGREGATION", "COMMENT", "DATA",
+     "STATISTICS", "TTL", "DEFAULT", "TRIGGER", "FIELD", "WITH", "SYSTEM", "PROJECTIONS", "VALUE", "TBLPROPERTIES")
+)  # fmt: skip
+
+
+@rewording("RENAME", "EXCHANGE")
+def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
+    """`RENAME TABLE a TO b, c TO d` (MySQL, ClickHouse), `EXCHANGE TABLES a AND b` (ClickHouse)."""
+    if s.words[1:2] not in (["TABLE"], ["TABLES"]):
+        return
+    at = 2
+    while at < len(s.words):
+        end = s.name(at)
+        if s.words[end : end + 1] not in (["TO"], ["AND"]):
+            return
+        other = s.name(end + 1)
+        means = "RENAME TO" if s.words[end] == "TO" else "SWAP WITH"
+        yield s.said("ALTER TABLE", s.tokens[at:end], means, s.tokens[end + 1 : other])
+        at = other + 1
+
+
+@rewording("ALTER")
+def move_rows(s: Statement) -> Iterator[Tokens]:
+    """ALTER TABLE with which the rows of one table become those of another; ClickHouse's ALTER TABLE … UPDATE."""
+    if not s.says("ALTER", "TABLE"):
+        return
+    start = 4 if s.says("IF", "EXISTS", at=2) else 2
+    end = s.name(start)
+    table, rest = s.tokens[start:end], s.words[end:]
+
+    def inserted(into: Sequence[Token], source: Sequence[Token]) -> Tokens:
+        return s.said("INSERT INTO", into, "SELECT * FROM", source)
+
+    def table_at(position: int) -> Sequence[Token]:
+        return s.tokens[position : s.name(position)]
+
+    if rest[:1] == ["UPDATE"]:
+        yield s.said("UPDATE", table, "SET", s.tokens[end + 1 :])
+    elif rest[:2] == ["RENAME", "AS"]:
+        yield s.said("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 :])
+    elif rest[:2] == ["APPEND", "FROM"] or (
+        rest[:2] == ["ATTACH", "PARTITION"] and s.find("FROM", after=end) is None
+    ):  # Redshift
+        yield inserted(table, table_at(end + 2))
+    elif rest[:2] in (["ATTACH", "PARTITION"], ["REPLACE", "PARTITION"]):  # ClickHouse
+        if (origin := s.find("FROM", after=end)) is not None:
+            yield inserted(table, table_at(origin + 1))
+    elif rest[:1] == ["MOVE"] and (to := s.find("TO", "TABLE", after=end)) is not None:  # ClickHouse
+        yield inserted(table_at(to + 2), table)
+    elif rest[:1] == ["SWITCH"] and (to := s.find("TO", after=end)) is not None:  # T-SQL
+        yield inserted(table_at(to + 1), table)
+    elif rest[:1] == ["EXCHANGE"] and (other := s.find("WITH", "TABLE", after=end)) is not None:
+        yield inserted(table, table_at(other + 2))
+        if s.dialect != "hive":  # Hive's takes the partition out of the other table and gives none back
+            yield inserted(table_at(other + 2), table)
+    else:
+        yield from _column_changes(s, table, end)
+
+
+def _column_changes(s: Statement, table: Sequence[Token], start: int) -> Iterator[Tokens]:
+    """Yield an ALTER TABLE for each column that is added, dropped or renamed; other changes say nothing here."""
+    for item in items(s.tokens[start:]):
+        words = [token.text.upper() for token in item]
+        at = 1
+        while words[at : at + 1] in (["COLUMN"], ["COLUMNS"], ["("], ["IF"], ["NOT"], ["EXISTS"]):
+            at += 1
+        rest = item[at:]
+        if not rest or (words[at] in NO_COLUMN or words[at] in _NO_COLUMN_OF_ALTER):
+            continue
+        if words[0] == "ADD" and len(rest) > 1:
+            yield s.said("ALTER TABLE", table, "ADD COLUMN", plain_column(rest, with_type=True))
+        elif words[0] == "DROP":
+            yield s.said("ALTER TABLE", table, "DROP COLUMN", rest[:1])
+        elif words[0] == "RENAME" and "COLUMN" in words and words[at + 1 : at + 2] == ["TO"]:
+            yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[2:3])
+        elif words[0] == "CHANGE" and len(rest) > 2 and rest[0].text != rest[1].text:
+            yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[1:2])

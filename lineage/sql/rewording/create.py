@@ -1,0 +1,86 @@
+"""CREATE with kinds and clauses that the parser does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot.tokenizer_core import TokenType
+
+from lineage.sql.rewording.statement import NO_COLUMN, QUERY, Statement, Tokens, items, outside, plain_column, rewording
+
+_CREATED = frozenset(("TABLE", "VIEW", "TASK", "PIPE", "STREAM"))
+
+
+@rewording("CREATE")
+def create_forms(s: Statement) -> Iterator[Tokens]:
+    """Kinds and clauses of CREATE that the parser does not know, without those that say nothing here."""
+    words = s.words
+    kind = next((at for at in range(1, min(len(words), 6)) if words[at] in _CREATED), None)
+    if kind is None:
+        return
+    end = s.name(kind + 4 if s.says("IF", "NOT", "EXISTS", at=kind + 1) else kind + 1)
+    if words[kind] in ("TASK", "PIPE"):  # Snowflake: what they run
+        begin = s.find("AS", after=end)
+        if begin is not None:
+            yield s.tokens[begin + 1 :]
+    elif words[kind] == "STREAM":  # Snowflake: the changes of a table, with its columns
+        on = s.find("ON", "TABLE", after=end)
+        if on is not None:
+            table = s.tokens[on + 2 : s.name(on + 2)]
+            yield s.said("CREATE VIEW", s.tokens[kind + 1 : end], "AS SELECT * FROM", table)
+    elif words[kind] == "VIEW" and "RECURSIVE" in words[1:kind]:  # SQL:2016 11.32
+        listed = s.closing(end) if s.says("(", at=end) else end
+        name, columns = s.tokens[kind + 1 : end], s.tokens[end:listed]
+        query = s.tokens[listed + 1 :]
+        body = [*s.said("AS WITH RECURSIVE"), name[-1], *columns, *s.said("AS ("), *query, *s.said(") SELECT * FROM")]
+        yield s.said("CREATE VIEW", name, columns, body, [name[-1]])
+    elif words[kind] == "VIEW" and words[-1] == "DATA" and "WITH" in words[-3:]:  # PostgreSQL: WITH [NO] DATA
+        yield s.tokens[: -3 if words[-2] == "NO" else -2]
+    elif "FOREIGN" in words[1:kind]:
+        server = s.find("SERVER", after=end)
+        yield s.said("CREATE TABLE", s.tokens[kind + 1 : server])
+    elif (clone := s.find("CLONE", after=end)) is not None:
+        yield s.said("CREATE TABLE", s.tokens[kind + 1 : end], "CLONE", s.tokens[clone + 1 : s.name(clone + 1)])
+    else:
+        yield _without_options(s, kind, end)
+
+
+def _without_options(s: Statement, kind: int, end: int) -> Tokens:
+    """Return a CREATE TABLE or VIEW with the names and types of its columns and its query, and nothing else."""
+    words = s.words
+    body = next((at for at in outside(s, end) if _query_follows(words, at)), None)
+    columns: Tokens = []
+    into: Tokens = []
+    if s.says("TO", at=end):  # ClickHouse: what the view fills
+        into = s.tokens[end : s.name(end + 1)]
+    listed = end + len(into)
+    if s.says("(", at=listed):
+        for item in items(s.tokens[listed + 1 : s.closing(listed) - 1]):
+            if item[0].text.upper() in NO_COLUMN and item[0].token_type is not TokenType.IDENTIFIER:
+                continue
+            columns += [
+                *(s.said(",") if columns else []),
+                *plain_column(item, with_type=words[kind] == "TABLE" and not body),
+            ]
+    listing = [*s.said("("), *columns, *s.said(")")] if columns else []
+    query = _without_check(s.tokens[body + 1 :]) if body is not None else []
+    materialized = "MATERIALIZED " if words[kind] == "VIEW" and "MATERIALIZED" in words[1:kind] else ""
+    temporary = "TEMPORARY " if {"TEMP", "TEMPORARY"} & set(words[1:kind]) else ""
+    create = s.said(f"CREATE {temporary}{materialized}{words[kind]}")
+    return [*create, *s.tokens[kind + 1 : end], *into, *listing, *(s.said("AS") if query else []), *query]
+
+
+def _query_follows(words: Sequence[str], at: int) -> bool:
+    """Return whether a query begins behind a position: after AS, or (MySQL) a SELECT without it."""
+    if words[at] == "AS":
+        return next((word for word in words[at + 1 :] if word != "("), "") in QUERY
+    return list(words[at + 1 : at + 2]) == ["SELECT"]
+
+
+def _without_check(query: Tokens) -> Tokens:
+    """Return a view's query without WITH CHECK OPTION and WITH READ ONLY."""
+    texts = [token.text.upper() for token in query[-4:]]
+    for tail in (["WITH", "READ", "ONLY"], ["WITH", "CHECK", "OPTION"]):
+        if texts[-3:] == tail:
+            return query[:-3]
+    return query[:-4] if texts[:1] == ["WITH"] and texts[-2:] == ["CHECK", "OPTION"] else query

@@ -1,0 +1,66 @@
+"""UNLOAD, LOAD DATA, BULK INSERT and INTO OUTFILE: tables from files and to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot.tokenizer_core import TokenType
+
+from lineage.sql.rewording.statement import Statement, Tokens, rewording
+
+
+@rewording("UNLOAD")
+def unload(s: Statement) -> Iterator[Tokens]:
+    """`UNLOAD ('query') TO 's3://…'` (Redshift), `UNLOAD (query) TO …` (Athena)."""
+    to = s.find("TO")
+    if to is None or not s.says("(", at=1):
+        return
+    inner = s.tokens[2 : to - 1]
+    query = s.inside(inner[0]) if len(inner) == 1 and inner[0].token_type is TokenType.STRING else inner
+    yield s.said("COPY (", query, ") TO", s.tokens[to + 1 : to + 2])
+
+
+@rewording("LOAD")
+def load_with_options(s: Statement) -> Iterator[Tokens]:
+    """BigQuery's `LOAD DATA INTO t … OPTIONS (…) FROM FILES (…)`: what stands between says nothing here."""
+    files, into = s.find("FROM", "FILES"), s.find("INTO") or s.find("OVERWRITE")
+    if files is not None and into is not None:
+        end = s.name(into + 1)
+        columns = s.tokens[end : s.closing(end)] if s.says("(", at=end) else []
+        yield s.said("LOAD DATA INTO", s.tokens[into + 1 : end], columns, s.tokens[files : s.closing(files + 2)])
+
+
+@rewording("LOAD", "BULK")
+def load(s: Statement) -> Iterator[Tokens]:
+    """`LOAD DATA INFILE 'f' INTO TABLE t (a, @b) SET c = …` (MySQL), `BULK INSERT t FROM 'f'` (T-SQL)."""
+    if s.says("BULK", "INSERT"):
+        end = s.name(2)
+        if s.says("FROM", at=end):
+            yield s.said("COPY", s.tokens[2:end], "FROM", s.tokens[end + 1 : end + 2])
+        return
+    file, into = s.find("INFILE"), s.find("INTO", "TABLE")
+    if file is None or into is None:
+        return
+    end = s.name(into + 2)
+    opened = next((at for at in range(end, len(s.words)) if s.words[at] == "("), None)
+    columns: Tokens = []
+    if opened is not None:
+        listed = s.tokens[opened + 1 : s.closing(opened) - 1]
+        variables = {at + 1 for at, token in enumerate(listed) if token.text == "@"}
+        names = [t for at, t in enumerate(listed) if t.text not in (",", "@") and at not in variables]
+        assigned = range(s.find("SET", after=opened) or len(s.words), len(s.words) - 1)
+        names += [s.tokens[at - 1] for at in assigned if s.words[at] == "=" and s.words[at - 2] in ("SET", ",")]
+        columns = [part for name in names for part in (*s.said(","), name)][1:]
+    listing = [*s.said("("), *columns, *s.said(")")] if columns else []
+    yield s.said("COPY", s.tokens[into + 2 : end], listing, "FROM", s.tokens[file + 1 : file + 2])
+
+
+@rewording("SELECT", "WITH")
+def into_outfile(s: Statement) -> Iterator[Tokens]:
+    """`SELECT … INTO OUTFILE 'f' … FROM t` (MySQL), `SELECT … INTO OUTFILE 'f'` (ClickHouse)."""
+    at = s.find("INTO", "OUTFILE")
+    if at is None:
+        return
+    following = s.find("FROM", after=at)
+    rest = s.tokens[following:] if following is not None else []
+    yield s.said("COPY (", s.tokens[:at], rest, ") TO", s.tokens[at + 2 : at + 3])

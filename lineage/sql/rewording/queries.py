@@ -1,0 +1,77 @@
+"""Queries: pipe operators, and DuckDB's PIVOT with an ORDER BY."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lineage.sql.rewording.statement import Statement, Tokens, rewording
+
+
+@rewording("PIVOT", "UNPIVOT")
+def ordered_pivot(s: Statement) -> Iterator[Tokens]:
+    """DuckDB's `PIVOT … ORDER BY … LIMIT …`: the parser reads them behind a query only."""
+    ends = [at for at in (s.find("ORDER", "BY"), s.find("ORDER BY"), s.find("LIMIT")) if at is not None]
+    if ends:
+        yield s.said("SELECT * FROM (", s.tokens[: min(ends)], ")", s.tokens[min(ends) :])
+
+
+@rewording("*")
+def pipe_operators(s: Statement) -> Iterator[Tokens]:
+    """`|> SET`, `|> DROP`, `|> RENAME`, `|> DISTINCT`: stars with REPLACE, EXCEPT and RENAME, and DISTINCT.
+
+    https://cloud.google.com/bigquery/docs/reference/standard-sql/pipe-syntax
+    """
+    if "|>" not in s.words:
+        return
+    total: Tokens = []
+    at, changed, depth = 0, False, 0
+    while at < len(s.words):
+        depth += (s.words[at] == "(") - (s.words[at] == ")")
+        operator = s.words[at + 1] if s.words[at] == "|>" and at + 1 < len(s.words) else ""
+        if operator not in ("SET", "DROP", "RENAME", "DISTINCT"):
+            total.append(s.tokens[at])
+            at += 1
+            continue
+        end = _operator_end(s.words, at + 1)
+        items = s.tokens[at + 2 : end]
+        if operator == "DISTINCT" and depth == 0:  # the parser loses DISTINCT of a SELECT behind a pipe
+            total = [*s.said("SELECT DISTINCT * FROM ("), *total, *s.said(")")]
+            at, changed = end, True
+            continue
+        if operator == "DISTINCT":
+            made = s.said("SELECT DISTINCT *")
+        elif operator == "SET":
+            made = [*s.said("SELECT * REPLACE ("), *_turned(s, items), *s.said(")")]
+        else:
+            made = [*s.said("SELECT * EXCEPT (" if operator == "DROP" else "SELECT * RENAME ("), *items, *s.said(")")]
+        total += [s.tokens[at], *made]
+        at, changed = end, True
+    if changed:
+        yield total
+
+
+def _operator_end(words: Sequence[str], at: int) -> int:
+    """Return where the pipe operator ends that begins at a position."""
+    depth = 0
+    while at < len(words):
+        if depth == 0 and (words[at] == "|>" or words[at] == ")"):
+            return at
+        depth += (words[at] == "(") - (words[at] == ")")
+        at += 1
+    return at
+
+
+def _turned(s: Statement, items: Tokens) -> Tokens:
+    """Return `a = x, b = y` as `x AS a, y AS b`."""
+    total: Tokens = []
+    item: Tokens = []
+    depth = 0
+    for token in [*items, None]:
+        if token is None or (depth == 0 and token.text == ","):
+            if len(item) > 2:
+                total += [*(s.said(",") if total else []), *item[2:], *s.said("AS"), item[0]]
+            item = []
+            continue
+        depth += (token.text == "(") - (token.text == ")")
+        item.append(token)
+    return total

@@ -1,0 +1,163 @@
+"""A statement's tokens as the rules of rewording see them, and how these rules are registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from sqlglot.dialects.dialect import Dialect as Parser
+from sqlglot.tokenizer_core import Token, TokenType
+
+__all__ = [
+    "NO_COLUMN",
+    "QUERY",
+    "RULES",
+    "Rule",
+    "Statement",
+    "Tokens",
+    "items",
+    "outside",
+    "plain_column",
+    "rewording",
+]
+
+
+Tokens: TypeAlias = "list[Token]"
+Rule: TypeAlias = "Callable[[Statement], Iterator[Tokens]]"
+
+QUERY = frozenset(("SELECT", "WITH", "FROM", "TABLE", "VALUES"))
+"""Words that a query begins with."""
+
+RULES: dict[str, list[Rule]] = {}
+"""Rules by the word that a statement begins with; those under `*` are for all."""
+
+# What a definition between the brackets of CREATE TABLE begins with that is no column.
+NO_COLUMN = frozenset(
+    ("CONSTRAINT", "PRIMARY", "FOREIGN", "UNIQUE", "CHECK", "KEY", "INDEX", "PERIOD", "EXCLUDE", "LIKE", "PROJECTION",
+     "FULLTEXT", "SPATIAL", "SUPPLEMENTAL", "PARTITION", "WATERMARK")
+)  # fmt: skip
+
+
+class Statement:
+    """A statement's tokens and their words in upper case; a literal's word is empty."""
+
+    def __init__(self, tokens: Tokens, text: str, parser: Parser, dialect: str) -> None:
+        self.dialect = dialect
+        self._parser = parser
+        behind = text[tokens[0].end + 1 : tokens[-1].end + 1].strip()
+        if len(tokens) == 2 and tokens[1].token_type is TokenType.STRING and tokens[1].text == behind:
+            # The tokenizer keeps what follows some keywords as one token, the text as it is.
+            tokens = [tokens[0], *self._tokenized(text, tokens[0].end + 1, tokens[-1].end + 1, tokens[0])]
+        self.text = text
+        self.tokens = tokens
+        self.words = ["" if t.token_type is TokenType.STRING else t.text.upper() for t in tokens]
+
+    def _tokenized(self, text: str, start: int, end: int, before: Token) -> Tokens:
+        """Return the tokens of a piece of the text, with their positions in the whole."""
+        moved = []
+        for token in self._parser.tokenize(text[start:end]):
+            column = token.col + (before.col if token.line == 1 else 0)
+            line = token.line + before.line - 1
+            moved.append(Token(token.token_type, token.text, line, column, token.start + start, token.end + start))
+        return moved
+
+    def inside(self, literal: Token) -> Tokens:
+        """Return the tokens of the SQL that a string literal holds; doubled quotes keep their length."""
+        start, end = literal.start + 1, literal.end
+        body = self.text[start:end].replace("''", " '")
+        return self._tokenized(" " * start + body, start, end, literal)
+
+    def says(self, *words: str, at: int = 0) -> bool:
+        """Return whether these words stand at a position."""
+        return tuple(self.words[at : at + len(words)]) == words
+
+    def find(self, *words: str, after: int = 0) -> int | None:
+        """Return where the words stand outside of all brackets."""
+        depth = 0
+        for position in range(after, len(self.words)):
+            word = self.words[position]
+            depth += (word == "(") - (word == ")")
+            if depth == 0 and self.says(*words, at=position):
+                return position
+        return None
+
+    def name(self, at: int) -> int:
+        """Return the position after the dotted name that stands at a position; `@v` and `#t` are two tokens."""
+        at += 2 if self.words[at] in ("@", "#") else 1
+        while at + 1 < len(self.words) and self.words[at] == ".":
+            at += 2
+        return at
+
+    def closing(self, at: int) -> int:
+        """Return the position after the bracket that closes the one at a position."""
+        depth = 0
+        for position in range(at, len(self.words)):
+            depth += (self.words[position] == "(") - (self.words[position] == ")")
+            if depth == 0:
+                return position + 1
+        return len(self.words)
+
+    def said(self, *parts: str | Sequence[Token]) -> Tokens:
+        """Return the parts as one statement; words of ours take the place of the token that follows them."""
+        total: Tokens = []
+        after = self.tokens[-1]
+        for part in reversed(parts):
+            if isinstance(part, str):
+                made = [
+                    Token(t.token_type, t.text, after.line, after.col, after.start, after.end)
+                    for t in self._parser.tokenize("SELECT " + part)[1:]
+                ]
+                total[:0] = made
+            elif part:
+                total[:0] = part
+                after = part[0]
+        return total
+
+
+def rewording(*first: str) -> Callable[[Rule], Rule]:
+    """Register a rule for statements that begin with one of these words."""
+
+    def register(rule: Rule) -> Rule:
+        for word in first:
+            RULES.setdefault(word, []).append(rule)
+        return rule
+
+    return register
+
+
+def items(tokens: Tokens) -> Iterator[Tokens]:
+    """Yield what stands between the commas."""
+    item: Tokens = []
+    depth = 0
+    for token in tokens:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and token.text == ",":
+            if item:
+                yield item
+            item = []
+        else:
+            item.append(token)
+    if item:
+        yield item
+
+
+def outside(s: Statement, start: int) -> Iterator[int]:
+    """Yield the positions outside of all brackets."""
+    depth = 0
+    for position in range(start, len(s.words)):
+        depth += (s.words[position] == "(") - (s.words[position] == ")")
+        if depth == 0:
+            yield position
+
+
+def plain_column(item: Tokens, *, with_type: bool) -> Tokens:
+    """Return a column's name, and its type where it is plain; all of a computed column."""
+    texts = [token.text.upper() for token in item]
+    if any(text == "AS" and texts[at + 1 : at + 2] == ["("] for at, text in enumerate(texts)):
+        return item
+    if not with_type or len(item) == 1 or not item[1].text.isidentifier():
+        return item[:1]
+    end = 2
+    if texts[2:3] == ["("]:
+        end = next((at + 1 for at, text in enumerate(texts) if text == ")"), 2)
+    return item[:end]

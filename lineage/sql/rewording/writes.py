@@ -1,0 +1,119 @@
+"""INSERT, UPDATE, DELETE, MERGE and TRUNCATE in forms that the parser refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from lineage.sql.rewording.statement import QUERY, Statement, Tokens, rewording
+
+_MODIFIERS = frozenset(("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "QUICK", "IGNORE"))
+
+
+@rewording("INSERT")
+def insert_forms(s: Statement) -> Iterator[Tokens]:
+    """`INSERT OVERWRITE DIRECTORY 'p' USING parquet query` (Spark), `INSERT INTO (SELECT a FROM t) …` (Oracle)."""
+    if (directory := s.find("DIRECTORY")) is not None and directory < 4:
+        begin = next((at for at in range(directory + 1, len(s.words)) if s.words[at] in QUERY), None)
+        path = next((t for t in s.tokens[directory:begin] if t.token_type is TokenType.STRING), None)
+        if begin is not None and path is not None:
+            yield s.said("INSERT OVERWRITE DIRECTORY", [path], s.tokens[begin:])
+    elif s.says("INSERT", "INTO", "(", "SELECT"):
+        end = s.closing(2)
+        origin = s.words.index("FROM") if "FROM" in s.words[:end] else end
+        after = s.name(origin + 1)
+        columns = s.tokens[4:origin]
+        listing = [] if any(t.text == "*" for t in columns) else [*s.said("("), *columns, *s.said(")")]
+        yield s.said("INSERT INTO", s.tokens[origin + 1 : after], listing, s.tokens[end:])
+
+
+@rewording("REPLACE", "DELETE", "UPDATE", "INSERT")
+def modifiers(s: Statement) -> Iterator[Tokens]:
+    """MySQL's `DELETE QUICK IGNORE FROM`, `REPLACE DELAYED t VALUES …`, which is an INSERT for lineage."""
+    end = 1
+    while end < len(s.words) and s.words[end] in _MODIFIERS:
+        end += 1
+    if s.words[0] == "REPLACE" and s.dialect in ("mysql", "sqlite", "doris", "starrocks"):
+        yield s.said("INSERT INTO", s.tokens[end + (1 if s.says("INTO", at=end) else 0) :])
+    elif end > 1:
+        yield [s.tokens[0], *s.tokens[end:]]
+
+
+@rewording("TRUNCATE")
+def truncate(s: Statement) -> Iterator[Tokens]:
+    """ClickHouse's `TRUNCATE [TABLE] [IF EXISTS] t [SYNC]`."""
+    start = 1 + s.says("TABLE", at=1)
+    start += 2 if s.says("IF", "EXISTS", at=start) else 0
+    if start < len(s.words) and s.words[start] not in ("TABLES", "ALL", "DATABASE", "DATABASES", "VIEW"):
+        yield s.said("TRUNCATE TABLE", s.tokens[start : s.name(start)])
+
+
+@rewording("UPDATE", "DELETE")
+def through_a_query(s: Statement) -> Iterator[Tokens]:
+    """`UPDATE (query) SET …`, `DELETE FROM (query)` (Oracle); `UPDATE OR IGNORE t` (SQLite)."""
+    if s.says("UPDATE", "OR"):
+        yield s.said("UPDATE", s.tokens[3:])
+    opened = 1 if s.says("UPDATE", "(") else (2 if s.says("DELETE", "FROM", "(") else None)
+    if opened is not None:
+        end = s.closing(opened)
+        yield s.said("WITH __rows AS", s.tokens[opened:end], s.tokens[:opened], "__rows", s.tokens[end:])
+
+
+@rewording("INSERT", "UPDATE", "DELETE", "MERGE", "WITH")
+def output_into(s: Statement) -> Iterator[Tokens]:
+    """T-SQL's OUTPUT … INTO: the parser reads one part of a name behind INTO, and in a DELETE nothing behind OUTPUT."""
+    at = s.find("OUTPUT")
+    if s.dialect not in ("tsql", "fabric") or at is None:
+        return
+    tokens, end = list(s.tokens), _after_output(s, at)
+    into = s.find("INTO", after=at)
+    if into is not None and into < end:
+        after = s.name(into + 1)
+        first, last = tokens[into + 1], tokens[after - 1]
+        name = s.text[first.start : last.end + 1]
+        whole = Token(TokenType.VAR, name, first.line, last.col, first.start, last.end)
+        tokens[into + 1 : after] = [whole]
+        end -= after - into - 2
+    if (deletes := s.find("DELETE")) is not None and not s.says("MERGE"):
+        head, tail = tokens[:at], tokens[end:]
+        if s.says("FROM", at=deletes + 1) and tail and tail[0].text.upper() == "FROM":
+            head = [*tokens[: deletes + 1], *tokens[deletes + 2 : at]]  # DELETE FROM alias … FROM table alias
+        elif not s.says("FROM", at=deletes + 1) and not (tail and tail[0].text.upper() == "FROM"):
+            head = [*tokens[: deletes + 1], *s.said("FROM"), *tokens[deletes + 1 : at]]
+        tokens = [*head, *tail, *tokens[at:end]]
+    yield tokens
+
+
+@rewording("INSERT", "UPDATE", "DELETE")
+def returning_into(s: Statement) -> Iterator[Tokens]:
+    """Oracle's `RETURNING a, b INTO :x, :y` hands values to the program that runs the statement."""
+    at = s.find("RETURNING")
+    if at is not None and s.find("INTO", after=at) is not None:
+        yield s.tokens[:at]
+
+
+def _after_output(s: Statement, at: int) -> int:
+    """Return where the OUTPUT clause ends that begins at a position: before the words that may follow it."""
+    depth = 0
+    for position in range(at, len(s.words)):
+        word = s.words[position]
+        if depth == 0 and word in ("WHERE", "FROM", "SELECT", "VALUES", "WITH", "EXEC", "EXECUTE", "DEFAULT", "OPTION"):
+            return position
+        depth += (word == "(") - (word == ")")
+    return len(s.words)
+
+
+@rewording("MERGE")
+def merge_forms(s: Statement) -> Iterator[Tokens]:
+    """`MERGE WITH SCHEMA EVOLUTION INTO` (Databricks); `UPDATE SET … DELETE WHERE test` (Oracle)."""
+    if s.says("MERGE", "WITH", "SCHEMA", "EVOLUTION"):
+        yield [s.tokens[0], *s.tokens[4:]]
+    elif (at := s.find("DELETE", "WHERE")) is not None:
+        end = s.find("WHEN", after=at) or len(s.tokens)
+        branch = max(p for p in range(at) if s.words[p] == "WHEN")
+        where = s.find("WHERE", after=branch)  # only rows that were updated are deleted
+        updated = s.tokens[where + 1 : at] if where is not None and where < at else s.said("TRUE")
+        tests = [*updated, *s.said(") AND ("), *s.tokens[at + 2 : end]]
+        deletes = [*s.said("WHEN MATCHED AND ("), *tests, *s.said(") THEN DELETE")]
+        yield s.said(s.tokens[:at], deletes, s.tokens[end:])

@@ -56,8 +56,9 @@ FEATURES = {
     ),
     "merge": ("MERGE", "Every branch; where it updates the match influences columns, where it inserts rows."),
     "masking": ("Masking", "Functions that hide a value: hashes, encryption, masks, counts."),
-    "scripts": ("Scripts", "Statements resolved against each other, temporary tables composed away."),
+    "scripts": ("Scripts", "Statements resolved against each other, temporary tables composed away, transactions."),
     "programs": ("Programs", "Bodies of procedures and functions, control flow, variables, dynamic SQL."),
+    "functions": ("Functions", "Functions and macros whose body is known stand for it where they are called."),
     "templates": ("Templates", "Placeholders of Jinja, shells, drivers and SQL tools."),
     "diagnostics": ("Diagnostics", "What cannot be resolved is said, with a place and a hint."),
 }

@@ -40,7 +40,7 @@ from lineage.sql.rewording import reworded
 from lineage.sql.scan.pieces import PieceKind, pieces
 from lineage.sql.templates import fill_placeholders
 
-__all__ = ["ParsedStatement", "parse_statements", "parser_named"]
+__all__ = ["ParsedStatement", "parse_statements", "parse_tokens", "parser_named"]
 
 _DEFAULT = Budget()
 
@@ -157,6 +157,29 @@ def _program(
 
 def _span(first: Token, last: Token) -> Span:
     return Span(first.start, last.end + 1, first.line, max(1, first.col - (first.end - first.start)))
+
+
+def parse_tokens(tokens: list[Token], text: str, dialect: Dialect) -> exp.Expr | None:
+    """Return the tree of a query, or of an expression; None if they are neither."""
+    if not tokens:
+        return None
+    is_query = tokens[0].token_type in (TokenType.SELECT, TokenType.WITH) or (
+        tokens[0].token_type is TokenType.L_PAREN
+        and len(tokens) > 1
+        and tokens[1].token_type in (TokenType.SELECT, TokenType.WITH)
+    )
+    first = tokens[0]
+    select = Token(TokenType.SELECT, "SELECT", first.line, first.col, first.start, first.end, [])
+    try:
+        trees = parser_named(dialect).parser().parse(tokens if is_query else [select, *tokens], text)
+    except (ParseError, RecursionError, *_PARSER_DEFECTS):
+        return None
+    tree = trees[0] if trees else None
+    if not isinstance(tree, exp.Query):
+        return None
+    if is_query:
+        return tree.this if isinstance(tree, exp.Subquery) and not tree.alias else tree
+    return tree.expressions[0] if len(tree.expressions) == 1 else None
 
 
 def _closed(text: str, dialect: Dialect) -> tuple[str, int | None]:

@@ -22,6 +22,7 @@ from lineage.sql.budget import Budget
 from lineage.sql.definitions import Definition, definitions_of, named_after_text
 from lineage.sql.effects import IDENTITY
 from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
+from lineage.sql.inlining import Functions
 from lineage.sql.parsing import ParsedStatement, parse_statements
 from lineage.sql.procedural import Names, Variables
 from lineage.sql.relations import Relation, Rows, Sources, absorb
@@ -31,6 +32,8 @@ from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.transactions import rolled_back, without_effect
 
 __all__ = ["Script", "extract_script"]
+
+_DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re.IGNORECASE)
 
 _MOST_ROUNDS = 8
 """A loop whose variables still grow after so many rounds passes values on in a longer chain than any seen."""
@@ -153,6 +156,7 @@ class Script:
         self._relations: dict[Position, Relation | None] = {}
         self._reads: dict[Position, tuple[str, ...]] = {}
         self._seen: dict[str, set[str]] = defaultdict(set)
+        self._functions = Functions(options.naming.dialect)
         self._open: dict[Position, None] = {}
         self._looped: dict[int, int] = {}
         """By text, the first statement that reads what a later one in the same loop assigns."""
@@ -163,6 +167,9 @@ class Script:
 
         `progress` is told after each text how many texts are done, and of how many.
         """
+        for text in self._texts:
+            if _DEFINES_FUNCTION.search(text.text):
+                self._functions.learn(text.parsed())
         for index, text in enumerate(self._texts):
             for number in range(len(text.parsed())):
                 self._settle((index, number))
@@ -200,6 +207,7 @@ class Script:
         parsed = text.parsed()[number]
         tables = _ScriptTables(self, position)
         options = replace(self._options, naming=text.namings[number])
+        parsed = self._functions.inlined(parsed)
         variables = self._variables(position, parsed)
         statement, outcome = resolve_statement(parsed, options, tables, text.query_target, variables)
         for name in self._cyclic.pop(position, {}):

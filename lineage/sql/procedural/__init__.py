@@ -7,7 +7,7 @@ any script, and `Step` for what a program adds. Texts that are no programs never
 from lineage.sql.procedural.delimiters import with_semicolons
 from lineage.sql.procedural.dynamic import HOLE
 from lineage.sql.procedural.reader import is_procedural, read_program
-from lineage.sql.procedural.steps import Block, BlockKind, Piece, Step
+from lineage.sql.procedural.steps import Block, BlockKind, FunctionBody, Piece, Step
 from lineage.sql.procedural.tokens import Fragment, tokenize, tokens_of
 from lineage.sql.procedural.variables import Names, Variables
 from lineage.sql.procedural.walk import BATCHES
@@ -18,6 +18,7 @@ __all__ = [
     "Block",
     "BlockKind",
     "Fragment",
+    "FunctionBody",
     "Names",
     "Piece",
     "Step",

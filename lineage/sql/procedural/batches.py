@@ -49,7 +49,7 @@ class _Statement:
 
     def end(self) -> int:
         words = self._words
-        depth = cases = 0
+        depth, cases = int(self._head == "("), 0
         for position in range(self._start + 1, len(words)):
             word = words[position]
             if word == ";":

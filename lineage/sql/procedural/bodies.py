@@ -7,6 +7,7 @@ from sqlglot.tokenizer_core import TokenType
 from lineage.sql.procedural.assignments import QUERIES, without_into
 from lineage.sql.procedural.declarations import declares
 from lineage.sql.procedural.dynamic import executed
+from lineage.sql.procedural.returning import function_body
 from lineage.sql.procedural.routines import body_of, holds_statements, is_routine
 from lineage.sql.procedural.steps import BlockKind, Piece, Step
 from lineage.sql.procedural.tokens import STRINGS, fragment_of, made, tokens_of, word_of
@@ -90,9 +91,13 @@ def routine(walk: Walk, position: int) -> int | None:
     if body is None:
         return None if not nested else walk.end(position) + 1
     if not nested:
-        walk.reader.pieces.append(
-            Piece(walk.tokens[position : body.start], Step("CREATE_" + body.kind, blocks=walk.blocks()), False)
-        )
+        header = walk.tokens[position : body.start]
+        inner = walk.tokens[body.start :]
+        if body.string is not None:
+            inner = tokens_of(fragment_of(body.string, walk.text, walk.dialect), walk.text, walk.dialect)
+        function = function_body(header, body, inner, walk.batches)
+        step = Step("CREATE_" + body.kind, blocks=walk.blocks(), function=function)
+        walk.reader.pieces.append(Piece(header, step, False))
     frame = Frame("routine", walk.reader.block(BlockKind.ROUTINE), single=not walk.batches, batch=walk.batches)
     if walk.batches:
         walk.batch_ends()
@@ -107,6 +112,9 @@ def routine(walk: Walk, position: int) -> int | None:
         return walk.after(walk.end(body.start))
     if body.is_expression:
         end = walk.end(body.start)
+        if words[body.start] == "TABLE":  # DuckDB's macro of a query
+            walk.emit(body.start + 1, end, Step("RETURN"))
+            return walk.after(end)
         if "SELECT" in words[body.start : end]:
             returned(walk, body.start - (words[body.start] != "RETURN"))
             return end

@@ -9,9 +9,9 @@ from sqlglot.tokenizer_core import Token
 
 from lineage.sql.procedural.tokens import STRINGS
 
-__all__ = ["Body", "body_of", "holds_statements", "is_routine"]
+__all__ = ["Body", "body_of", "holds_statements", "is_routine", "listed_names"]
 
-_KINDS = frozenset(("PROCEDURE", "PROC", "FUNCTION", "TRIGGER", "PACKAGE", "EVENT", "TASK"))
+_KINDS = frozenset(("PROCEDURE", "PROC", "FUNCTION", "MACRO", "TRIGGER", "PACKAGE", "EVENT", "TASK"))
 _BEFORE_KIND = frozenset(
     ("OR", "REPLACE", "ALTER", "TEMP", "TEMPORARY", "SECURE", "AGGREGATE", "EDITIONABLE", "NONEDITIONABLE", "DEFINER",
      "=", "@", "CONSTRAINT", "PRIVATE", "EXTERNAL", "TABLE", "WINDOW", "NOT", "EXISTS", "IF")
@@ -82,7 +82,9 @@ def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialec
             if at + 1 < len(words) and tokens[at + 1].token_type in STRINGS:
                 continue
             has_section = dialect in _SECTION or (dialect == "snowflake" and words[at + 1 : at + 2] == ["DECLARE"])
-            is_expression = kind == "FUNCTION" and words[at + 1 : at + 2] in (["("], ["SELECT"], ["WITH"])
+            is_expression = kind == "MACRO" or (
+                kind == "FUNCTION" and words[at + 1 : at + 2] in (["("], ["SELECT"], ["WITH"])
+            )
             skip = at + 1
             if dialect == "snowflake" and has_section:
                 skip += 1
@@ -131,8 +133,12 @@ def _parameters(tokens: Sequence[Token], words: Sequence[str], start: int, diale
                 found.append("@" + tokens[at + 1].text)
         return tuple(dict.fromkeys(found))
     opened = next((at for at in range(start, min(start + 8, len(words))) if words[at] == "("), None)
-    if opened is None:
-        return ()
+    return listed_names(tokens, words, opened) if opened is not None else ()
+
+
+def listed_names(tokens: Sequence[Token], words: Sequence[str], opened: int) -> tuple[str, ...]:
+    """Return the first name of each item in a bracket: `(a int, OUT b text)`."""
+    found: list[str] = []
     depth = 0
     expects = True
     for at in range(opened, len(words)):

@@ -7,7 +7,7 @@ from enum import Enum
 
 from sqlglot.tokenizer_core import Token
 
-__all__ = ["Block", "BlockKind", "Piece", "Step"]
+__all__ = ["Block", "BlockKind", "FunctionBody", "Piece", "Step"]
 
 
 class BlockKind(Enum):
@@ -30,13 +30,26 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionBody:
+    """What a function gives back: one expression or query over its parameters, as tokens.
+
+    `columns` are those that it declares to give as a table.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    tokens: tuple[Token, ...]
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What a piece of procedural text is besides its SQL.
 
     `operation` is empty for a plain statement. `assigns` are variables (folded; T-SQL's and MySQL's with their `@`)
     that take the columns of the query in order; one alone takes the whole row. `declares` are names that are
     variables from here on. `blocks` are those that it stands in, the outermost first. `dynamic` says that the SQL
-    was built when it ran and is known in part.
+    was built when it ran and is known in part. `function` is what the header of a function stands over.
     """
 
     operation: str = ""
@@ -45,6 +58,7 @@ class Step:
     blocks: tuple[Block, ...] = ()
     is_row: bool = False
     dynamic: bool = False
+    function: FunctionBody | None = None
 
 
 @dataclass(slots=True)

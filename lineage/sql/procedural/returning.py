@@ -1,0 +1,65 @@
+"""What a function gives back, where its body is one expression or query: it can stand in place of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot.tokenizer_core import Token
+
+from lineage.sql.procedural.batches import statement_end
+from lineage.sql.procedural.routines import Body, listed_names
+from lineage.sql.procedural.steps import FunctionBody
+from lineage.sql.procedural.tokens import word_of
+
+__all__ = ["function_body"]
+
+_SQL = frozenset(("", "SQL", "PLPGSQL", "PLSQL"))
+_LEADS = frozenset(("BEGIN", "RETURN", "QUERY", "ATOMIC"))
+
+
+def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], batches: bool) -> FunctionBody | None:
+    """Return the body of a function; None of what is no function, or does more than give something back.
+
+    `tokens` are those of the body and what follows it.
+    """
+    if body.kind not in ("FUNCTION", "MACRO") or body.language not in _SQL:
+        return None
+    words = [word_of(token) for token in tokens]
+    start = 0
+    while start < len(words) and words[start] in _LEADS:
+        start += 1
+    is_block = "BEGIN" in words[:start]
+    if is_block and words[start - 1] not in ("RETURN", "QUERY", "ATOMIC"):
+        return None
+    if words[start : start + 2] in (["TABLE", "("], ["TABLE", "SELECT"], ["TABLE", "WITH"]):
+        start += 1
+    end = statement_end(words, start) if batches and start < len(words) else start
+    while end < len(words) and words[end] != ";" and not (is_block and words[end] == "END" and end == len(words) - 1):
+        if batches:
+            break
+        end += 1
+    if is_block and words[end : end + 1] == [";"] and words[end + 1 : end + 2] != ["END"]:
+        return None
+    found = tuple(tokens[start:end])
+    name = _name(header)
+    return FunctionBody(name, body.parameters, found, _columns(header)) if found and name else None
+
+
+def _name(header: Sequence[Token]) -> str:
+    """Return the last part of the name, without case: functions are found so in every dialect."""
+    words = [word_of(token) for token in header]
+    at = next((i for i, word in enumerate(words) if word in ("FUNCTION", "MACRO")), len(words)) + 1
+    while at < len(words) and words[at] in ("IF", "NOT", "EXISTS"):
+        at += 1
+    while at + 2 < len(words) and words[at + 1] == ".":
+        at += 2
+    return header[at].text.lower() if at < len(words) else ""
+
+
+def _columns(header: Sequence[Token]) -> tuple[str, ...]:
+    """Return the columns of RETURNS TABLE (a int, b text)."""
+    words = [word_of(token) for token in header]
+    for at in range(len(words) - 2):
+        if words[at : at + 2] in (["RETURNS", "TABLE"], ["RETURNS", "TABLE<"]) and words[at + 2] in ("(", "<"):
+            return listed_names(header, words, at + 2)
+    return ()

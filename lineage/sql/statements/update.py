@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from lineage.model.names import format_name
 from lineage.sql.effects import FILTER, IDENTITY, LIMITED_SORT, SORT
 from lineage.sql.relations import BaseTable, Relation, Rows, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
@@ -140,6 +141,12 @@ def _is_default(value: exp.Expr) -> bool:
 def _column_behind(resolver: Resolver, name: exp.Expr, scope: Scope) -> str:
     """Return the base column that SET writes: through a view inside the statement it may have another name there."""
     written = resolver.identifiers.written(name)
+    if isinstance(name, exp.Column) and len(name.parts) > 1:
+        path = [resolver.identifiers.column(part) for part in name.parts]
+        if scope.item(path[0]) is not None:
+            path = path[1:]
+        if len(path) > 1 and scope.item(path[-2]) is None:  # a field: `SET address.city = …`
+            return format_name(path)
     for relation in scope.items.values():
         if not isinstance(relation, BaseTable) and (found := relation.find(written)):
             sources = list(found)

@@ -114,7 +114,11 @@ class Naming:
             filled.insert(0, self.default_schema)
         if len(filled) == 2 and self.default_database:
             filled.insert(0, self.default_database)
-        if self.dialect.name == "bigquery" and (shard := _SHARD.match(filled[-1]) or _SHARDS.match(filled[-1])):
+        if (
+            filled
+            and self.dialect.name == "bigquery"
+            and (shard := _SHARD.match(filled[-1]) or _SHARDS.match(filled[-1]))
+        ):
             filled[-1] = f"{shard.group(1)}_*"
         return format_name(filled)
 

@@ -113,7 +113,8 @@ def tokens_of(fragment: Fragment, text: str, dialect: str) -> list[Token]:
     lines = [0, *(match.end() for match in re.finditer("\n", text))]
     origins = fragment.origins
     for token in tokens:
-        token.start, token.end = origins[token.start], origins[token.end]
+        # Where a dialect hands over to another's tokenizer (Athena), a position may lie behind the text.
+        token.start, token.end = (origins[min(place, len(origins) - 1)] for place in (token.start, token.end))
         token.line = bisect_right(lines, token.end)
         token.col = token.end - lines[token.line - 1] + 1
     return tokens

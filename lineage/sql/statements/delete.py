@@ -41,7 +41,7 @@ def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Oracle's `DELETE FROM (query) WHERE test`: the rows of the table that the query reads."""
     scope = Scope(resolver)
     relation = resolver.relation(tree.this, scope)
-    tables = {source.table for sources in relation.sources for source, effect in sources if effect == IDENTITY}
+    tables = {source.table for _, sources in relation.columns() for source, effect in sources if effect == IDENTITY}
     outcome = Outcome("DELETE", tables.pop() if len(tables) == 1 else None)
     rows = Rows()
     if relation.rows is not None:

@@ -108,9 +108,15 @@ SELECT FROM WHERE ( ) , . * a b t 'x' 1 JOIN ON USING WITH AS INSERT INTO UPDATE
 GROUP BY ORDER OVER PARTITION UNION ALL VALUES CREATE VIEW TABLE LATERAL UNNEST NOT EXISTS IN = +
 """
 
+PROGRAM = """
+BEGIN END IF ELSE ELSIF LOOP DECLARE @x : = := ; ; EXECUTE IMMEDIATE RETURN QUERY CURSOR FOR FUNCTION PROCEDURE WHILE DO
+LET FETCH OPEN TRY CATCH EXCEPTION PREPARE ROLLBACK SAVEPOINT TRANSACTION HANDLER TOP GO REPEAT UNTIL << >> LANGUAGE
+'select a from t' PERFORM MACRO ATOMIC RETURNS PACKAGE IS + || CONCAT FORMAT BULK TRIGGER
+"""
+
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from(WORDS.split()), max_size=25), st.sampled_from(sorted(DIALECTS)))
+@given(st.lists(st.sampled_from((WORDS + PROGRAM).split()), max_size=25), st.sampled_from(sorted(DIALECTS)))
 def test_no_sequence_of_words_raises(words: list[str], dialect: str) -> None:
-    for statement in extract(" ".join(words), dialect):
+    for statement in extract_script(" ".join(words), dialect):
         assert DiagnosticCode.INTERNAL_ERROR not in codes([statement]), statement.diagnostics

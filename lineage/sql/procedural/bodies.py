@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlglot.tokenizer_core import TokenType
+from itertools import pairwise
+
+from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.procedural.assignments import QUERIES, without_into
 from lineage.sql.procedural.declarations import declares
@@ -12,6 +14,8 @@ from lineage.sql.procedural.routines import body_of, holds_statements, is_routin
 from lineage.sql.procedural.steps import BlockKind, Piece, Step
 from lineage.sql.procedural.tokens import STRINGS, fragment_of, made, tokens_of, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
+
+_ALL_OF = ((TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM"))
 
 
 @head("EXECUTE", "EXEC")
@@ -104,6 +108,8 @@ def routine(walk: Walk, position: int) -> int | None:
     walk.frames.append(frame)
     if body.parameters:
         declares(walk, [walk.names.fold(name) for name in body.parameters])
+    if body.kind in ("TRIGGER", "FUNCTION"):
+        _changed_rows(walk, walk.tokens[position : body.start], body.kind)
     if body.string is not None:
         if body.language in ("", "SQL", "PLPGSQL", "PLSQL"):
             fragment = fragment_of(body.string, walk.text, walk.dialect)
@@ -122,6 +128,28 @@ def routine(walk: Walk, position: int) -> int | None:
     if body.has_section:
         walk.frames.append(Frame("package" if body.kind == "PACKAGE" else "section"))
     return body.start
+
+
+def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:
+    """NEW and OLD, in T-SQL inserted and deleted: rows of the table that a trigger is on.
+
+    A function of PostgreSQL's that returns a trigger is not told the table.
+    """
+    words = [word_of(token) for token in header]
+    if kind == "FUNCTION":
+        if any(pair == ("RETURNS", "TRIGGER") for pair in pairwise(words)):
+            declares(walk, [walk.names.fold("new"), walk.names.fold("old")])
+        return
+    at = next((i for i, word in enumerate(words) if word == "ON"), len(words)) + 1
+    end = at + 1
+    while end + 1 < len(words) and words[end] == ".":
+        end += 2
+    if end > len(words) or walk.dialect == "oracle":
+        return
+    first = header[at]
+    select = [made(kind_, text, first) for kind_, text in _ALL_OF]
+    for name in ("inserted", "deleted") if walk.batches else ("new", "old"):
+        walk.query_into("TRIGGER", [walk.names.fold(name)], [*select, *header[at:end]], is_row=True)
 
 
 @head("RETURN")

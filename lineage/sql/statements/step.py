@@ -25,6 +25,8 @@ def step_outcome(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
     """Return what a step's query gives to its variables; which row that is influences the value."""
     if not isinstance(tree, exp.Query):
         return _written(resolver, tree, step)
+    if step.operation == "TRIGGER":
+        return _row_of(resolver, tree, Outcome(step.operation))
     relation = resolver.relation(tree, Scope(resolver))
     outcome = Outcome(step.operation)
     if not step.assigns:
@@ -34,6 +36,15 @@ def step_outcome(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
             outcome.rows = rows_of(relation)
         return outcome
     return _assigned(outcome, relation, step)
+
+
+def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
+    """What a trigger's NEW and OLD are: a row of its table, whatever columns are asked for."""
+    table = resolver.relation(tree.args["from_"].this, Scope(resolver))
+    pairs = [] if table.is_open else list(table.columns())
+    opens = [table] if table.is_open else []
+    outcome.relation = Relation([name for name, _ in pairs], [sources for _, sources in pairs], None, opens)
+    return outcome
 
 
 def _written(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:

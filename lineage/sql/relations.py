@@ -17,6 +17,7 @@ from lineage.sql.effects import COMPOSE, IDENTITY
 __all__ = [
     "STAR",
     "BaseTable",
+    "BaseTables",
     "Composite",
     "FunctionTable",
     "Relation",
@@ -167,6 +168,7 @@ class Relation:
 
 
 _NOTHING: Mapping[str, Any] = {}
+_MOST_SHARED = 200_000
 
 
 class BaseTable(Relation):
@@ -198,7 +200,8 @@ class BaseTable(Relation):
         """Return the sources of a column, whether a schema knows it or not."""
         found = self._columns.get(name)
         if found is None:
-            found = self._columns[name] = {(self._make(self.name, name), IDENTITY): None}
+            made: Sources = {(self._make(self.name, name), IDENTITY): None}
+            found = self._columns.setdefault(name, made)
         return found
 
     def columns(self) -> Iterable[tuple[str, Sources]]:
@@ -214,6 +217,35 @@ class BaseTable(Relation):
         pairs = list(self.columns())
         opens = [self] if self.known is None else []
         return Relation([n for n, _ in pairs], [s for _, s in pairs], None, opens).renamed(names)
+
+
+class BaseTables:
+    """The objects that stand for tables and columns of the database, shared by the statements of one catalog."""
+
+    __slots__ = ("_sources", "_tables")
+
+    def __init__(self) -> None:
+        self._tables: dict[str, BaseTable] = {}
+        self._sources: dict[tuple[str, str, bool], Source] = {}
+
+    def begin_statement(self) -> None:
+        """Begin anew before ever new names fill the memory; within a statement there is one object for one column."""
+        if len(self._sources) + len(self._tables) > _MOST_SHARED:
+            self._tables.clear()
+            self._sources.clear()
+
+    def source(self, table: str, column: str, ambiguous: bool = False) -> Source:
+        """Return the one object that stands for a column."""
+        key = (table, column, ambiguous)
+        found = self._sources.get(key)
+        return found if found is not None else self._sources.setdefault(key, Source(table, column, ambiguous))
+
+    def table(self, name: str, schema: dict[str, None] | None) -> BaseTable:
+        """Return the one object that stands for a table of this schema."""
+        found = self._tables.get(name)
+        if found is None or found.known is not schema:
+            found = self._tables[name] = BaseTable(name, schema, self.source)
+        return found
 
 
 class FunctionTable(Relation):

@@ -22,7 +22,7 @@ from lineage.sql.budget import Budget
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects, pseudo_columns
 from lineage.sql.identifiers import Identifiers
-from lineage.sql.relations import STAR, BaseTable, Composite, Relation, Rows, Source, Sources, absorb_rows
+from lineage.sql.relations import STAR, BaseTable, Composite, Relation, Rows, Sources, absorb_rows
 from lineage.sql.scope import Scope
 from lineage.sql.spans import span_of
 from lineage.sql.tables import TableSource
@@ -114,18 +114,12 @@ class Resolver:
         self.reads: dict[str, None] = {}
         self._tables = tables
         self._base: dict[str, BaseTable | Relation] = {}
-        self._sources: dict[tuple[str, str, bool], Source] = {}
+        self._shared = tables.shared
+        self._shared.begin_statement()
+        self.source = self._shared.source
         self._steps = functions.steps
 
     # What statements and rules ask for
-
-    def source(self, table: str, column: str, ambiguous: bool = False) -> Source:
-        """Return the one object that stands for a base column in this statement."""
-        key = (table, column, ambiguous)
-        found = self._sources.get(key)
-        if found is None:
-            found = self._sources[key] = Source(table, column, ambiguous)
-        return found
 
     def seen(self, table: str, column: str) -> bool:
         """Return whether a table without a schema is known, from use elsewhere, to have a column."""
@@ -156,7 +150,7 @@ class Resolver:
         self.reads[text] = None
         relation = self._base.get(text)
         if relation is None:
-            relation = self._base[text] = BaseTable(text, None, self.source)
+            relation = self._base[text] = self._shared.table(text, None)
         return relation
 
     def written(self, node: exp.Expr, scope: Scope) -> Relation:
@@ -185,7 +179,7 @@ class Resolver:
             if entry.relation is not None:
                 relation = self.adopt(entry.relation)
             else:
-                relation = BaseTable(entry.name, entry.columns, self.source)
+                relation = self._shared.table(entry.name, entry.columns)
             self._base[entry.name] = relation
         return entry.name, relation
 
@@ -200,7 +194,7 @@ class Resolver:
             absorb_rows(flat, relation.rows)
             rows = Rows()
             rows.own = self._adopt_sources(flat)
-        opens = [BaseTable(r.name, None, self.source) for r in relation.opens if isinstance(r, BaseTable)]
+        opens = [self._shared.table(r.name, None) for r in relation.opens if isinstance(r, BaseTable)]
         return Relation(list(relation.names), [self._adopt_sources(s) for s in relation.sources], rows, opens)
 
     def _adopt_sources(self, sources: Sources) -> Sources:

@@ -387,6 +387,7 @@ class _ScriptTables:
         self._use = use
         self._behind: dict[str, tuple[str, ...]] = {}
         self._catalog = script.catalog_tables(script.naming(use))
+        self.shared = self._catalog.shared
 
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name."""

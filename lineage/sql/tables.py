@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from lineage.catalog import Catalog
 from lineage.model.names import Naming
-from lineage.sql.relations import Relation
+from lineage.sql.relations import BaseTables, Relation
 
 __all__ = ["CatalogTables", "NeedsDefinitionError", "TableEntry", "TableSource"]
 
@@ -31,6 +31,10 @@ class TableEntry(NamedTuple):
 class TableSource(Protocol):
     """Looks tables up by the parts of their name, outermost first, folded as the dialect folds them."""
 
+    @property
+    def shared(self) -> BaseTables:
+        """The objects for tables and columns of the database that all statements share."""
+
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name."""
 
@@ -53,6 +57,7 @@ class CatalogTables:
         self._naming = naming
         # Shared by all that look into this catalog with these defaults.
         self._entries: dict[tuple[str, ...], TableEntry] = catalog.memo.setdefault(naming, {})
+        self.shared: BaseTables = catalog.memo.setdefault(BaseTables, BaseTables())
 
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name: the catalog's, if it knows the table, else the defaults fill it in."""

@@ -2,8 +2,8 @@
 
 What a body declares, assigns, tests and loops over becomes steps with a query each; BEGIN, END, IF, LOOP and the rest
 leave only the blocks that a step stands in. Nothing is executed, so what a branch needs to be taken is not asked.
-Sources: PostgreSQL 43 (PL/pgSQL), Oracle PL/SQL Language Reference, Transact-SQL control-of-flow, Snowflake Scripting,
-BigQuery procedural language, MySQL 13.6 (compound statements), Spark SQL scripting.
+Sources: PostgreSQL chapter 43 (PL/pgSQL), Oracle PL/SQL Language Reference, Transact-SQL control-of-flow, Snowflake
+Scripting, BigQuery procedural language, MySQL 13.6 (compound statements), Spark SQL scripting.
 """
 
 from __future__ import annotations

@@ -174,14 +174,14 @@ WINDOWS: dict[Type, list[Operation]] = {
         _operation("min({0}) OVER (ORDER BY {1} RANGE BETWEEN 1 PRECEDING AND CURRENT ROW)", "int int", "A W", "int"),
         _operation("max({0}) OVER ()", "int", "A", "int"),
         _operation(
-            "sum({0}) OVER (PARTITION BY {1} ORDER BY {2}, {0} ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)",
+            "sum({0}) OVER (PARTITION BY {1} ORDER BY {2}, {0} GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING)",
             *("int text int", "A+W W W", "int"),
         ),
         _operation(
             "max({0}) OVER (ORDER BY {1} GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE GROUP)",
             *("int int", "A W", "int"),
         ),
-        _operation("lead({0}, 1, {2}) OVER (ORDER BY {1}, {0}, {2})", "int int int", "T+W W T+W", "int"),
+        _operation("first_value({0}) OVER (PARTITION BY {1} ORDER BY {0}, {2})", "int int int", "T+W W W", "int"),
         _operation("nth_value({0}, 2) OVER (PARTITION BY {1} ORDER BY {0})", "int int", "T+W W", "int"),
         _operation("CAST(9 * cume_dist() OVER (PARTITION BY {0} ORDER BY {1}) AS INTEGER)", "int int", "W W", "int"),
         _operation("first_value({0}) OVER (PARTITION BY {1} ORDER BY {2}, {0})", "int text int", "T+W W W", "int"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from sqlglot import exp
@@ -72,11 +73,19 @@ def options_for(
         FunctionsFileError: a file of functions is of another form.
         OSError: a file of functions cannot be read.
     """
+    naming = _naming(dialect, namespace, default_database, default_schema)
+    effects = FunctionEffects.load(naming.dialect.name, functions)
+    return ExtractionOptions(naming, effects, set_operation_references, budget if budget is not None else _BUDGET)
+
+
+_BUDGET = Budget()
+
+
+@lru_cache(maxsize=256)
+def _naming(dialect: str | Dialect, namespace: str, default_database: str | None, default_schema: str | None) -> Naming:
     found = dialect_named(dialect)
     database, schema = (found.fold_table(part) if part else None for part in (default_database, default_schema))
-    naming = Naming(found, namespace, database, schema)
-    effects = FunctionEffects.load(found.name, functions)
-    return ExtractionOptions(naming, effects, set_operation_references, budget if budget is not None else Budget())
+    return Naming(found, namespace, database, schema)
 
 
 def extract(

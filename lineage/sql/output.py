@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from lineage.model.diagnostics import Diagnostic, Severity, Span
 from lineage.model.statement import ColumnRef, Completeness, Edge, TableRef
 from lineage.sql.effects import LIMITED_SORT, STEPS
-from lineage.sql.relations import Source, Sources
+from lineage.sql.relations import Sources
 from lineage.sql.spans import span_of
 from lineage.sql.statements import Outcome
 
@@ -29,7 +29,6 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
     """
     edges: list[Edge] = []
     spans: dict[int, Span | None] = {id(None): whole}
-    references: dict[Source, ColumnRef] = {}
     append, new = edges.append, tuple.__new__
 
     def add(sources: Sources, target: ColumnRef | TableRef) -> None:
@@ -37,12 +36,9 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
             span = spans.get(id(mention), _UNASKED)
             if span is _UNASKED:
                 span = spans[id(mention)] = span_of(mention) or whole
-            reference = references.get(source)
-            if reference is None:
-                reference = references[source] = new(ColumnRef, (source.table, source.column))
             kind, subtype, masking, limited = _FIELDS[effect]
             # Past the constructor, which takes as long again as the tuple.
-            append(new(Edge, (reference, target, kind, subtype, masking, span, limited, source.ambiguous)))
+            append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, source.ambiguous)))
 
     for written in (outcome, *outcome.others):
         for name, sources in _by_name(written):

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
+from lineage.model.statement import ColumnRef
 from lineage.sql.effects import COMPOSE, IDENTITY
 
 __all__ = [
@@ -36,12 +37,14 @@ STAR = "*"
 class Source:
     """A column of a base table. There is one object for one column, so identity is equality."""
 
-    __slots__ = ("ambiguous", "column", "table")
+    __slots__ = ("ambiguous", "column", "reference", "table")
 
     def __init__(self, table: str, column: str, ambiguous: bool = False) -> None:
         self.table = table
         self.column = column
         self.ambiguous = ambiguous
+        self.reference = ColumnRef(table, column)
+        """What an edge from this column names."""
 
     def __repr__(self) -> str:
         return f"{self.table}.{self.column}"

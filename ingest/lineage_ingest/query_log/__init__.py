@@ -1,0 +1,31 @@
+"""Query logs: the history of a warehouse's statements, from any source, as rows of one schema."""
+
+from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
+from lineage_ingest.query_log.normalising import assembled, normalised
+from lineage_ingest.query_log.reading import LogFormatError, NoLogFilesError, find_log_files, read_log
+from lineage_ingest.query_log.sources import (
+    SOURCES,
+    ColumnsMissingError,
+    MappingError,
+    Source,
+    UnknownSourceError,
+    source_named,
+)
+
+__all__ = [
+    "ColumnsMissingError",
+    "LOG_SCHEMA",
+    "LogFormatError",
+    "MappingError",
+    "NoLogFilesError",
+    "Problem",
+    "SOURCES",
+    "Source",
+    "Status",
+    "UnknownSourceError",
+    "assembled",
+    "find_log_files",
+    "normalised",
+    "read_log",
+    "source_named",
+]

@@ -1,0 +1,88 @@
+"""The stage "normalise": a source's rows in, rows of the log schema out, in-process and on Spark alike.
+
+On Spark: `read.mapInArrow(partial(normalised, source=source), …)`. A source with an `assembly` needs its groups whole
+and together: `read.repartition(*by).sortWithinPartitions(*by)` first, then the same call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.sources.runs import starts
+from lineage_ingest.query_log.sources.source import Source
+
+__all__ = ["assembled", "normalised"]
+
+_ROWS = 8_192
+
+
+def normalised(batches: Iterable[Any], source: Source, *, clustered: bool = True) -> Iterator[Any]:
+    """Yield the record batches of a source's rows as batches of the log schema.
+
+    Args:
+        batches: record batches of the source's columns.
+        source: what they are rows of.
+        clustered: of a source with an `assembly`: the rows of a group follow each other, in whatever order, so that
+            the memory needed is that of its largest group. False: they lie anywhere, and all rows are held at once.
+    """
+    if source.assembly is None:
+        for batch in batches:
+            yield from _of_schema(source, batch)
+        return
+    for table in assembled(batches, source, clustered=clustered):
+        for batch in table.combine_chunks().to_batches(max_chunksize=_ROWS):
+            yield from _of_schema(source, batch)
+
+
+def assembled(batches: Iterable[Any], source: Source, *, clustered: bool = True) -> Iterator[Any]:
+    """Yield tables in which rows that belong together are one, as the source's assembly makes them.
+
+    Args:
+        batches: record batches of the source's columns.
+        source: what they are rows of.
+        clustered: as for `normalised`.
+    """
+    held: list[Any] = []
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        cut = _last_start(table, source) if clustered and _comparable(held, table) else 0
+        if cut:
+            yield source.assemble(_joined([*held, table.slice(0, cut)]))
+            held = [table.slice(cut)]
+        else:
+            held.append(table)
+    if held:
+        yield source.assemble(_joined(held))
+
+
+def _comparable(held: list[Any], table: Any) -> bool:
+    """Return whether a table's rows can be compared with those that are held (a file of other columns may begin)."""
+    return not held or held[-1].schema.names == table.schema.names
+
+
+def _last_start(table: Any, source: Source) -> int:
+    """Return where the table's last group begins; 0 where it is the only one."""
+    assert source.assembly is not None
+    names = {name.lower(): name for name in table.column_names}
+    keys = [_flat(table.column(names[name])) for name in source.assembly.by if name in names]
+    if not keys or table.num_rows == 0:
+        return 0
+    return int(pc.indices_nonzero(starts(*keys))[-1].as_py())
+
+
+def _joined(tables: list[Any]) -> Any:
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _flat(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _of_schema(source: Source, batch: Any) -> Iterator[Any]:
+    made = source.normalise(batch)
+    if made.num_rows:
+        yield made

@@ -1,0 +1,104 @@
+"""Kinds of query logs, one a file; each maps the source's own columns to the log schema."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import replace
+
+from lineage.model.dialects import dialect_named
+from lineage_ingest.query_log.coercion import zone_named
+from lineage_ingest.query_log.sources.bigquery import BIGQUERY
+from lineage_ingest.query_log.sources.bigquery_audit import BIGQUERY_AUDIT
+from lineage_ingest.query_log.sources.clickhouse import CLICKHOUSE
+from lineage_ingest.query_log.sources.databricks import DATABRICKS
+from lineage_ingest.query_log.sources.generic import GENERIC, MappingError, mapped
+from lineage_ingest.query_log.sources.hive import HIVE
+from lineage_ingest.query_log.sources.mysql import MYSQL
+from lineage_ingest.query_log.sources.pg_stat_statements import PG_STAT_STATEMENTS
+from lineage_ingest.query_log.sources.postgres_csv import POSTGRES_CSV
+from lineage_ingest.query_log.sources.postgres_json import POSTGRES_JSON
+from lineage_ingest.query_log.sources.redshift import REDSHIFT
+from lineage_ingest.query_log.sources.snowflake import SNOWFLAKE
+from lineage_ingest.query_log.sources.snowflake_access import SNOWFLAKE_ACCESS
+from lineage_ingest.query_log.sources.source import Assembly, ColumnsMissingError, Reading, Source
+from lineage_ingest.query_log.sources.spark import SPARK
+from lineage_ingest.query_log.sources.trino import TRINO
+
+__all__ = [
+    "Assembly",
+    "ColumnsMissingError",
+    "MappingError",
+    "Reading",
+    "SOURCES",
+    "Source",
+    "UnknownSourceError",
+    "source_named",
+]
+
+SOURCES: dict[str, Source] = {
+    source.name: source
+    for source in (
+        SNOWFLAKE,
+        SNOWFLAKE_ACCESS,
+        BIGQUERY,
+        BIGQUERY_AUDIT,
+        DATABRICKS,
+        REDSHIFT,
+        POSTGRES_CSV,
+        POSTGRES_JSON,
+        PG_STAT_STATEMENTS,
+        MYSQL,
+        TRINO,
+        CLICKHOUSE,
+        HIVE,
+        SPARK,
+        GENERIC,
+    )
+}
+
+
+class UnknownSourceError(ValueError):
+    """A source that is not known; the message offers the nearest names."""
+
+
+def source_named(
+    name: str, *, dialect: str | None = None, zone: str | None = None, mapping: Mapping[str, str] | None = None
+) -> Source:
+    """Return the source of that name, set to what the user says of this log.
+
+    >>> source_named("snowflake").title
+    'Snowflake QUERY_HISTORY'
+    >>> source_named("snowflak")
+    Traceback (most recent call last):
+    ...
+    lineage_ingest.query_log.sources.UnknownSourceError: unknown source 'snowflak'; did you mean 'snowflake'?
+
+    Args:
+        name: one of SOURCES.
+        dialect: of the statements, where it is not the source's own (MariaDB's in a MySQL log, a fork of PostgreSQL).
+        zone: the time zone of times that do not say theirs; UTC if left out.
+        mapping: of `generic` only: which column holds which field of the log schema.
+
+    Raises:
+        UnknownSourceError: no source has that name.
+        UnknownDialectError: no dialect has that name.
+        MappingError: the mapping has no query_text, or a field that the schema does not have; or the source needs none.
+        ValueError: there is no such time zone.
+    """
+    found = SOURCES.get(name.strip().lower())
+    if found is None:
+        near = difflib.get_close_matches(name.lower(), SOURCES, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(SOURCES)}"
+        raise UnknownSourceError(f"unknown source {name!r}; {hint}")
+    if dialect is not None:
+        found = replace(found, dialect=dialect_named(dialect).name)
+    if zone is not None:
+        found = replace(found, zone=zone_named(zone))
+    if mapping is not None:
+        if found.name != GENERIC.name:
+            raise MappingError(f"{found.title} knows its columns; a mapping is for the source 'generic'")
+        fields = mapped(mapping)
+        columns = tuple(dict.fromkeys(column for _field, column in fields))
+        found = replace(found, mapping=fields, columns=columns, needed=(dict(fields)["query_text"],))
+    return found

@@ -1,0 +1,132 @@
+"""BigQuery's INFORMATION_SCHEMA.JOBS.
+
+https://cloud.google.com/bigquery/docs/information-schema-jobs
+
+Traps:
+- A script has a row for itself, with its whole text, and one for each statement in it (`parent_job_id`). The script's
+  own is left out: its statements would count twice.
+- The result of a SELECT can be written to a table that only `destination_table` names. Where nobody asks for one, it is
+  a temporary table in a hidden dataset (`_…`).
+- There is no default dataset; the project is `project_id`.
+- A query in legacy SQL is another language.
+- Load, copy and extract jobs have no text; they are left out.
+- Only JOBS and JOBS_BY_PROJECT have `query`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.log_schema import Problem, Status
+from lineage_ingest.query_log.sources.json_lines import nested
+from lineage_ingest.query_log.sources.source import Source, SourceRows
+
+__all__ = ["BIGQUERY", "is_legacy"]
+
+_COLUMNS = (
+    "creation_time",
+    "start_time",
+    "end_time",
+    "project_id",
+    "user_email",
+    "job_id",
+    "job_type",
+    "statement_type",
+    "state",
+    "error_result",
+    "query",
+    "query_dialect",
+    "destination_table",
+    "parent_job_id",
+    "session_info",
+    "dml_statistics",
+)
+
+
+def is_legacy(text: Any, dialect: Any) -> Any:
+    """Return where a query is in legacy SQL: the job says so, or its first line does."""
+    by_job = pc.is_in(dialect, pa.array(["LEGACY_SQL", "DEFAULT_LEGACY_SQL"]))
+    return pc.or_(by_job, pc.fill_null(pc.match_substring_regex(text, r"(?i)^\s*#legacysql\b"), False))
+
+
+def _convert(every: SourceRows) -> Any:
+    kind = every.trimmed("job_type")
+    statement = every.trimmed("statement_type")
+    is_query = pc.fill_null(pc.equal(kind, "QUERY"), True)
+    is_script = pc.fill_null(pc.equal(statement, "SCRIPT"), False)
+    log = every.where(pc.and_(is_query, pc.invert(is_script)))
+    text = log.statement("query")
+    log.note(Problem.LEGACY_SQL, is_legacy(text, log.trimmed("query_dialect")))
+    started, ended, created = log.time("start_time"), log.time("end_time"), log.time("creation_time")
+    parent = log.text("parent_job_id")
+    session = pa.array([_text(nested(info, "session_id")) for info in log.objects("session_info")], pa.string())
+    selects = pc.fill_null(pc.equal(log.trimmed("statement_type"), "SELECT"), False).to_pylist()
+    destination = [
+        _table(table) if select else None
+        for table, select in zip(log.objects("destination_table"), selects, strict=True)
+    ]
+    status = [
+        _status(state, error)
+        for state, error in zip(log.trimmed("state").to_pylist(), log.objects("error_result"), strict=True)
+    ]
+    return log.batch(
+        query_text=text,
+        statement_id=log.text("job_id"),
+        parent_id=parent,
+        started_at=pc.coalesce(started, created),
+        duration_us=pc.subtract(ended.cast(pa.int64()), started.cast(pa.int64())),
+        user=log.text("user_email"),
+        session=pc.coalesce(session, parent),
+        default_database=log.text("project_id"),
+        status=pa.array(status, pa.string()),
+        rows=pa.array([_changed(found) for found in log.objects("dml_statistics")], pa.int64()),
+        destination=pa.array(destination, pa.string()),
+    )
+
+
+def _status(state: str | None, error: Any) -> str | None:
+    if state in ("PENDING", "RUNNING"):
+        return str(Status.RUNNING)
+    if state != "DONE":
+        return None
+    if not isinstance(error, dict) or not any(error.values()):
+        return str(Status.SUCCESS)
+    return str(Status.CANCELED if error.get("reason") == "stopped" else Status.FAILED)
+
+
+def _table(table: Any) -> str | None:
+    parts = [nested(table, name) for name in ("project_id", "dataset_id", "table_id")]
+    if not all(isinstance(part, str) and part for part in parts) or parts[1].startswith("_"):
+        return None
+    return ".".join(parts)
+
+
+def _changed(statistics: Any) -> int | None:
+    counts = [nested(statistics, f"{verb}_row_count") for verb in ("inserted", "updated", "deleted")]
+    whole = [int(count) for count in counts if isinstance(count, int) or (isinstance(count, str) and count.isdecimal())]
+    total = sum(whole)
+    return total if whole and total < 2**63 else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+BIGQUERY = Source(
+    name="bigquery",
+    title="BigQuery INFORMATION_SCHEMA.JOBS",
+    dialect="bigquery",
+    columns=_COLUMNS,
+    needed=("query",),
+    convert=_convert,
+    # The view is one of a region; where the jobs ran is part of its name, and here the user's to change.
+    jdbc="SELECT creation_time, start_time, end_time, project_id, user_email, job_id, job_type, statement_type, state, "
+    "TO_JSON_STRING(error_result) AS error_result, query, TO_JSON_STRING(destination_table) AS destination_table, "
+    "parent_job_id, TO_JSON_STRING(session_info) AS session_info, TO_JSON_STRING(dml_statistics) AS dml_statistics "
+    "FROM `region-us`.INFORMATION_SCHEMA.JOBS "
+    "WHERE job_type = 'QUERY' AND creation_time >= TIMESTAMP('{since}', 'UTC')",
+    documentation=("https://cloud.google.com/bigquery/docs/information-schema-jobs",),
+)

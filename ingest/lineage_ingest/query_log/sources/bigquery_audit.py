@@ -1,0 +1,128 @@
+"""BigQuery's audit log: entries of Cloud Logging as JSON, a line each, with BigQueryAuditMetadata in them.
+
+https://cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata
+
+Taken are `jobInsertion` and `jobChange` entries whose job is a query that is done. A sink to BigQuery's own tables
+writes the same as `protopayload_auditlog` with the metadata as text in `metadataJson`; that is read too.
+
+Traps:
+- A job has an entry as it is inserted and one as it is done; the first is left out unless the job is done in it.
+- The text ends at 50,000 characters; `queryTruncated` says so.
+- The rows of a script's statements name it in `parentJobName`; the script's own row is left out.
+- A failed job's `errorResult` has the code of google.rpc.Code: 1 is a cancelled one.
+- Entries of the older kind (`serviceData`, AuditData) are rows with a problem.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.log_schema import Problem, Status
+from lineage_ingest.query_log.sources.bigquery import is_legacy
+from lineage_ingest.query_log.sources.json_lines import flattened, nested
+from lineage_ingest.query_log.sources.source import CORRUPT, LINE, Reading, Source, SourceRows
+
+__all__ = ["BIGQUERY_AUDIT"]
+
+_FLAT = (
+    "query", "truncated", "job", "parent", "start", "end", "user", "project", "dataset", "status", "rows",
+    "destination",
+)  # fmt: skip
+_CANCELLED = 1
+
+
+def _convert(lines: SourceRows) -> Any:
+    log = flattened(lines, _FLAT, _flatten)
+    text = log.statement("query")
+    log.note(Problem.LEGACY_SQL, is_legacy(text, pa.nulls(log.rows, pa.string())))
+    started, ended = log.time("start"), log.time("end")
+    return log.batch(
+        query_text=text,
+        statement_id=log.text("job"),
+        parent_id=log.text("parent"),
+        started_at=started,
+        duration_us=pc.subtract(ended.cast(pa.int64()), started.cast(pa.int64())),
+        user=log.text("user"),
+        session=log.text("parent"),
+        default_database=log.text("project"),
+        default_schema=log.text("dataset"),
+        status=log.text("status"),
+        rows=log.count("rows"),
+        truncated=log.flag("truncated"),
+        destination=log.text("destination"),
+    )
+
+
+def _flatten(entry: dict[str, Any]) -> dict[str, Any] | None:
+    payload = entry.get("protoPayload") or entry.get("protopayload_auditlog")
+    metadata = nested(payload, "metadata")
+    written = nested(payload, "metadataJson")
+    if isinstance(written, str):
+        try:
+            metadata = json.loads(written)
+        except ValueError:
+            return {CORRUPT: "metadataJson is not JSON"}
+    if nested(payload, "serviceData") is not None:
+        return {CORRUPT: "an entry of the older kind, AuditData"}
+    job = nested(metadata, "jobChange", "job") or nested(metadata, "jobInsertion", "job")
+    config = nested(job, "jobConfig", "queryConfig")
+    if not isinstance(config, dict) or config.get("statementType") == "SCRIPT":
+        return None
+    if nested(job, "jobStatus", "jobState") != "DONE":
+        return None
+    name = _parts(nested(job, "jobName"))
+    dataset = _parts(config.get("defaultDataset"))
+    error = nested(job, "jobStatus", "errorResult")
+    return {
+        "query": config.get("query"),
+        "truncated": config.get("queryTruncated"),
+        "job": name.get("jobs"),
+        "parent": _parts(nested(job, "jobStats", "parentJobName")).get("jobs"),
+        "start": nested(job, "jobStats", "startTime") or nested(job, "jobStats", "createTime"),
+        "end": nested(job, "jobStats", "endTime"),
+        "user": nested(payload, "authenticationInfo", "principalEmail"),
+        "project": dataset.get("projects") or name.get("projects"),
+        "dataset": dataset.get("datasets"),
+        "status": str(_status(error)),
+        "rows": nested(job, "jobStats", "queryStats", "outputRowCount"),
+        "destination": _destination(config),
+    }
+
+
+def _status(error: Any) -> Status:
+    if not isinstance(error, dict) or not error:
+        return Status.SUCCESS
+    return Status.CANCELED if error.get("code") == _CANCELLED else Status.FAILED
+
+
+def _destination(config: dict[str, Any]) -> str | None:
+    table = _parts(config.get("destinationTable"))
+    if config.get("statementType") != "SELECT" or len(table) < 3 or table.get("datasets", "_").startswith("_"):
+        return None
+    return ".".join(table.get(kind, "") for kind in ("projects", "datasets", "tables"))
+
+
+def _parts(name: Any) -> dict[str, str]:
+    """Return a resource's name as its parts: `projects/p/datasets/d` is p and d."""
+    if not isinstance(name, str):
+        return {}
+    parts = name.split("/")
+    return dict(zip(parts[::2], parts[1::2], strict=False))
+
+
+BIGQUERY_AUDIT = Source(
+    name="bigquery_audit",
+    title="BigQuery audit log",
+    dialect="bigquery",
+    columns=(LINE,),
+    needed=(LINE,),
+    convert=_convert,
+    reading=Reading("lines"),
+    documentation=(
+        "https://cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata",
+    ),
+)

@@ -1,0 +1,90 @@
+"""ClickHouse's system.query_log.
+
+https://clickhouse.com/docs/operations/system-tables/query_log
+https://clickhouse.com/docs/operations/settings/settings#log_queries_cut_to_length
+
+Traps:
+- Each query has two rows, one as it starts and one as it ends. Only the second is taken (the first may lack the end
+  for ever), so that no rows have to be brought together.
+- The parts of a distributed query are logged on their servers (`is_initial_query` = 0); they are left out.
+- The text ends at `log_queries_cut_to_length` bytes (100,000), without a mark.
+- DateTime columns are exported in the server's zone, without saying which; over JDBC they are read in UTC.
+- The rows that an INSERT brings are not in the text.
+- Sessions are not in the table, so temporary tables of one cannot be told from those of another.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.source import Source, SourceRows, status_of
+
+__all__ = ["CLICKHOUSE"]
+
+_CUT_AT = 100_000
+_COLUMNS = (
+    "type",
+    "query_start_time",
+    "query_start_time_microseconds",
+    "query_duration_ms",
+    "result_rows",
+    "written_rows",
+    "current_database",
+    "query",
+    "exception_code",
+    "is_initial_query",
+    "user",
+    "query_id",
+    "initial_query_id",
+)
+# The enumeration comes as words, or as its numbers in some formats.
+_STATUS = {
+    "queryfinish": Status.SUCCESS,
+    "2": Status.SUCCESS,
+    "exceptionbeforestart": Status.FAILED,
+    "3": Status.FAILED,
+    "exceptionwhileprocessing": Status.FAILED,
+    "4": Status.FAILED,
+}
+_STARTS = pa.array(["querystart", "1"])
+_QUERY_WAS_CANCELLED = 394
+
+
+def _convert(every: SourceRows) -> Any:
+    starts = pc.is_in(pc.utf8_lower(every.trimmed("type")), _STARTS)
+    part_of_another = pc.fill_null(pc.invert(every.flag("is_initial_query")), False)
+    log = every.where(pc.invert(pc.or_(starts, part_of_another)))
+    text = log.statement("query")
+    canceled = pc.fill_null(pc.equal(log.count("exception_code"), _QUERY_WAS_CANCELLED), False)
+    precise, coarse = log.time("query_start_time_microseconds"), log.time("query_start_time")
+    written = log.count("written_rows")
+    return log.batch(
+        query_text=text,
+        statement_id=log.text("query_id"),
+        started_at=pc.coalesce(precise, coarse),
+        duration_us=log.count("query_duration_ms", scale=1_000),
+        user=log.text("user"),
+        default_schema=log.text("current_database"),
+        status=pc.if_else(canceled, str(Status.CANCELED), status_of(log.column("type"), _STATUS)),
+        rows=pc.if_else(pc.fill_null(pc.greater(written, 0), False), written, log.count("result_rows")),
+        truncated=pc.greater_equal(pc.binary_length(text), _CUT_AT),
+    )
+
+
+CLICKHOUSE = Source(
+    name="clickhouse",
+    title="ClickHouse system.query_log",
+    dialect="clickhouse",
+    columns=_COLUMNS,
+    needed=("query",),
+    convert=_convert,
+    jdbc="SELECT type, toTimeZone(query_start_time_microseconds, 'UTC') AS query_start_time_microseconds, "
+    "query_duration_ms, result_rows, written_rows, current_database, query, exception_code, is_initial_query, user, "
+    "query_id, initial_query_id FROM system.query_log WHERE type != 'QueryStart' AND is_initial_query "
+    "AND event_time >= toDateTime('{since}', 'UTC')",
+    documentation=("https://clickhouse.com/docs/operations/system-tables/query_log",),
+)

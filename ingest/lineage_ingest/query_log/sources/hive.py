@@ -1,0 +1,88 @@
+"""Hive's LineageLogger: a hook that writes each statement, with its column lineage, as JSON into Hive's log.
+
+https://hive.apache.org/docs/latest/capture-lineage-info
+(`hive.exec.post.hooks` = org.apache.hadoop.hive.ql.hooks.LineageLogger)
+
+Traps:
+- The JSON stands behind what log4j writes before it (time, level, class); lines of other loggers lie between.
+- `timestamp` is in seconds and says when the statement began; `duration` is in milliseconds.
+- A hook after execution sees only what succeeded, and no session: temporary tables cannot be told apart by it.
+- An edge of the type PREDICATE is influence, not a value's way; only PROJECTION is taken as column lineage.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.json_lines import LINEAGE, flattened, lineage_edge
+from lineage_ingest.query_log.sources.source import LINE, Reading, Source, SourceRows
+
+__all__ = ["HIVE"]
+
+_FLAT = ("queryText", "hash", "timestamp", "duration", "user", "database")
+
+
+def _convert(every: SourceRows) -> Any:
+    # What another logger wrote is no statement; what cannot be read of the hook's own lines is.
+    spoken = pc.or_(
+        pc.is_null(every.text(LINE)), pc.fill_null(pc.match_substring(every.text(LINE), '"queryText"'), False)
+    )
+    log = flattened(every.where(spoken), _FLAT, _flatten)
+    return log.batch(
+        query_text=log.statement("queryText"),
+        statement_id=log.text("hash"),
+        started_at=log.time("timestamp", unit="s"),
+        duration_us=log.count("duration", scale=1_000),
+        user=log.text("user"),
+        default_schema=log.text("database"),
+        status=str(Status.SUCCESS),
+        source_lineage=log.column(LINEAGE),
+    )
+
+
+def _flatten(document: dict[str, Any]) -> dict[str, Any] | None:
+    if "queryText" not in document:
+        return None
+    return {**{name: document.get(name) for name in _FLAT}, LINEAGE: _lineage(document)}
+
+
+def _lineage(document: dict[str, Any]) -> list[dict[str, str]] | None:
+    vertices, edges = document.get("vertices"), document.get("edges")
+    if not isinstance(vertices, list) or not isinstance(edges, list):
+        return None
+    columns: dict[Any, tuple[str, str]] = {}
+    for vertex in vertices:
+        if isinstance(vertex, dict) and vertex.get("vertexType") == "COLUMN":
+            table, dot, column = str(vertex.get("vertexId")).rpartition(".")
+            # A vertex without a table is a column of a result that is not written anywhere.
+            if dot and isinstance(vertex.get("id"), int):
+                columns[vertex["id"]] = (table, column)
+    found = [
+        lineage_edge(columns[target], columns[source])
+        for edge in edges
+        if isinstance(edge, dict) and edge.get("edgeType") == "PROJECTION"
+        for target in _ids(edge.get("targets"))
+        for source in _ids(edge.get("sources"))
+        if target in columns and source in columns
+    ]
+    # The same pair stands there again for each statistic that Hive gathers of a column.
+    return [dict(pairs) for pairs in dict.fromkeys(tuple(edge.items()) for edge in found)]
+
+
+def _ids(values: Any) -> list[int]:
+    return [value for value in values if isinstance(value, int)] if isinstance(values, list) else []
+
+
+HIVE = Source(
+    name="hive",
+    title="Hive LineageLogger",
+    dialect="hive",
+    columns=(LINE,),
+    needed=(LINE,),
+    convert=_convert,
+    reading=Reading("lines"),
+    documentation=("https://hive.apache.org/docs/latest/capture-lineage-info",),
+)

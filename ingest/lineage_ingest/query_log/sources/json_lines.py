@@ -1,0 +1,91 @@
+"""Lines that each hold a nested JSON document, into flat rows that an adapter reads like any table's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.log_schema import LOG_SCHEMA
+from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, SourceRows, raw_records
+
+__all__ = ["LINEAGE", "flattened", "lineage_edge", "nested"]
+
+LINEAGE = "source_lineage"
+"""A key of a flat row whose value is a list of edges, or None."""
+
+Flatten = Callable[[dict[str, Any]], dict[str, Any] | None]
+
+
+def flattened(log: SourceRows, columns: tuple[str, ...], flatten: Flatten) -> SourceRows:
+    """Return rows with these columns, read from the documents in the column `value`.
+
+    What is no JSON is a row in `_corrupt_record`. `flatten` gives a document's row, or None where it is none of a
+    statement. Text before the first `{`, which a logger put there, is no part of the document.
+    """
+    kept: list[dict[str, Any]] = []
+    lines = log.text(LINE).to_pylist()
+    places = log.text(FILE).to_pylist(), log.count(POSITION).to_pylist()
+    given = pc.is_valid(log.column(LINE)).to_pylist()
+    for line, there, file, position in zip(lines, given, *places, strict=True):
+        document = _document(line)
+        if document is None:
+            if line is not None or there:
+                kept.append({CORRUPT: line or "not text"})
+            continue
+        row = flatten(document)
+        if row is not None:
+            kept.append({**row, FILE: file, POSITION: position})
+    arrays: dict[str, Any] = {name: _texts([row.get(name) for row in kept]) for name in (*columns, FILE, CORRUPT)}
+    arrays[POSITION] = pa.array([row.get(POSITION) for row in kept], pa.int64())
+    arrays[LINEAGE] = pa.array([row.get(LINEAGE) for row in kept], LOG_SCHEMA.field(LINEAGE).type)
+    corrupt = raw_records(log.column(CORRUPT)).drop_null()
+    batch = pa.table(arrays)
+    if len(corrupt):
+        batch = pa.concat_tables([batch, pa.table({CORRUPT: corrupt})], promote_options="default")
+    return SourceRows(batch, log.source)
+
+
+def nested(document: Any, *path: str) -> Any:
+    """Return what stands at a path in a document; None where there is nothing.
+
+    >>> nested({"a": {"b": 1}}, "a", "b"), nested({"a": 3}, "a", "b")
+    (1, None)
+    """
+    for name in path:
+        if not isinstance(document, dict):
+            return None
+        document = document.get(name)
+    return document
+
+
+def lineage_edge(target: tuple[str, Any], source: tuple[str, Any]) -> dict[str, str]:
+    """Return an edge between columns, each a table and a name, as the log schema has it."""
+    return {
+        "target_table": target[0],
+        "target_column": str(target[1]),
+        "source_table": source[0],
+        "source_column": str(source[1]),
+    }
+
+
+def _document(line: str | None) -> dict[str, Any] | None:
+    start = -1 if line is None else line.find("{")
+    if line is None or start < 0:
+        return None
+    try:
+        document = json.loads(line[start:])
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _texts(values: list[Any]) -> Any:
+    read = [v if v is None or isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in values]
+    try:
+        return pa.array(read, pa.string())
+    except UnicodeEncodeError:  # half of a surrogate pair is JSON, but no text
+        return pa.array([None if v is None else v.encode("utf-8", "surrogatepass") for v in read], pa.binary())

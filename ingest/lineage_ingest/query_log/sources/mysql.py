@@ -1,0 +1,157 @@
+r"""MySQL's general query log: the text file, and the table mysql.general_log, which has the same columns.
+
+https://dev.mysql.com/doc/refman/8.4/en/query-log.html
+https://dev.mysql.com/doc/refman/8.4/en/log-destinations.html
+https://mariadb.com/kb/en/general-query-log/
+
+In the file a record is `TIME<tab>ID COMMAND<tab>ARGUMENT`, its statement over as many lines as it has. MariaDB and old
+releases write `yymmdd hh:mm:ss`, and leave the time out while it does not change.
+
+Traps:
+- The database stands nowhere near the statement: `Connect user@host on db`, `Init DB`, `Change user` and a statement
+  `USE db` set it for their thread from there on. So a thread's rows are brought together in order.
+- The log is written as statements arrive: it does not know whether they succeeded (the status is `unknown`), how long
+  they took, and what they returned.
+- `Prepare` is no run; each `Execute` is, with its parameters filled in.
+- A server that starts anew counts its threads from the beginning: its `Connect` begins a session anew.
+- Times are UTC (`log_timestamps`), or in the system's zone with its offset; the old form is local and does not say.
+- This log does not cut texts. (The performance schema's digests do; they are not read here.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log import coercion
+from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.runs import carried, starts
+from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Reading, Source, SourceRows
+
+__all__ = ["MYSQL"]
+
+_COMMANDS = (
+    "Quit|Init DB|Query|Field List|Create DB|Drop DB|Refresh|Shutdown|Statistics|Processlist|Connect|Kill|Debug|Ping|"
+    "Time|Delayed insert|Change user|Binlog Dump GTID|Binlog Dump|Table Dump|Connect Out|Register Slave|"
+    "Register Replica|Prepare|Execute|Long Data|Close stmt|Reset stmt|Reset Connection|Set option|Fetch|Daemon|Error|"
+    "Sleep|Clone|Subscribe Group Replication Stream"
+)
+RECORD_START = (
+    r"^(?:(?P<time>\d{4}-\d\d-\d\dT\S+|\d{6} [ \d]\d:\d\d:\d\d)\t|\t\t)"
+    rf"\s*(?P<id>\d+) (?P<command>{_COMMANDS})(?:\t(?P<argument>.*)|\s*)$"
+)
+_START = re.compile(RECORD_START)
+_BANNER = re.compile(r"^(?:.*, Version: .*started with:|Tcp port: .*|Time\s+Id\s+Command\s+Argument)$")
+_DATABASE = "current_database"
+"""Added by `assemble`: the thread's database as the statement ran; `session` tells threads of one number apart."""
+_SESSION = "session"
+_RUNS = pa.array(["Query", "Execute"])
+# The argument of Connect and of Change user: `root@localhost on shop using Socket`.
+_ON = r"^(?P<user>.*?)@(?P<host>\S*)(?: on (?P<db>\S*))?(?: using .*)?$"
+_USE = r"(?i)^\s*use\s+`?(?P<db>[^`;\s]+)`?\s*;?\s*$"
+
+
+def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
+    """Yield (event_time, user_host, thread_id, server_id, command_type, argument) of the lines of a log file."""
+    time: str | None = None
+    head: tuple[str, str] | None = None
+    argument: list[str] = []
+    for line in lines:
+        found = _START.match(line)
+        if found is None:
+            if head is not None and not _BANNER.match(line):
+                argument.append(line)
+            continue
+        if head is not None:
+            yield (time, None, head[0], None, head[1], "\n".join(argument))
+        time = _time(found["time"]) or time
+        head, argument = (found["id"], found["command"]), [found["argument"] or ""]
+    if head is not None:
+        yield (time, None, head[0], None, head[1], "\n".join(argument))
+
+
+def _time(written: str | None) -> str | None:
+    if written is None or "-" in written:
+        return written
+    day, clock = written[:6], written[7:].strip()
+    return f"20{day[:2]}-{day[2:4]}-{day[4:]} {clock}"
+
+
+def _assemble(table: Any) -> Any:
+    """Return the rows that are runs, each with its thread's user, database and session."""
+    rows = SourceRows(table, MYSQL)
+    table = pa.table(
+        {
+            FILE: rows.text(FILE),
+            "thread": rows.trimmed("thread_id"),
+            POSITION: rows.count(POSITION),
+            "time": coercion.times(rows.column("event_time")),
+            **{name: rows.column(name) for name in MYSQL.columns},
+        }
+    )
+    order = [(name, "ascending") for name in (FILE, "thread", POSITION, "time")]
+    table = table.sort_by(order).combine_chunks()
+    column = {name: _flat(table.column(name)) for name in table.column_names}
+    command = coercion.trimmed(column["command_type"])
+    argument = pc.fill_null(coercion.texts(column["argument"]), "")
+    begins = starts(column[FILE], column["thread"])
+    connects = pc.fill_null(pc.is_in(command, pa.array(["Connect", "Change user"])), False)
+    # `Connect Out` and a refused connection (`Access denied …`) have no `user@host` in front.
+    greeting = pc.extract_regex(argument, _ON)
+    use = pc.extract_regex(argument, _USE)
+    told = pc.fill_null(pc.equal(command, "Init DB"), False)
+    uses = pc.and_(pc.fill_null(pc.is_in(command, _RUNS), False), pc.is_valid(use))
+    database = pc.if_else(connects, greeting.field(2), pc.if_else(told, argument, use.field(0)))
+    # A statement USE changes what follows; in its own row the old or the new database means the same.
+    database = carried(database, pc.or_(pc.or_(connects, told), uses), begins)
+    own = coercion.texts(column["user_host"])
+    user = pc.coalesce(own, carried(greeting.field(0), connects, begins))
+    began = carried(column[POSITION], pc.or_(begins, pc.fill_null(pc.equal(command, "Connect"), False)), begins)
+    file = pc.fill_null(pc.replace_substring_regex(column[FILE], r"^.*[/\\]", ""), "")
+    session = pc.binary_join_element_wise(file, column["thread"], pc.fill_null(began.cast(pa.string()), "0"), "/")
+    out = table.set_column(table.column_names.index("user_host"), "user_host", user)
+    out = out.append_column(_DATABASE, pc.if_else(pc.equal(database, ""), pa.scalar(None, pa.string()), database))
+    out = out.append_column(_SESSION, session).drop_columns(["thread", "time"])
+    return out.filter(pc.fill_null(pc.is_in(command, _RUNS), False))
+
+
+def _convert(every: SourceRows) -> Any:
+    log = every.where(pc.is_in(every.trimmed("command_type"), _RUNS))
+    # The table writes `root[root] @ localhost []`, the file's Connect `root@localhost`.
+    user = pc.replace_substring_regex(log.text("user_host"), r"^([^\[@]*?)\s*(?:\[.*|@.*)?$", r"\1")
+    return log.batch(
+        query_text=log.statement("argument"),
+        started_at=log.time("event_time"),
+        position=log.count(POSITION),
+        user=coercion.texts(user),
+        session=log.text(_SESSION, "thread_id"),
+        default_schema=log.text(_DATABASE),
+        status=str(Status.UNKNOWN),
+    )
+
+
+def _flat(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+MYSQL = Source(
+    name="mysql",
+    title="MySQL general query log",
+    dialect="mysql",
+    columns=("event_time", "user_host", "thread_id", "server_id", "command_type", "argument"),
+    needed=("argument",),
+    convert=_convert,
+    reading=Reading("records", record_start=RECORD_START, records=_records, placed=True),
+    assembly=Assembly(by=(FILE, "thread_id"), order=(POSITION, "event_time"), rows=_assemble),
+    jdbc="SELECT CONVERT_TZ(event_time, @@session.time_zone, '+00:00') AS event_time, user_host, thread_id, server_id, "
+    "command_type, CONVERT(argument USING utf8mb4) AS argument FROM mysql.general_log "
+    "WHERE event_time >= CONVERT_TZ('{since}', '+00:00', @@session.time_zone)",
+    documentation=(
+        "https://dev.mysql.com/doc/refman/8.4/en/query-log.html",
+        "https://mariadb.com/kb/en/general-query-log/",
+    ),
+)

@@ -1,0 +1,73 @@
+"""PostgreSQL's extension pg_stat_statements: statements with their constants out, and how often each ran.
+
+https://www.postgresql.org/docs/current/pgstatstatements.html
+
+A row stands for `calls` runs; its times and rows are those of all of them.
+
+Traps:
+- The texts of other users are `<insufficient privilege>` without the role pg_read_all_stats; a text can be null when
+  the file of texts was thrown away.
+- It says who and where by numbers (oids): the query over JDBC adds the names and the time of asking, `sampled_at`.
+- There is no time of a run: `sampled_at` is when it was known to have run, `stats_since` (17) when counting began.
+- `total_exec_time` is `total_time` before 13.
+- pg_stat_activity, not this view, cuts texts (at track_activity_query_size).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.source import Source, SourceRows
+
+__all__ = ["PG_STAT_STATEMENTS"]
+
+
+def _convert(log: SourceRows) -> Any:
+    text = log.statement("query")
+    hidden = pc.equal(text, "<insufficient privilege>")
+    sampled, since = log.time("sampled_at"), log.time("stats_since")
+    time = log.count("total_exec_time", "total_time", scale=1_000)
+    calls = log.count("calls")
+    return log.batch(
+        query_text=pc.if_else(hidden, pa.scalar(None, pa.string()), text),
+        statement_id=log.text("queryid"),
+        started_at=pc.coalesce(sampled, since),
+        duration_us=time,
+        runs=pc.if_else(pc.fill_null(pc.greater(calls, 0), False), calls, 1),
+        user=log.text("rolname", "userid"),
+        default_database=log.text("datname"),
+        status=str(Status.SUCCESS),
+        rows=log.count("rows"),
+    )
+
+
+PG_STAT_STATEMENTS = Source(
+    name="pg_stat_statements",
+    title="PostgreSQL pg_stat_statements",
+    dialect="postgres",
+    columns=(
+        "userid",
+        "dbid",
+        "rolname",
+        "datname",
+        "queryid",
+        "query",
+        "calls",
+        "total_exec_time",
+        "total_time",
+        "rows",
+        "stats_since",
+        "sampled_at",
+    ),
+    needed=("query",),
+    convert=_convert,
+    # The view has no history: `since` keeps nothing out, but which version knows it (17) does not matter then.
+    jdbc="SELECT s.userid, s.dbid, r.rolname, d.datname, s.queryid, s.query, s.calls, s.total_exec_time, s.rows, "
+    "now() AS sampled_at FROM pg_stat_statements AS s LEFT JOIN pg_roles AS r ON r.oid = s.userid "
+    "LEFT JOIN pg_database AS d ON d.oid = s.dbid WHERE now() >= TIMESTAMPTZ '{since}+00'",
+    documentation=("https://www.postgresql.org/docs/current/pgstatstatements.html",),
+)

@@ -1,0 +1,73 @@
+"""PostgreSQL's csvlog. What stands in its messages: postgres_messages.
+
+https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-CSVLOG
+
+Traps:
+- There is no header, and the number of columns tells the release: 23 up to 12, 24 in 13, 26 from 14 on.
+- Statements span lines, inside of quotes.
+- `log_time` names its zone by an abbreviation (log_timezone); one that means several zones needs the zone said.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lineage_ingest.query_log.sources.postgres_messages import assemble_messages, convert_messages
+from lineage_ingest.query_log.sources.source import Assembly, Reading, Source, SourceRows
+
+__all__ = ["POSTGRES_CSV"]
+
+_COLUMNS = (
+    "log_time",
+    "user_name",
+    "database_name",
+    "process_id",
+    "connection_from",
+    "session_id",
+    "session_line_num",
+    "command_tag",
+    "session_start_time",
+    "virtual_transaction_id",
+    "transaction_id",
+    "error_severity",
+    "sql_state_code",
+    "message",
+    "detail",
+    "hint",
+    "internal_query",
+    "internal_query_pos",
+    "context",
+    "query",
+    "query_pos",
+    "location",
+    "application_name",
+    "backend_type",
+    "leader_pid",
+    "query_id",
+)
+_NAMES = {
+    name: name for name in ("log_time", "user_name", "database_name", "session_line_num", "sql_state_code", "query")
+}
+
+
+def _convert(log: SourceRows) -> Any:
+    return convert_messages(log, _NAMES)
+
+
+def _assemble(table: Any) -> Any:
+    return assemble_messages(table, _NAMES)
+
+
+POSTGRES_CSV = Source(
+    name="postgres_csv",
+    title="PostgreSQL csvlog",
+    dialect="postgres",
+    columns=_COLUMNS,
+    needed=("message",),
+    convert=_convert,
+    reading=Reading("table", headers=(_COLUMNS[:23], _COLUMNS[:24], _COLUMNS)),
+    assembly=Assembly(by=("session_id",), order=("session_line_num",), rows=_assemble),
+    documentation=(
+        "https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-CSVLOG",
+    ),
+)

@@ -1,0 +1,159 @@
+"""PostgreSQL's server log: the SQL stands inside `message`. What its two forms, csvlog and jsonlog, have in common.
+
+https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-WHAT
+
+What is written depends on the settings, and a run may be one row or several:
+- log_min_duration_statement: `duration: 12.3 ms  statement: SELECT …`, once the statement has ended well.
+- log_statement: `statement: SELECT …` before it runs, and with log_duration `duration: 12.3 ms` after it, as a row of
+  its own.
+- the extended protocol: `execute NAME: SELECT … $1`, beside `parse NAME: …` and `bind NAME: …`, which are no runs;
+  `execute fetch from NAME/PORTAL: …` goes on with one. Its parameters are in `detail`: they do not shape lineage, are
+  often personal, and are not taken.
+- EXECUTE as a statement: `statement: EXECUTE q(1)`, with `prepare: PREPARE q AS SELECT …` in `detail`: that is what
+  ran.
+- an error: a row of severity ERROR with the statement in `query` (csvlog) or `statement` (jsonlog); with log_statement
+  the statement was written before, as if all were well. SQLSTATE 57014 is a cancelled statement.
+
+So rows of one session are brought together, in the order of their numbers. Texts are not cut (only what
+pg_stat_activity shows is, at track_activity_query_size).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log import coercion
+from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.runs import last_before, starts
+from lineage_ingest.query_log.sources.source import SourceRows
+
+__all__ = ["assemble_messages", "convert_messages"]
+
+_MESSAGE = (
+    r"(?s)^(?:duration: (?P<ms>\d+(?:\.\d+)?) ms)?(?:\s*(?P<what>statement|parse|bind|execute fetch from|execute)"
+    r"(?: (?P<name>[^:\n]*))?: (?P<sql>.*))?$"
+)
+_PREPARED = r"(?is)^\s*prepare: PREPARE\s+(?:\"[^\"]*\"|[^\s(]+)\s*(?:\([^)]*\))?\s+AS\s+(?P<sql>.*)$"
+_RUNS = pa.array(["statement", "execute"])
+_ERRORS = pa.array(["ERROR", "FATAL", "PANIC"])
+_QUERY_CANCELED = "57014"
+
+
+def convert_messages(every: SourceRows, names: dict[str, str]) -> Any:
+    """Return rows of the server log as a batch of the log schema; rows that are no runs are left out.
+
+    `names` gives the columns' names in this form of the log, by those of csvlog.
+    """
+    kept = _parts(every.text("message"))
+    failed = pc.fill_null(pc.is_in(every.trimmed("error_severity"), _ERRORS), False)
+    of_a_statement = pc.and_(failed, pc.is_valid(every.text(names["query"])))
+    unread = pc.is_null(every.text("message"))
+    log = every.where(pc.or_(pc.or_(kept.is_run, of_a_statement), unread))
+    found = _parts(log.text("message"))
+    failed = pc.fill_null(pc.is_in(log.trimmed("error_severity"), _ERRORS), False)
+    canceled = pc.fill_null(pc.equal(log.trimmed(names["sql_state_code"]), _QUERY_CANCELED), False)
+    whole = log.statement("message")  # what is no text is noted here
+    shown, _junk = coercion.statement_texts(pc.coalesce(found.sql, log.text(names["query"])))
+    prepared = pc.extract_regex(log.text("detail"), _PREPARED)
+    ran = pc.if_else(pc.and_(pc.is_valid(prepared), pc.is_valid(whole)), prepared.field(0), shown)
+    status = pc.if_else(failed, pc.if_else(canceled, str(Status.CANCELED), str(Status.FAILED)), str(Status.SUCCESS))
+    duration = coercion.count_of(found.ms, scale=1_000)
+    # A row is written once its statement has ended; where a duration is said, it began that long before.
+    written = log.time(names["log_time"])
+    began = pc.subtract(written.cast(pa.int64()), pc.fill_null(duration, 0)).cast(written.type)
+    line = log.text(names["session_line_num"])
+    session = log.text("session_id")
+    return log.batch(
+        query_text=ran,
+        statement_id=pc.binary_join_element_wise(session, line, "/"),
+        started_at=began,
+        position=log.count(names["session_line_num"]),
+        duration_us=duration,
+        user=log.text(names["user_name"]),
+        session=session,
+        default_database=log.text(names["database_name"]),
+        status=status,
+    )
+
+
+def assemble_messages(table: Any, names: dict[str, str]) -> Any:
+    """Return rows of the server log with those that speak of one run made one, as the server itself would write it."""
+    sessions = coercion.texts(_column(table, "session_id"))
+    numbers = coercion.count_of(_column(table, names["session_line_num"]))
+    order = pc.sort_indices(
+        pa.table({"session": sessions, "number": numbers}), [("session", "ascending"), ("number", "ascending")]
+    )
+    table, sessions = table.take(order), sessions.take(order)
+    message = coercion.texts(_column(table, "message"))
+    found = _parts(message)
+    shown = coercion.texts(_column(table, names["query"]))
+    failed = pc.fill_null(pc.is_in(coercion.trimmed(_column(table, "error_severity")), _ERRORS), False)
+    begins = starts(sessions)
+    run = pc.and_(found.is_run, pc.invert(failed))
+    alone = pc.and_(pc.and_(pc.is_valid(found.ms), pc.is_null(found.what)), pc.invert(failed))
+    before = last_before(run, begins)
+    rows = table.num_rows
+    # A run has one duration: the first after it, if it does not say its own.
+    silent = pc.fill_null(pc.is_null(found.ms).take(before), False)
+    lasted = _first(before, pc.and_(alone, silent), rows)
+    # An error belongs to the statement before it, if it shows the same one.
+    same = pc.fill_null(
+        pc.equal(pc.utf8_trim_whitespace(shown), pc.utf8_trim_whitespace(found.sql.take(before))), False
+    )
+    broke = _first(before, pc.and_(failed, same), rows)
+    prefix = pc.binary_join_element_wise("duration: ", pc.fill_null(found.ms.take(lasted), ""), " ms  ", "")
+    table = _put(
+        table, "message", pc.if_else(pc.is_valid(lasted), pc.binary_join_element_wise(prefix, message, ""), message)
+    )
+    # Such a row is written at the end: its time is that of the row with the duration.
+    time = _column(table, names["log_time"])
+    table = _put(table, names["log_time"], pc.if_else(pc.is_valid(lasted), time.take(lasted), time))
+    for name in ("error_severity", names["sql_state_code"]):
+        column = coercion.texts(_column(table, name))
+        table = _put(table, name, pc.if_else(pc.is_valid(broke), column.take(broke), column))
+    spent = pc.or_(pc.and_(alone, pc.is_valid(before)), pc.and_(failed, same))
+    return table.filter(pc.invert(spent))
+
+
+class _Parts:
+    """What a message says: how long, what, and the SQL; `is_run` where it is a run of a statement."""
+
+    def __init__(self, found: Any) -> None:
+        self.ms, self.what, self.sql = (_given(found, number) for number in (0, 1, 3))
+        self.is_run = pc.fill_null(pc.is_in(self.what, _RUNS), False)
+
+
+def _parts(message: Any) -> _Parts:
+    return _Parts(pc.extract_regex(message, _MESSAGE))
+
+
+def _given(found: Any, number: int) -> Any:
+    """Return a group of a match; null where it matched nothing."""
+    column = found.field(number)
+    return pc.if_else(
+        pc.and_(pc.is_valid(found), pc.greater(pc.binary_length(column), 0)), column, pa.scalar(None, pa.string())
+    )
+
+
+def _first(owner: Any, mask: Any, rows: int) -> Any:
+    """Return for each row the number of the first row under the mask that it owns."""
+    pairs = pa.table({"owner": owner, "number": pa.array(range(rows), pa.int64())}).filter(mask)
+    firsts = pairs.group_by("owner").aggregate([("number", "min")])
+    at = pc.index_in(pa.array(range(rows), pa.int64()), firsts.column("owner").combine_chunks())
+    return firsts.column("number_min").combine_chunks().take(at)
+
+
+def _column(table: Any, name: str) -> Any:
+    if name not in table.column_names:
+        return pa.nulls(table.num_rows, pa.string())
+    column = table.column(name)
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _put(table: Any, name: str, values: Any) -> Any:
+    if name not in table.column_names:
+        return table.append_column(name, values)
+    return table.set_column(table.column_names.index(name), name, values)

@@ -1,0 +1,156 @@
+r"""Redshift's SYS_QUERY_HISTORY, with the texts put together from SYS_QUERY_TEXT.
+
+https://docs.aws.amazon.com/redshift/latest/dg/SYS_QUERY_HISTORY.html
+https://docs.aws.amazon.com/redshift/latest/dg/SYS_QUERY_TEXT.html
+https://docs.aws.amazon.com/redshift/latest/dg/r_STL_QUERYTEXT.html
+
+The query over JDBC joins them, a row for each piece; files of both views may also be read together.
+
+Traps:
+- A text comes in pieces of 4,000 bytes (200 in the STL views), numbered by `sequence` from 0 on, in any order.
+- The pieces are fixed-width columns: blanks at the end of a piece are lost by most ways of export, and words would run
+  together; all pieces but the last are filled up again.
+- Line breaks stand as the two characters `\n` in the text, backslashes as two.
+- `query_text` of SYS_QUERY_HISTORY ends at 4,000 bytes. A text of which a piece is missing is marked truncated as well.
+- Users are numbers; the query over JDBC adds their names. Words are filled with blanks. `elapsed_time` is in
+  microseconds, and times are UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log import coercion
+from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.merging import merged
+from lineage_ingest.query_log.sources.source import Assembly, Source, SourceRows, selecting, status_of
+
+__all__ = ["REDSHIFT"]
+
+_WIDE, _NARROW = 4_000, 200
+_HISTORY = (
+    "user_id", "query_id", "session_id", "database_name", "status", "start_time", "elapsed_time", "returned_rows",
+    "query_text",
+)  # fmt: skip
+_PIECES = "pieces"
+"""Added by `assemble`: the whole text, and in `incomplete` whether a piece of it is missing."""
+_INCOMPLETE = "incomplete"
+_STATUS = {
+    "success": Status.SUCCESS,
+    "failed": Status.FAILED,
+    "canceled": Status.CANCELED,
+    **dict.fromkeys(("planning", "queued", "running", "returning"), Status.RUNNING),
+}
+_ESCAPED = re.compile(r"\\(n|r|t|\\)")
+_MEANT = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
+
+
+def _convert(log: SourceRows) -> Any:
+    whole, head, piece = log.statement(_PIECES), log.statement("query_text"), log.statement("text")
+    raw = pc.coalesce(whole, head, piece)
+    text = _unescaped(raw)
+    # Without assembly a row is a piece: a first one is a statement that may go on, a later one is none by itself.
+    cut_head = pc.and_(pc.is_null(whole), pc.greater_equal(pc.binary_length(raw), _WIDE))
+    missing = log.flag(_INCOMPLETE)
+    return log.batch(
+        query_text=text,
+        statement_id=log.trimmed("query_id"),
+        started_at=log.time("start_time"),
+        duration_us=log.count("elapsed_time"),
+        user=log.trimmed("user_name", "user_id"),
+        session=log.trimmed("session_id"),
+        position=log.count("query_id"),
+        default_database=log.trimmed("database_name"),
+        status=status_of(log.column("status"), _STATUS),
+        rows=log.count("returned_rows"),
+        truncated=pc.or_(pc.fill_null(cut_head, False), pc.fill_null(missing, False)),
+    )
+
+
+def _unescaped(texts: Any) -> Any:
+    if not pc.any(pc.match_substring(texts, "\\"), min_count=0).as_py():
+        return texts
+    read = [
+        None if t is None else _ESCAPED.sub(lambda m: _MEANT[m[1]], t) if "\\" in t else t for t in texts.to_pylist()
+    ]
+    return pa.array(read, pa.string())
+
+
+def _assemble(table: Any) -> Any:
+    """Return a row a query, with its pieces joined in order."""
+    names = {name.lower(): name for name in table.column_names}
+    if not {"query_id", "sequence", "text"} <= names.keys():
+        return merged(table, names["query_id"]) if "query_id" in names else table
+    keys = _flat(coercion.trimmed(table.column(names["query_id"]).combine_chunks()))
+    numbers = coercion.count_of(table.column(names["sequence"]).combine_chunks())
+    texts = coercion.texts(table.column(names["text"]).combine_chunks())
+    others = table.drop_columns([names["sequence"], names["text"], names["query_id"]]).append_column("query_id", keys)
+    is_piece = pc.and_(pc.and_(pc.is_valid(keys), pc.is_valid(numbers)), pc.is_valid(texts))
+    pieces = pa.table({"key": keys, "number": numbers, "text": texts}).filter(is_piece)
+    joined = _joined(pieces)
+    runs = merged(others, "query_id")
+    found = pc.index_in(runs.column("query_id").combine_chunks(), joined.column("key").combine_chunks())
+    found = pc.if_else(pc.is_valid(runs.column("query_id").combine_chunks()), found, pa.scalar(None, pa.int32()))
+    runs = runs.append_column(_PIECES, joined.column("text").combine_chunks().take(found))
+    return runs.append_column(_INCOMPLETE, joined.column("incomplete").combine_chunks().take(found))
+
+
+def _joined(pieces: Any) -> Any:
+    """Return for each key its pieces joined, and whether one is missing between the first and the last."""
+    pieces = pieces.group_by(["key", "number"], use_threads=False).aggregate(
+        [("text", "first")]
+    )  # read twice, once meant
+    pieces = pieces.sort_by([("key", "ascending"), ("number", "ascending")]).combine_chunks()
+    keys, numbers, texts = (_flat(pieces.column(name)) for name in ("key", "number", "text_first"))
+    if not len(keys):
+        return pa.table(
+            {
+                "key": pa.array([], pa.string()),
+                "text": pa.array([], pa.string()),
+                "incomplete": pa.array([], pa.bool_()),
+            }
+        )
+    ends = pc.fill_null(pc.not_equal(keys, _shifted(keys)), True)
+    length = pc.binary_length(texts)
+    width = pc.if_else(pc.less_equal(length, _NARROW), _NARROW, _WIDE)
+    lost = pc.max_element_wise(pc.subtract(width, length), 0)
+    filled = pc.binary_join_element_wise(texts, pc.binary_repeat(" ", pc.if_else(ends, 0, lost)), "")
+    last = pc.indices_nonzero(ends).cast(pa.int32())
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.add(last, 1).cast(pa.int32())])
+    counts = pc.subtract(offsets.slice(1), offsets.slice(0, len(offsets) - 1)).cast(pa.int64())
+    whole = pc.binary_join(pa.ListArray.from_arrays(offsets, filled), "")
+    gap = pc.not_equal(pc.add(numbers.take(last), 1), counts)
+    return pa.table({"key": keys.take(last), "text": whole, "incomplete": gap})
+
+
+def _shifted(values: Any) -> Any:
+    """Return each value's successor."""
+    return pa.concat_arrays([values.slice(1), pa.nulls(1, values.type)])
+
+
+def _flat(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+REDSHIFT = Source(
+    name="redshift",
+    title="Redshift SYS_QUERY_HISTORY with SYS_QUERY_TEXT",
+    dialect="redshift",
+    columns=(*_HISTORY, "user_name", "sequence", "text"),
+    needed=("query_text", "text"),
+    convert=_convert,
+    assembly=Assembly(by=("query_id",), order=("sequence",), rows=_assemble),
+    jdbc=selecting(
+        (*(f"h.{name}" for name in _HISTORY), "u.usename AS user_name", "t.sequence", "t.text"),
+        "FROM sys_query_history AS h LEFT JOIN sys_query_text AS t ON t.query_id = h.query_id "
+        "LEFT JOIN pg_user AS u ON u.usesysid = h.user_id WHERE h.start_time >= '{since}'",
+    ),
+    documentation=(
+        "https://docs.aws.amazon.com/redshift/latest/dg/SYS_QUERY_HISTORY.html",
+        "https://docs.aws.amazon.com/redshift/latest/dg/SYS_QUERY_TEXT.html",
+    ),
+)

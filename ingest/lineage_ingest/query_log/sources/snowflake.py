@@ -1,0 +1,92 @@
+"""Snowflake's QUERY_HISTORY: the view in ACCOUNT_USAGE, and the table function of INFORMATION_SCHEMA.
+
+https://docs.snowflake.com/en/sql-reference/account-usage/query_history
+https://docs.snowflake.com/en/sql-reference/functions/query_history
+
+Traps:
+- QUERY_TEXT ends at 100,000 characters, without a mark.
+- The text of a statement that does not parse is `<redacted>`, unless ENABLE_UNREDACTED_QUERY_SYNTAX_ERROR is set.
+- A cancelled statement is a failed one with the error code 604.
+- The view's rows come up to 45 minutes late, and START_TIME is in the session's zone (TIMESTAMP_LTZ).
+- Rows have no order within a session but START_TIME, in milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.source import Source, SourceRows, selecting, status_of
+
+__all__ = ["HISTORY_COLUMNS", "SNOWFLAKE", "history_fields"]
+
+_CUT_AT = 100_000
+_CANCELED = "0*604"
+_STATUS = {
+    "success": Status.SUCCESS,
+    "fail": Status.FAILED,
+    "incident": Status.FAILED,
+    "failed_with_error": Status.FAILED,
+    "failed_with_incident": Status.FAILED,
+    "running": Status.RUNNING,
+    "queued": Status.RUNNING,
+    "blocked": Status.RUNNING,
+    "resuming_warehouse": Status.RUNNING,
+}
+
+HISTORY_COLUMNS = (
+    "query_id",
+    "query_text",
+    "database_name",
+    "schema_name",
+    "session_id",
+    "user_name",
+    "execution_status",
+    "error_code",
+    "start_time",
+    "total_elapsed_time",
+    "rows_produced",
+)
+
+
+def history_fields(log: SourceRows) -> dict[str, Any]:
+    """Return the fields of the log schema that QUERY_HISTORY has."""
+    text = log.statement("query_text")
+    text = pc.if_else(pc.equal(text, "<redacted>"), pa.scalar(None, pa.string()), text)
+    status = status_of(log.column("execution_status"), _STATUS)
+    canceled = pc.fill_null(pc.match_substring_regex(log.trimmed("error_code"), f"^{_CANCELED}$"), False)
+    return {
+        "query_text": text,
+        "statement_id": log.text("query_id"),
+        "started_at": log.time("start_time"),
+        "duration_us": log.count("total_elapsed_time", scale=1_000),
+        "user": log.text("user_name"),
+        "session": log.text("session_id"),
+        "default_database": log.text("database_name"),
+        "default_schema": log.text("schema_name"),
+        "status": pc.if_else(canceled, str(Status.CANCELED), status),
+        "rows": log.count("rows_produced"),
+        "truncated": pc.greater_equal(pc.utf8_length(text), _CUT_AT),
+    }
+
+
+def _convert(log: SourceRows) -> Any:
+    return log.batch(**history_fields(log))
+
+
+SNOWFLAKE = Source(
+    name="snowflake",
+    title="Snowflake QUERY_HISTORY",
+    dialect="snowflake",
+    columns=HISTORY_COLUMNS,
+    needed=("query_text",),
+    convert=_convert,
+    jdbc=selecting(
+        HISTORY_COLUMNS,
+        "FROM SNOWFLAKE.ACCOUNT_USAGE.QUERY_HISTORY WHERE start_time >= TO_TIMESTAMP_TZ('{since} +00:00')",
+    ),
+    documentation=("https://docs.snowflake.com/en/sql-reference/account-usage/query_history",),
+)

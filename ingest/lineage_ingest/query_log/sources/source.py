@@ -1,0 +1,264 @@
+"""What every source says of itself, and the view of its rows that the adapters are written against."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log import coercion
+from lineage_ingest.query_log.log_schema import Problem, Status, log_batch
+
+__all__ = [
+    "CORRUPT",
+    "FILE",
+    "LINE",
+    "POSITION",
+    "Assembly",
+    "ColumnsMissingError",
+    "Reading",
+    "Source",
+    "SourceRows",
+    "raw_records",
+    "selecting",
+    "status_of",
+]
+
+LINE = "value"
+"""The column that lines of text stand in, as Spark calls it."""
+CORRUPT = "_corrupt_record"
+"""Holds the raw text of a record that could not be read, as Spark has it; null in all others."""
+FILE = "log_file"
+"""The file that a row was read from, where the source's rows mean something only beside the others of their file."""
+POSITION = "log_position"
+"""The number of the row in its file, from 1 on."""
+
+
+class ColumnsMissingError(ValueError):
+    """Rows without the columns that a source cannot do without: most likely another source's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a source's files are read into rows of its own columns."""
+
+    kind: Literal["table", "lines", "records"] = "table"
+    """table: JSON lines, CSV or Parquet. lines: each line of text is a row, in the column `value`. records: text in
+    which a record may span lines, taken apart by `records`."""
+    headers: tuple[tuple[str, ...], ...] = ()
+    """CSV without a header: the columns, one tuple for each number of them that releases of the source write."""
+    record_start: str = ""
+    """Where a record of `records` begins: a regular expression that its first line, and no other, matches."""
+    records: Callable[[Iterable[str]], Iterator[tuple[Any, ...]]] | None = field(default=None, repr=False)
+    """Lines of one file in, rows of the source's columns out (without `log_file` and `log_position`)."""
+    placed: bool = False
+    """The rows need `log_file` and `log_position` beside their own columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """How several of a source's rows become one: done before they are normalised, on rows of the same shape."""
+
+    by: tuple[str, ...]
+    """The columns whose values the rows of one group share. A group must be together in the table."""
+    order: tuple[str, ...]
+    """The columns by which the rows of a group are in order. The table need not be."""
+    rows: Callable[[Any], Any] = field(repr=False)
+    """A table of any number of whole groups in; the table of fewer rows out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A kind of query log: what its rows look like, how they are read, and how they become the log schema's.
+
+    A source is a value: it can be sent to Spark's workers.
+    """
+
+    name: str
+    title: str
+    dialect: str | None
+    """The dialect of its statements; None where a column says it."""
+    columns: tuple[str, ...]
+    """The source's own columns that are read; the rest need not be there. Names are compared without case."""
+    needed: tuple[str, ...]
+    """One of these must be there."""
+    convert: Callable[[SourceRows], Any] = field(repr=False)
+    reading: Reading = Reading()
+    assembly: Assembly | None = None
+    jdbc: str | None = None
+    """The query that reads it over JDBC; `{since}` stands where a timestamp literal's text goes (in UTC)."""
+    documentation: tuple[str, ...] = ()
+    zone: str | None = None
+    """The time zone of times that do not say theirs; None is UTC."""
+    mapping: tuple[tuple[str, str], ...] = ()
+    """Of `generic` only: fields of the log schema, and the columns they stand in."""
+
+    def check(self, columns: Iterable[str]) -> None:
+        """Check that rows with these columns can be this source's.
+
+        Raises:
+            ColumnsMissingError: none of the columns that it needs is there; names the nearest that are.
+        """
+        found = {column.lower(): column for column in columns}
+        if any(name.lower() in found for name in self.needed):
+            return
+        near = difflib.get_close_matches(self.needed[0].lower(), found, n=1)
+        hint = f"did you mean the column {found[near[0]]!r}?" if near else f"found are {', '.join(found.values())}"
+        raise ColumnsMissingError(
+            f"{self.title} has {' or '.join(map(repr, self.needed))}, and these rows do not; {hint}"
+        )
+
+    def assemble(self, table: Any) -> Any:
+        """Return a table with rows that belong together made one; the table itself where each row is a run.
+
+        The table holds whole groups of `assembly.by`, as many as it likes, in any order.
+        """
+        if self.assembly is None or table.num_rows == 0:
+            return table
+        if CORRUPT not in table.column_names:
+            return self.assembly.rows(table)
+        unread = pc.is_valid(table.column(CORRUPT))
+        read = table.filter(pc.invert(unread)).drop_columns([CORRUPT])
+        made = self.assembly.rows(read) if read.num_rows else read
+        rest = pa.table({CORRUPT: raw_records(table.column(CORRUPT)).drop_null()})
+        return pa.concat_tables([made, rest], promote_options="default")
+
+    def normalise(self, batch: Any) -> Any:
+        """Return a record batch of the source's rows as one of the log schema.
+
+        Rows that are no statements (a connection, the start of a query whose end follows) are left out; what cannot be
+        read is a row with a `problem`. Nothing raises for what stands in a row: where a batch as a whole cannot be
+        converted, its rows are by themselves, and the one at fault is a row with a problem.
+        """
+        if batch.num_rows == 0:
+            return log_batch(0)
+        try:
+            return self.convert(SourceRows(batch, self))
+        except (pa.ArrowException, ValueError, ArithmeticError, RecursionError):
+            if batch.num_rows == 1:
+                return log_batch(1, dialect=self.dialect, problem=str(Problem.UNREADABLE))
+        half = batch.num_rows // 2
+        parts = (self.normalise(batch.slice(0, half)), self.normalise(batch.slice(half)))
+        return pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+
+class SourceRows:
+    """Rows of a source, by its columns' names in any case: a column that is missing is null.
+
+    It remembers what could not be read, so that `batch` can say so of the row.
+    """
+
+    def __init__(self, batch: Any, source: Source) -> None:
+        self.source = source
+        self.rows: int = batch.num_rows
+        self._batch = batch
+        self._names = {name.lower(): name for name in reversed(batch.schema.names)}
+        self._problems: dict[Problem, Any] = {}
+        if CORRUPT in self._names:
+            self.note(Problem.UNREADABLE, pc.is_valid(self.column(CORRUPT)))
+
+    def column(self, *names: str) -> Any:
+        """Return the first of the columns that is there, as an array."""
+        found = next((self._names[name.lower()] for name in names if name.lower() in self._names), None)
+        if found is None:
+            return pa.nulls(self.rows, pa.string())
+        column = self._batch.column(found)
+        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+    def table(self) -> Any:
+        """Return the rows as a table."""
+        return self._batch if isinstance(self._batch, pa.Table) else pa.Table.from_batches([self._batch])
+
+    def has(self, name: str) -> bool:
+        """Return whether there is such a column."""
+        return name.lower() in self._names
+
+    def where(self, mask: Any) -> SourceRows:
+        """Return the rows for which the mask is true, and those that could not be read."""
+        keep = pc.fill_null(mask, False)
+        if CORRUPT in self._names:
+            keep = pc.or_(keep, pc.is_valid(self.column(CORRUPT)))
+        return SourceRows(self._batch.filter(keep), self.source)
+
+    def text(self, *names: str) -> Any:
+        """Return a column as texts, the empty ones null."""
+        return coercion.texts(self.column(*names))
+
+    def trimmed(self, *names: str) -> Any:
+        """Return a column as texts without the blanks around them."""
+        return coercion.trimmed(self.column(*names))
+
+    def statement(self, *names: str) -> Any:
+        """Return a column as statements, and note where there is something else."""
+        read, junk = coercion.statement_texts(self.column(*names))
+        self.note(Problem.NOT_TEXT, junk)
+        return read
+
+    def time(self, *names: str, unit: str | None = None) -> Any:
+        """Return a column as moments in UTC, and note where there is something else."""
+        values = self.column(*names)
+        moments = coercion.times(values, self.source.zone, unit)
+        self.note(Problem.ABSURD_TIME, coercion.is_absurd(values, moments))
+        return moments
+
+    def count(self, *names: str, scale: float = 1) -> Any:
+        """Return a column as whole numbers, `scale` times what it says."""
+        return coercion.count_of(self.column(*names), scale)
+
+    def flag(self, *names: str) -> Any:
+        """Return a column as true and false."""
+        return coercion.flags(self.column(*names))
+
+    def objects(self, *names: str) -> list[Any]:
+        """Return a column as Python objects, texts as the JSON in them."""
+        return coercion.objects(self.column(*names))
+
+    def note(self, problem: Problem, mask: Any) -> None:
+        """Remember which rows have a problem."""
+        known = self._problems.get(problem)
+        self._problems[problem] = mask if known is None else pc.or_(known, mask)
+
+    def batch(self, query_text: Any, **columns: Any) -> Any:
+        """Return the rows as a batch of the log schema, in the source's dialect, each with its worst problem."""
+        lineage = columns.get("source_lineage")
+        silent = pc.is_null(query_text) if lineage is None else pc.and_(pc.is_null(query_text), pc.is_null(lineage))
+        self.note(Problem.NO_TEXT, silent)
+        problem = pa.nulls(self.rows, pa.string())
+        for found in reversed(Problem):
+            if found in self._problems:
+                problem = pc.if_else(pc.fill_null(self._problems[found], False), str(found), problem)
+        columns.setdefault("dialect", self.source.dialect)
+        if Problem.UNREADABLE in self._problems:
+            columns["status"] = pc.if_else(
+                self._problems[Problem.UNREADABLE], str(Status.UNKNOWN), columns.get("status", str(Status.UNKNOWN))
+            )
+        return log_batch(self.rows, query_text=query_text, problem=problem, **columns)
+
+
+def raw_records(column: Any) -> Any:
+    """Return the texts of records that could not be read; null for those that were."""
+    flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    shown = pc.fill_null(coercion.texts(flat), "not text")
+    return pc.if_else(pc.is_valid(flat), shown, pa.scalar(None, pa.string()))
+
+
+def selecting(columns: Iterable[str], rest: str) -> str:
+    """Return a query of these columns."""
+    return " ".join(("SELECT", ", ".join(columns), rest))
+
+
+def status_of(values: Any, meanings: dict[str, Status], otherwise: Status = Status.UNKNOWN) -> Any:
+    """Return a source's words for how a run ended as those of the log schema.
+
+    >>> status_of(pa.array(["FINE   ", None]), {"fine": Status.SUCCESS}).to_pylist()
+    ['success', 'unknown']
+    """
+    words = pc.utf8_lower(coercion.trimmed(values))
+    named = pc.take(
+        pa.array([str(status) for status in meanings.values()]), pc.index_in(words, pa.array(list(meanings)))
+    )
+    return pc.fill_null(named, str(otherwise))

@@ -1,0 +1,178 @@
+"""Spark's event log: JSON, one event a line, one file an application.
+
+https://spark.apache.org/docs/latest/monitoring.html (spark.eventLog.enabled)
+
+Two kinds of events have the text of a statement: those of the Thrift server's operations (`statement`, with the user
+and the session), and SparkListenerSQLExecutionStart, whose `description` is the text where the program gave it
+(spark-sql does; by spark.sparkContext.setJobDescription others may), and else the place of a call in a program, which
+is no statement. The listener classes in Spark's source are what documents their fields:
+sql/core/…/execution/ui/SQLListener.scala, sql/hive-thriftserver/…/ui/HiveThriftServer2EventManager.scala
+
+Traps:
+- A start and an end are two lines, joined by their id within the file; a start without an end was running.
+- What the Thrift server runs is logged by both kinds of events; the execution of a known statement is left out.
+- A command inside a statement (the write of a CTAS) is an execution of its own, named by `rootExecutionId`.
+- `errorMessage` at an end is new in 3.4: before, a failed execution looks like one that succeeded.
+- Nearly all lines are of tasks and stages; only those of interest are read as JSON.
+- spark.sql.event.truncate.length (none by default) cuts descriptions, and ends them with `... N more characters`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log import coercion
+from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, Assembly, Reading, Source, SourceRows
+
+__all__ = ["SPARK"]
+
+_OF_INTEREST = r"SparkListener(?:SQLExecution(?:Start|End)|ThriftServerOperation\w+|ApplicationStart)\b"
+_VERB = (
+    r"(?is)^\s*(?:(?:--[^\n]*\n|/\*.*?\*/)\s*)*\(*\s*(?:SELECT|WITH|INSERT|CREATE|MERGE|UPDATE|DELETE|DROP|ALTER|FROM|"
+    r"REPLACE|TRUNCATE|USE|SET|CACHE|UNCACHE|REFRESH|LOAD|VALUES|TABLE|EXPLAIN|DESC|DESCRIBE|SHOW|ANALYZE|MSCK|COMMENT|"
+    r"EXECUTE|DECLARE|CALL|GRANT|REVOKE|MAP|REDUCE)\b"
+)
+_CUT = r"\.\.\. \d+ more characters$"
+_RUNS = ("statement", "id", "root", "start", "end", "user", "session", "status", "position")
+_ENDS = {"Finish": Status.SUCCESS, "Error": Status.FAILED, "Canceled": Status.CANCELED, "Timeout": Status.CANCELED}
+
+
+def _assemble(table: Any) -> Any:
+    """Return the runs that the events of whole files tell of, in columns of their own."""
+    log = SourceRows(table, SPARK)
+    file, line, position = log.text(FILE), log.text(LINE), log.count(POSITION)
+    wanted = pc.fill_null(pc.match_substring_regex(line, _OF_INTEREST), False)
+    events = pa.table({"file": pc.fill_null(file, ""), "line": line, "position": position}).filter(wanted)
+    events = events.sort_by([("file", "ascending"), ("position", "ascending")])
+    runs: list[dict[str, Any]] = []
+    current: str | None = None
+    application = _Application()
+    for name, text, number in zip(*(events.column(c).to_pylist() for c in ("file", "line", "position")), strict=True):
+        if name != current:
+            runs.extend(application.runs())
+            current, application = name, _Application()
+        try:
+            event = json.loads(text)
+        except (ValueError, RecursionError):
+            event = None
+        if isinstance(event, dict) and isinstance(event.get("Event"), str):
+            application.take(event, number)
+        else:
+            runs.append({CORRUPT: text})
+    runs.extend(application.runs())
+    junk = pc.and_(pc.is_valid(log.column(LINE)), pc.is_null(line))
+    runs.extend({CORRUPT: "not text"} for _ in range(pc.sum(junk).as_py() or 0))
+    return pa.table({name: _texts([run.get(name) for run in runs]) for name in (*_RUNS, CORRUPT)})
+
+
+class _Application:
+    """The runs of one application, as its events come by."""
+
+    def __init__(self) -> None:
+        self._user: Any = None
+        self._id = ""
+        self._executions: dict[Any, dict[str, Any]] = {}
+        self._operations: dict[Any, dict[str, Any]] = {}
+
+    def take(self, event: dict[str, Any], position: int | None) -> None:
+        kind = event["Event"].rsplit(".", 1)[-1].removeprefix("SparkListener")
+        if kind == "ApplicationStart":
+            self._user, self._id = event.get("User"), str(event.get("App ID") or "")
+        elif kind == "SQLExecutionStart":
+            self._executions[_key(event.get("executionId"))] = {
+                "statement": event.get("description"),
+                "id": event.get("executionId"),
+                "root": event.get("rootExecutionId"),
+                "start": event.get("time"),
+                "user": self._user,
+                "status": Status.RUNNING,
+                "position": position,
+            }
+        elif kind == "SQLExecutionEnd":
+            failed = bool(event.get("errorMessage"))
+            self._end(
+                self._executions,
+                event.get("executionId"),
+                Status.FAILED if failed else Status.SUCCESS,
+                event.get("time"),
+            )
+        elif kind == "ThriftServerOperationStart":
+            self._operations[_key(event.get("id"))] = {
+                "statement": event.get("statement"),
+                "id": event.get("id"),
+                "start": event.get("startTime"),
+                "user": event.get("userName"),
+                "session": event.get("sessionId"),
+                "status": Status.RUNNING,
+                "position": position,
+            }
+        elif (end := _ENDS.get(kind.removeprefix("ThriftServerOperation"))) is not None:
+            self._end(self._operations, event.get("id"), end, event.get("finishTime"))
+
+    @staticmethod
+    def _end(runs: dict[Any, dict[str, Any]], key: Any, status: Status, time: Any) -> None:
+        run = runs.get(_key(key))
+        if run is not None and run["status"] is Status.RUNNING:
+            run |= {"status": status, "end": time}
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Return what ran: the server's operations, and the executions that are none of theirs."""
+        known = {str(run["statement"]).strip() for run in self._operations.values()}
+        found = list(self._operations.values())
+        for key, run in self._executions.items():
+            root = _key(run["root"])
+            inner = run["root"] is not None and root != key and root in self._executions
+            if not inner and str(run["statement"]).strip() not in known:
+                found.append({**run, "id": f"{self._id}/{run['id']}" if self._id else run["id"], "session": self._id})
+        return found
+
+
+def _key(value: Any) -> str:
+    return str(value)
+
+
+def _convert(every: SourceRows) -> Any:
+    if every.has(LINE):  # a batch of lines, not assembled
+        every = SourceRows(_assemble(every.table()), every.source)
+    statement = every.text("statement")
+    is_sql = pc.fill_null(pc.match_substring_regex(statement, _VERB), False)
+    log = every.where(is_sql)
+    text = log.statement("statement")
+    started, ended = log.time("start", unit="ms"), log.time("end", unit="ms")
+    return log.batch(
+        query_text=text,
+        statement_id=log.text("id"),
+        started_at=started,
+        position=log.count("position"),
+        duration_us=pc.subtract(ended.cast(pa.int64()), started.cast(pa.int64())),
+        user=log.text("user"),
+        session=log.text("session"),
+        status=log.text("status"),
+        truncated=pc.match_substring_regex(text, _CUT),
+    )
+
+
+def _texts(values: list[Any]) -> Any:
+    read = [None if v is None else v if type(v) is str else str(v) for v in values]
+    try:
+        return pa.array(read, pa.string())
+    except UnicodeEncodeError:
+        return coercion.texts(pa.array([None if v is None else v.encode("utf-8", "surrogatepass") for v in read]))
+
+
+SPARK = Source(
+    name="spark",
+    title="Spark event log",
+    dialect="spark",
+    columns=(LINE,),
+    needed=(LINE,),
+    convert=_convert,
+    reading=Reading("lines", placed=True),
+    assembly=Assembly(by=(FILE,), order=(POSITION,), rows=_assemble),
+    documentation=("https://spark.apache.org/docs/latest/monitoring.html",),
+)

@@ -1,0 +1,99 @@
+"""Files into rows: packed, in folders, by patterns, broken, of other encodings and of any size."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from lineage_ingest.query_log import (
+    ColumnsMissingError,
+    LogFormatError,
+    MappingError,
+    NoLogFilesError,
+    UnknownSourceError,
+    read_log,
+    source_named,
+)
+from tests.query_logs.samples import normalised_rows
+
+GENERIC = source_named("generic", mapping={"query_text": "sql"})
+
+
+def rows(*paths: Path) -> list[dict[str, object]]:
+    return normalised_rows(GENERIC, read_log(GENERIC, paths))
+
+
+def line(sql: object) -> str:
+    return json.dumps({"sql": sql}) + "\n"
+
+
+def texts(*paths: Path) -> list[object]:
+    return [row.get("query_text", row.get("problem")) for row in rows(*paths)]
+
+
+def test_a_folder_gives_its_files_without_markers_and_hidden_ones(tmp_path: Path) -> None:
+    (tmp_path / "day=1").mkdir()
+    (tmp_path / "day=1" / "a.jsonl").write_text(line("SELECT 1"))
+    (tmp_path / "b.csv").write_text("other,SQL\nx,SELECT 2\n")
+    for name in ("_SUCCESS", ".part.crc"):
+        (tmp_path / name).write_text("no log")
+    assert texts(tmp_path) == ["SELECT 2", "SELECT 1"]
+    assert texts(tmp_path / "**" / "*.jsonl") == ["SELECT 1"]
+
+
+def test_a_path_without_files_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(NoLogFilesError, match=r"no files: .*nowhere"):
+        rows(tmp_path / "nowhere")
+
+
+def test_a_file_of_no_known_format_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "log.xlsx").write_text("")
+    with pytest.raises(LogFormatError, match=r"log\.xlsx: expected a name that ends in"):
+        rows(tmp_path)
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.csv", "sq1,when\nSELECT 1,x\n"), ("a.jsonl", '{"sq1": 1}\n')])
+def test_rows_of_another_source_are_an_error(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ColumnsMissingError, match="'sql', and these rows do not; did you mean the column 'sq1'"):
+        rows(tmp_path)
+
+
+def test_a_broken_archive_keeps_what_came_before_and_the_other_files(tmp_path: Path) -> None:
+    packed = gzip.compress("".join(line(f"SELECT {n}, '{hash(n)}'") for n in range(50_000)).encode())
+    (tmp_path / "a.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    (tmp_path / "b.jsonl").write_text(line("SELECT 'b'"))
+    found = texts(tmp_path)
+    assert len(found) > 10_000
+    assert found[-2:] == ["unreadable record", "SELECT 'b'"]
+
+
+def test_bytes_that_are_no_text_cost_their_row(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfsql\nSELECT 1\n\xff\xfe\x01\nSELECT '\xc3\xa9'\n\"SELECT\x00\"\n")
+    assert texts(tmp_path) == ["SELECT 1", "not text", "SELECT 'é'", "not text"]
+    (tmp_path / "a.csv").unlink()
+    (tmp_path / "a.jsonl").write_bytes(
+        line("SELECT 1").encode() + b'{"sql": "\\ud800"}\n{"sql": 7}\n{"sql": null}\n[]\n'
+    )
+    assert texts(tmp_path) == ["SELECT 1", "not text", "7", "no text", "unreadable record"]
+
+
+def test_a_statement_of_ten_megabytes_is_a_statement(tmp_path: Path) -> None:
+    long = "SELECT '" + "x" * 10_000_000 + "'"
+    (tmp_path / "a.jsonl").write_text(line(long) + line("SELECT 1"))
+    (tmp_path / "b.csv").write_text(f"sql\n{long}\n")
+    assert [len(str(text)) for text in texts(tmp_path)] == [len(long), 8, len(long)]
+
+
+def test_sources_are_named() -> None:
+    with pytest.raises(UnknownSourceError, match="unknown source 'postgres_cvs'; did you mean 'postgres_csv'"):
+        source_named("postgres_cvs")
+    with pytest.raises(MappingError, match="knows its columns"):
+        source_named("snowflake", mapping={"query_text": "sql"})
+    with pytest.raises(MappingError, match="Map query_text"):
+        source_named("generic", mapping={"user": "who"})
+    with pytest.raises(ValueError, match="unknown time zone 'Wien'"):
+        source_named("mysql", zone="Wien")

@@ -1,0 +1,76 @@
+"""Each source's sample, in the source's documented shape and with its traps, gives the rows that stand beside it."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lineage_ingest.query_log import SOURCES, read_log
+from tests.query_logs.samples import FOLDER, expected_rows, normalised_rows, sample
+
+ASSEMBLED = [name for name, source in SOURCES.items() if source.assembly is not None]
+TABLES = [name for name, source in SOURCES.items() if source.reading.kind == "table"]
+
+
+def by_content(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(map(repr, rows))
+
+
+def read(name: str) -> Any:
+    source, file = sample(name)
+    return pa.Table.from_batches(list(read_log(source, [file])))
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_sample_gives_its_rows(name: str) -> None:
+    source, file = sample(name)
+    assert normalised_rows(source, read_log(source, [file])) == expected_rows(name)
+
+
+@pytest.mark.parametrize("name", ASSEMBLED)
+def test_the_order_of_rows_does_not_matter(name: str) -> None:
+    table = read(name)
+    shuffled = list(range(table.num_rows))
+    random.Random(7).shuffle(shuffled)
+    rows = normalised_rows(SOURCES[name], table.take(shuffled).to_batches())
+    assert by_content(rows) == by_content(expected_rows(name))
+
+
+@pytest.mark.parametrize("name", ASSEMBLED)
+def test_groups_that_lie_together_are_found_across_batches(name: str) -> None:
+    source = SOURCES[name]
+    assert source.assembly is not None
+    table = read(name)
+    keys = [key for key in source.assembly.by if key in table.column_names]
+    clustered = table.sort_by([(key, "ascending") for key in keys])
+    rows = normalised_rows(source, clustered.to_batches(max_chunksize=2), clustered=True)
+    assert by_content(rows) == by_content(expected_rows(name))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_parquet_says_the_same(name: str, tmp_path: Path) -> None:
+    source, _file = sample(name)
+    path = tmp_path / "log.parquet"
+    pq.write_table(read(name), path)
+    assert normalised_rows(source, read_log(source, [path])) == expected_rows(name)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_packed_file_says_the_same(name: str, tmp_path: Path) -> None:
+    source, file = sample(name)
+    packed = tmp_path / f"{file.name}.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    rows = normalised_rows(source, read_log(source, [packed]))
+    for row in [*rows, *(expected := expected_rows(name))]:
+        row.pop("session", None)  # MySQL's sessions have the file's name in theirs
+    assert rows == expected
+
+
+def test_every_sample_is_of_a_source() -> None:
+    assert {path.name.split(".")[0] for path in FOLDER.iterdir()} == {*SOURCES, "README"}

@@ -6,7 +6,8 @@ aliases for what a select list's own aliases may be used for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlglot import exp
@@ -25,6 +26,8 @@ NAMED_VALUE = "="
 """Stands before the name of a value that WITH names (ClickHouse), among the names of the CTEs."""
 
 _NO_SOURCES: Sources = {}
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""What most scopes have of most things: nothing, and one object for it."""
 _OWN_ALIASES_FIRST = frozenset(("duckdb", "snowflake", "redshift", "databricks", "spark", "clickhouse", "teradata"))
 """Dialects with lateral aliases, where the block's own aliases come before the columns of the blocks around it."""
 
@@ -81,14 +84,14 @@ class Scope:
         self.parent = parent
         self.items: dict[str, Relation] = {}
         self.ctes: Mapping[str, Relation] = ctes if ctes is not None else (parent.ctes if parent else {})
-        self.prefixed: dict[str, Relation] = {}
+        self.prefixed: Mapping[str, Relation] = _NOTHING
         """Relations whose columns are seen with their prefix only, as those of EXCLUDED."""
-        self.merged: dict[str, Sources] = {}
-        self.merges: list[Merge] = []
+        self.merged: Mapping[str, Sources] = _NOTHING
+        self.merges: Sequence[Merge] = ()
         self.aliases: dict[str, Sources] = {}
         self.made: Sources = {}
         """What the functions of the select list take that make rows, as UNNEST and EXPLODE do."""
-        self.windows: dict[str, exp.Expr] = {}
+        self.windows: Mapping[str, exp.Expr] = _NOTHING
         self.choice: Choice | None = None
         self._found: dict[tuple[Any, ...], Sources] = {}
 
@@ -109,8 +112,8 @@ class Scope:
 
     def merge(self, merge: Merge) -> None:
         """Let unprefixed names stand for the columns that a join merged."""
-        self.merges.append(merge)
-        self.merged.update(merge.columns)
+        self.merges = (*self.merges, merge)
+        self.merged = {**self.merged, **merge.columns}
         self._found.clear()
 
     def part(self, keys: Iterable[str]) -> Scope:
@@ -119,7 +122,7 @@ class Scope:
         part.items = {key: self.items[key] for key in keys if key in self.items}
         for merge in self.merges:
             if part.items.keys() >= {key for key in merge.left if key in self.items}:
-                part.merged.update(merge.columns)
+                part.merged = {**part.merged, **merge.columns}
         return part
 
     def chain(self) -> Iterator[Scope]:

@@ -20,10 +20,10 @@ def recognized(resolver: Resolver, node: exp.Expr, relation: Relation, outer: Sc
     for definition in args.get("define") or ():
         alias = definition.args.get("alias")
         if isinstance(alias, exp.Identifier):
-            scope.prefixed[identifiers.alias(alias)] = relation
+            scope.prefixed = {**scope.prefixed, identifiers.alias(alias): relation}
     for column in node.find_all(exp.Column):  # a variable without a condition matches any row
         if (variable := column.args.get("table")) is not None:
-            scope.prefixed[identifiers.alias(variable)] = relation
+            scope.prefixed = {**scope.prefixed, identifiers.alias(variable): relation}
     rows = Rows()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)

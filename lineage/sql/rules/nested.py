@@ -234,9 +234,8 @@ def comprehension(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int,
     """`[f(x) FOR x IN xs IF test]`: x is an element of xs, the test only chooses."""
     args = node.args
     inner = Scope(resolver, scope)
-    inner.merged[resolver.identifiers.column(args["expression"])] = element_of(
-        nested_or_plain(resolver, args["iterator"], scope)
-    )
+    element = element_of(nested_or_plain(resolver, args["iterator"], scope))
+    inner.merged = {resolver.identifiers.column(args["expression"]): element}
     resolver.evaluate(inner, node.this, COMPOSE[effect][TRANSFORMATION], sink)
     if (condition := args.get("condition")) is not None:
         resolver.evaluate(inner, condition, COMPOSE[effect][CONDITIONAL], sink)

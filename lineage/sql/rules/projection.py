@@ -59,7 +59,16 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
     identifiers = resolver.identifiers
     for position, item in enumerate(select.args["expressions"]):
         kind = type(item)
-        if kind is exp.Star or (kind is exp.Column and type(item.this) is exp.Star):
+        if kind is exp.Alias:
+            args = item.args
+            sources = value_of(resolver, args["this"], scope)
+            if scope.choice is not None:
+                expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
+                continue
+            name = identifiers.column(args["alias"])
+            scope.aliases.setdefault(name, sources)
+            projection.add(name, sources, args["this"])
+        elif kind is exp.Star or (kind is exp.Column and type(item.this) is exp.Star):
             expand_star(resolver, item, scope, projection)
         elif kind is exp.Aliases:
             _several(resolver, item, scope, projection)
@@ -67,15 +76,6 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             expand_filtered_star(resolver, item, scope, projection)
         elif kind is exp.Dot and type(item.args["expression"]) is exp.Star:
             expand_star(resolver, item, scope, projection)
-        elif kind is exp.Alias:
-            args = item.args
-            sources = value_of(resolver, args["this"], scope)
-            if scope.choice is not None:
-                expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
-                continue
-            name = identifiers.alias(args["alias"])
-            scope.aliases.setdefault(name, sources)
-            projection.add(name, sources, args["this"])
         else:
             name = identifiers.column(item.this) if kind is exp.Column else output_name(resolver, item, position)
             sources = value_of(resolver, item, scope)

@@ -41,7 +41,7 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
     """Return the relation of a query block whose FROM is in the scope already."""
     args = node.args
     for definition in args.get("windows") or ():
-        scope.windows[resolver.identifiers.alias(definition.this)] = definition
+        scope.windows = {**scope.windows, resolver.identifiers.alias(definition.this): definition}
     projection = project(resolver, node, scope)
     if scope.made:
         absorb(rows.own, scope.made, JOIN, None)

@@ -122,9 +122,9 @@ def _on_conflict(
     scope = Scope(resolver)
     alias = named.args.get("alias")
     scope.add(resolver.identifiers.alias(alias.this if alias is not None else named.this), known)
-    scope.prefixed[resolver.naming.dialect.fold_column("excluded")] = proposed
+    scope.prefixed = {resolver.naming.dialect.fold_column("excluded"): proposed}
     if isinstance(row_alias, exp.TableAlias) and row_alias.this is not None:
-        scope.prefixed[resolver.identifiers.alias(row_alias.this)] = proposed
+        scope.prefixed = {**scope.prefixed, resolver.identifiers.alias(row_alias.this): proposed}
     for call in list(conflict.find_all(exp.Anonymous)):
         if call.name.upper() == "VALUES" and len(call.expressions) == 1:  # MySQL's VALUES(b) is EXCLUDED.b
             column = exp.Column(this=_identifier(call.expressions[0]), table=exp.to_identifier("excluded"))

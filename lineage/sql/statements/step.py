@@ -80,6 +80,7 @@ def variable_scope(resolver: Resolver, variables: Mapping[str, Relation | None])
     """Return the scope around a statement's own: variables by name, rows and cursors with their columns."""
     scope = Scope(resolver)
     rows: dict[str, Relation] = {}
+    values: dict[str, Sources] = {}
     for name, held in variables.items():
         value: Sources = {}
         if held is not None:
@@ -88,7 +89,8 @@ def variable_scope(resolver: Resolver, variables: Mapping[str, Relation | None])
                 absorb(value, sources, IDENTITY, None)
             if relation.names != [name]:  # a row or a cursor
                 rows[name] = relation
-        scope.merged[name] = value
+        values[name] = value
+    scope.merged = values
     scope.prefixed = rows
     scope.ctes = rows
     return scope

@@ -1,0 +1,81 @@
+"""A history of a warehouse: sessions of users that run templates, some far more often than others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from lineage_ingest.query_log import Status
+from tests.query_logs.templates import POOL, Template
+
+__all__ = ["Run", "history"]
+
+_BATCH = 8_192
+_START = 1_767_225_600_000_000  # 2026-01-01 UTC
+_USERS = [f"user_{number}" for number in range(40)]
+_SERVICES = ["etl", "dbt", "airflow", "reports"]
+_LONG = 1 / 20_000  # one statement of so many is longer than any source keeps
+
+
+@dataclass(slots=True)
+class Run:
+    """One statement that ran; times in microseconds since 1970."""
+
+    text: str
+    number: int
+    started: int
+    duration: int
+    user: str
+    session: int
+    position: int
+    status: Status
+    rows: int
+    dialect: str
+
+
+def history(templates: list[Template], rows: int, seed: int, zipf: float = 1.1) -> Iterator[list[Run]]:
+    """Yield runs in batches, sorted by time within a batch; sessions do not reach over batches.
+
+    The first template runs most, the n-th 1 / n^zipf times as often. Sessions run about eight statements each, of one
+    user; three in a hundred fail, one is cancelled, five in a thousand were running when the log was taken.
+    """
+    pick = random.Random(f"history/{seed}")
+    weights = list(accumulate(1 / (rank + 1) ** zipf for rank in range(len(templates))))
+    number = session = 0
+    clock = _START
+    while number < rows:
+        batch: list[Run] = []
+        chosen = iter(pick.choices(templates, cum_weights=weights, k=_BATCH))
+        while len(batch) < _BATCH and number < rows:
+            session += 1
+            clock += pick.randrange(2_000_000)
+            user = pick.choice(_SERVICES if pick.random() < 0.6 else _USERS)
+            started, position, wanted = clock, 0, 1 + int(pick.expovariate(0.14))
+            while position < wanted and len(batch) < _BATCH and number < rows:
+                template = next(chosen, None)
+                if template is None:
+                    break
+                for text in template.texts(pick.randrange(POOL)):
+                    position += 1
+                    number += 1
+                    started += pick.randrange(1, 3_000_000)
+                    if pick.random() < _LONG:
+                        text = f"{text}\n-- {'x' * 120_000}"  # noqa: PLW2901
+                    batch.append(_run(pick, text, number, started, user, session, position, template.dialect))
+        batch.sort(key=lambda run: run.started)
+        yield batch
+        clock = max(clock, batch[-1].started) if batch else clock
+
+
+def _run(
+    pick: random.Random, text: str, number: int, started: int, user: str, session: int, position: int, dialect: str
+) -> Run:
+    chance = pick.random()
+    status = Status.SUCCESS
+    if chance < 0.045:
+        status = Status.FAILED if chance < 0.03 else Status.CANCELED if chance < 0.04 else Status.RUNNING
+    duration = int(pick.lognormvariate(12, 2))
+    returned = int(pick.paretovariate(0.7)) % 1_000_000 if status is Status.SUCCESS else 0
+    return Run(text, number, started, duration, user, session, position, status, returned, dialect)

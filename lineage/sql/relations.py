@@ -171,7 +171,7 @@ class Relation:
 
 
 _NOTHING: Mapping[str, Any] = {}
-_MOST_SHARED = 200_000
+_MOST_SHARED = 50_000
 
 
 class BaseTable(Relation):

@@ -45,7 +45,7 @@ class TableSource(Protocol):
         """Return whether some statement uses this column of a table whose schema is unknown."""
 
 
-_MOST_ENTRIES = 50_000
+_MOST_ENTRIES = 20_000
 """A worker that reads millions of statements meets ever new names: it begins again before they fill the memory."""
 
 

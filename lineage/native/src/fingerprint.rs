@@ -177,7 +177,7 @@ impl<'a> Writer<'a> {
 
     /// Takes a literal. Only the text of one that stays is written.
     fn literal(&mut self, text: &[u8], is_number: bool) {
-        if self.before.path == Path::GoesOn {
+        if self.exact_paths && self.before.path == Path::GoesOn {
             self.as_it_is(text);
             return;
         }
@@ -212,10 +212,8 @@ impl<'a> Writer<'a> {
     #[inline]
     fn word(&mut self, start: usize, end: usize) {
         let text = &self.text[start..end];
-        if self.exact_paths && text[0] == b'@' {
+        if self.exact_paths && (self.before.path == Path::GoesOn || text[0] == b'@') {
             self.before.path = Path::GoesOn;
-        }
-        if self.before.path == Path::GoesOn {
             self.as_it_is(text);
             return;
         }

@@ -33,7 +33,7 @@ from lineage.model.transformations import Subtype
 from tests.soundness.check import Finding, Reach, missed
 from tests.soundness.experiment import WAYS, Change, Laboratory, Outcome, RejectedError
 
-__all__ = ["Tried", "query_files", "try_query"]
+__all__ = ["UNTRIGGERED", "Tried", "catalog_of", "query_files", "schema_of", "try_query"]
 
 DATA = Path(__file__).parents[1] / "data"
 UNTRIGGERED = Path(__file__).with_name("untriggered.txt")
@@ -65,9 +65,8 @@ def try_query(path: Path, contents: int, ways: int | None = None, tries: int = 0
 
     With `tries`, contents over which the query finds nothing are passed over, until so many were drawn.
     """
-    schema = _schema(path.parent.name)
-    catalog = Catalog.from_dict({table: list(columns) for table, columns in schema.items()}, "spark")
-    statements = extract(path.read_text(encoding="utf-8"), "spark", catalog)
+    schema = schema_of(path.parent.name)
+    statements = extract(path.read_text(encoding="utf-8"), "spark", catalog_of(path.parent.name))
     trees = [tree for tree in sqlglot.parse(path.read_text(encoding="utf-8"), read="spark") if tree is not None]
     found = []
     for number, (lineage, tree) in enumerate(zip(statements, trees, strict=True)):
@@ -180,9 +179,15 @@ def _runnable(tree: exp.Expr) -> str:
 
 
 @cache
-def _schema(folder: str) -> dict[str, dict[str, str]]:
+def schema_of(folder: str) -> dict[str, dict[str, str]]:
+    """Return the tables of a set, their columns and types."""
     schema: dict[str, dict[str, str]] = json.loads((DATA / folder / "schema.json").read_text(encoding="utf-8"))
     return schema
+
+
+def catalog_of(folder: str) -> Catalog:
+    """Return the tables of a set as a catalog."""
+    return Catalog.from_dict({table: list(columns) for table, columns in schema_of(folder).items()}, "spark")
 
 
 def _type(column: str, kind: str) -> str:

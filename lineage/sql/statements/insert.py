@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.statement import DatasetKind
-from lineage.sql.effects import FILTER, IDENTITY
+from lineage.sql.effects import FILTER, IDENTITY, MERGE_MATCH
 from lineage.sql.relations import BaseTable, Relation, Sources, absorb
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.ctes import scope_with_ctes
@@ -129,10 +129,10 @@ def _on_conflict(
         if call.name.upper() == "VALUES" and len(call.expressions) == 1:  # MySQL's VALUES(b) is EXCLUDED.b
             column = exp.Column(this=_identifier(call.expressions[0]), table=exp.to_identifier("excluded"))
             call.replace(column)
-    conditions: Sources = {}
-    for condition in (conflict.args.get("where"), conflict.args.get("index_where")):
-        if condition is not None:
-            resolver.evaluate(scope, condition.this, FILTER, conditions)
+    conditions = _match(resolver, conflict, scope, proposed)
+    absorb(outcome.rows, conditions, IDENTITY, None)
+    if (where := conflict.args.get("where")) is not None:
+        resolver.evaluate(scope, where.this, FILTER, conditions)
     for name, sources in assignments(resolver, conflict.expressions, scope):
         absorb(sources, conditions, IDENTITY, None)
         if name in outcome.names:
@@ -142,6 +142,19 @@ def _on_conflict(
         else:
             outcome.names.append(name)
             outcome.columns.append(sources)
+
+
+def _match(resolver: Resolver, conflict: exp.Expr, scope: Scope, proposed: Relation) -> Sources:
+    """Return what decides whether a row is inserted or meets one: the key of both, `(lower(email)) WHERE live`.
+
+    It is what MERGE states in its ON. A constraint's name and ON DUPLICATE KEY do not tell the columns.
+    """
+    matched: Sources = {}
+    for part in (*(conflict.args.get("conflict_keys") or ()), conflict.args.get("index_predicate")):
+        for column in part.find_all(exp.Column) if part is not None else ():
+            resolver.evaluate(scope, column, MERGE_MATCH, matched)
+            absorb(matched, proposed.find(resolver.identifiers.written(column)) or {}, MERGE_MATCH, column)
+    return matched
 
 
 def _identifier(node: exp.Expr) -> exp.Expr:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from sqlglot import parse_one
 
 from lineage_ingest.query_log import (
+    SOURCES,
     ColumnsMissingError,
     LogFormatError,
     MappingError,
     NoLogFilesError,
+    NotOverJdbcError,
     UnknownSourceError,
     read_log,
     source_named,
@@ -86,6 +91,23 @@ def test_a_statement_of_ten_megabytes_is_a_statement(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(line(long) + line("SELECT 1"))
     (tmp_path / "b.csv").write_text(f"sql\n{long}\n")
     assert [len(str(text)) for text in texts(tmp_path)] == [len(long), 8, len(long)]
+
+
+def test_a_query_asks_from_a_moment_on() -> None:
+    moment = datetime(2026, 2, 1, 12, 30, tzinfo=timezone(timedelta(hours=1)))
+    for name, source in SOURCES.items():
+        if source.jdbc is not None:
+            query = source.query_since(moment)
+            assert "2026-02-01 11:30:00" in query, name
+            assert all(f"{brace}" not in query for brace in "{}"), name
+            parse_one(query, source.dialect)
+    with pytest.raises(NotOverJdbcError, match="Spark event log is read from files"):
+        SOURCES["spark"].query_since(moment)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_source_can_be_sent_to_a_worker(name: str) -> None:
+    assert pickle.loads(pickle.dumps(SOURCES[name])) == SOURCES[name]
 
 
 def test_sources_are_named() -> None:

@@ -2,11 +2,12 @@
 
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
 from lineage_ingest.query_log.normalising import assembled, normalised
-from lineage_ingest.query_log.reading import LogFormatError, NoLogFilesError, find_log_files, read_log
+from lineage_ingest.query_log.reading import LogFormatError, NoLogFilesError, find_log_files, read_log, read_log_file
 from lineage_ingest.query_log.sources import (
     SOURCES,
     ColumnsMissingError,
     MappingError,
+    NotOverJdbcError,
     Source,
     UnknownSourceError,
     source_named,
@@ -18,6 +19,7 @@ __all__ = [
     "LogFormatError",
     "MappingError",
     "NoLogFilesError",
+    "NotOverJdbcError",
     "Problem",
     "SOURCES",
     "Source",
@@ -27,5 +29,6 @@ __all__ = [
     "find_log_files",
     "normalised",
     "read_log",
+    "read_log_file",
     "source_named",
 ]

@@ -56,9 +56,9 @@ def statement_texts(values: Any) -> tuple[Any, Any]:
     """Return the statements, and which values are there but are no text (bytes that are not UTF-8, NULs)."""
     read = _strings(values)
     # Not to be read, or read and with a NUL: no SQL has one, and no store takes it.
-    junk = pc.or_kleene(
-        pc.and_(pc.is_valid(values), pc.is_null(read)), pc.fill_null(pc.match_substring(read, "\0"), False)
-    )
+    junk = pc.and_(pc.is_valid(values), pc.is_null(read))
+    if _has_nul(read):
+        junk = pc.or_(junk, pc.fill_null(pc.match_substring(read, "\0"), False))
     blank = pc.fill_null(pc.match_substring_regex(read, r"^\s*$"), False)
     return pc.if_else(pc.or_(junk, blank), pa.scalar(None, _STRING), read), junk
 
@@ -202,6 +202,16 @@ def _one_by_one(values: Any) -> Any:
         except (UnicodeDecodeError, ValueError, OverflowError):
             read.append(None)
     return pa.array(read, _STRING)
+
+
+def _has_nul(read: Any) -> bool:
+    """Return whether a NUL is in any of the strings: one look at all their bytes, which is much the faster."""
+    _validity, offsets, data = read.buffers()
+    if data is None or not len(read):
+        return False
+    ends = memoryview(offsets).cast("i")
+    start, end = ends[read.offset], ends[read.offset + len(read)]
+    return b"\0" in data.slice(start, end - start).to_pybytes()
 
 
 def _all(mask: Any) -> bool:

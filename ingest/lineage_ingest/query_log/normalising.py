@@ -1,7 +1,9 @@
 """The stage "normalise": a source's rows in, rows of the log schema out, in-process and on Spark alike.
 
 On Spark: `read.mapInArrow(partial(normalised, source=source), …)`. A source with an `assembly` needs its groups whole
-and together: `read.repartition(*by).sortWithinPartitions(*by)` first, then the same call.
+and together: `read.repartition(*by).sortWithinPartitions(*by)` first, then the same call. Files whose lines mean
+something only in their order (`reading.placed`) and such as Spark has no reader for (`reading.kind` is records) are
+read by `read_log_file` in a worker, a file at a time.
 """
 
 from __future__ import annotations

@@ -158,8 +158,8 @@ def _as_text(value: Any) -> str | None:
 def _csv(source: Source, text: Iterable[str]) -> Iterator[dict[str, Any]]:
     csv.field_size_limit(2**31 - 1)  # statements of megabytes are statements
     rows = csv.reader(text)
-    headers = {len(header): header for header in source.reading.headers}
     wanted = {name.lower(): name for name in source.columns}
+    headers = {len(names): [wanted.get(name, "") for name in names] for names in source.reading.headers}
     header: list[str] | None = None
     for row in rows:
         if not row:

@@ -21,7 +21,7 @@ from lineage_ingest.query_log.sources.postgres_json import POSTGRES_JSON
 from lineage_ingest.query_log.sources.redshift import REDSHIFT
 from lineage_ingest.query_log.sources.snowflake import SNOWFLAKE
 from lineage_ingest.query_log.sources.snowflake_access import SNOWFLAKE_ACCESS
-from lineage_ingest.query_log.sources.source import Assembly, ColumnsMissingError, Reading, Source
+from lineage_ingest.query_log.sources.source import Assembly, ColumnsMissingError, NotOverJdbcError, Reading, Source
 from lineage_ingest.query_log.sources.spark import SPARK
 from lineage_ingest.query_log.sources.trino import TRINO
 
@@ -29,6 +29,7 @@ __all__ = [
     "Assembly",
     "ColumnsMissingError",
     "MappingError",
+    "NotOverJdbcError",
     "Reading",
     "SOURCES",
     "Source",

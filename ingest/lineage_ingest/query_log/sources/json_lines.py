@@ -20,12 +20,16 @@ LINEAGE = "source_lineage"
 Flatten = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
-def flattened(log: SourceRows, columns: tuple[str, ...], flatten: Flatten) -> SourceRows:
+def flattened(log: SourceRows, columns: tuple[str, ...], flatten: Flatten, only: str = "") -> SourceRows:
     """Return rows with these columns, read from the documents in the column `value`.
 
     What is no JSON is a row in `_corrupt_record`. `flatten` gives a document's row, or None where it is none of a
-    statement. Text before the first `{`, which a logger put there, is no part of the document.
+    statement; it is not asked about documents without the text `only`, where that is given, which are not even read.
+    Text before the first `{`, which a logger put there, is no part of the document.
     """
+    if only:
+        whole = pc.ends_with(pc.utf8_rtrim_whitespace(log.text(LINE)), "}")
+        log = log.where(pc.or_(pc.invert(pc.fill_null(whole, False)), pc.match_substring(log.text(LINE), only)))
     kept: list[dict[str, Any]] = []
     lines = log.text(LINE).to_pylist()
     places = log.text(FILE).to_pylist(), log.count(POSITION).to_pylist()

@@ -17,7 +17,7 @@ from lineage_ingest.query_log.sources.source import Assembly, Reading, Source, S
 
 __all__ = ["POSTGRES_CSV"]
 
-_COLUMNS = (
+_HEADER = (
     "log_time",
     "user_name",
     "database_name",
@@ -62,10 +62,10 @@ POSTGRES_CSV = Source(
     name="postgres_csv",
     title="PostgreSQL csvlog",
     dialect="postgres",
-    columns=_COLUMNS,
+    columns=(*_NAMES, "session_id", "error_severity", "message", "detail"),
     needed=("message",),
     convert=_convert,
-    reading=Reading("table", headers=(_COLUMNS[:23], _COLUMNS[:24], _COLUMNS)),
+    reading=Reading("table", headers=(_HEADER[:23], _HEADER[:24], _HEADER)),
     assembly=Assembly(by=("session_id",), order=("session_line_num",), rows=_assemble),
     documentation=(
         "https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-CSVLOG",

@@ -72,12 +72,15 @@ def _convert(log: SourceRows) -> Any:
 
 
 def _unescaped(texts: Any) -> Any:
-    if not pc.any(pc.match_substring(texts, "\\"), min_count=0).as_py():
-        return texts
-    read = [
-        None if t is None else _ESCAPED.sub(lambda m: _MEANT[m[1]], t) if "\\" in t else t for t in texts.to_pylist()
-    ]
-    return pa.array(read, pa.string())
+    doubled = pc.fill_null(pc.match_substring(texts, "\\\\"), False)
+    plain = texts
+    for letter, meant in (("n", "\n"), ("r", "\r"), ("t", "\t")):
+        plain = pc.replace_substring(plain, f"\\{letter}", meant)
+    if not pc.any(doubled, min_count=0).as_py():
+        return plain
+    # After an escaped backslash an n is a letter: such a text is read from left to right.
+    read = [_ESCAPED.sub(lambda m: _MEANT[m[1]], text) for text in texts.filter(doubled).to_pylist()]
+    return pc.replace_with_mask(plain, doubled, pa.array(read, pa.string()))
 
 
 def _assemble(table: Any) -> Any:

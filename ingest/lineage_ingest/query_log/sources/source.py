@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ __all__ = [
     "POSITION",
     "Assembly",
     "ColumnsMissingError",
+    "NotOverJdbcError",
     "Reading",
     "Source",
     "SourceRows",
@@ -40,6 +42,10 @@ POSITION = "log_position"
 
 class ColumnsMissingError(ValueError):
     """Rows without the columns that a source cannot do without: most likely another source's."""
+
+
+class NotOverJdbcError(ValueError):
+    """A log that is not in a database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +117,18 @@ class Source:
         raise ColumnsMissingError(
             f"{self.title} has {' or '.join(map(repr, self.needed))}, and these rows do not; {hint}"
         )
+
+    def query_since(self, since: datetime) -> str:
+        """Return the query that reads the log over JDBC from a moment on.
+
+        Logs come late (Snowflake's by up to 45 minutes): ask from well before what was read last.
+
+        Raises:
+            NotOverJdbcError: the log is not in a database.
+        """
+        if self.jdbc is None:
+            raise NotOverJdbcError(f"{self.title} is read from files, not over JDBC")
+        return self.jdbc.replace("{since}", since.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S"))
 
     def assemble(self, table: Any) -> Any:
         """Return a table with rows that belong together made one; the table itself where each row is a run.

@@ -30,7 +30,7 @@ _CANCELED = frozenset(("USER_CANCELED", "ADMINISTRATIVELY_KILLED"))
 
 
 def _convert(lines: SourceRows) -> Any:
-    log = flattened(lines, _FLAT, _flatten)
+    log = flattened(lines, _FLAT, _flatten, only='"endTime"')
     started, ended = log.time("start", unit="s"), log.time("end", unit="s")
     return log.batch(
         query_text=log.statement("query"),

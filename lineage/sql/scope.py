@@ -39,6 +39,16 @@ def _parts(column: exp.Expr) -> list[exp.Expr]:
     return [part for key in ("catalog", "db", "table", "this") if (part := column.args.get(key)) is not None]
 
 
+def _options(alias: str, relation: Relation, name: str) -> Iterator[tuple[str, Sources]]:
+    """Yield where a name may come from through a relation: itself, or each of the unknown tables behind its stars."""
+    found = relation.infer(name)
+    if found is not None:
+        yield alias, found
+        return
+    for behind in relation.opens:
+        yield from _options(behind.name if isinstance(behind, BaseTable) else alias, behind, name)
+
+
 class Merge(NamedTuple):
     """Columns that a join by USING or NATURAL merged, and the keys of the items on its two sides."""
 
@@ -114,6 +124,12 @@ class Scope:
         """Let unprefixed names stand for the columns that a join merged."""
         self.merges = (*self.merges, merge)
         self.merged = {**self.merged, **merge.columns}
+        self._found.clear()
+
+    def unmerge(self) -> None:
+        """Forget the columns that a join merged whose sides are no longer seen."""
+        self.merges = [merge for merge in self.merges if not self.items.keys().isdisjoint(merge.left)]
+        self.merged = {name: sources for merge in self.merges for name, sources in merge.columns.items()}
         self._found.clear()
 
     def part(self, keys: Iterable[str]) -> Scope:
@@ -231,6 +247,8 @@ class Scope:
         found = self._known(relation, name)
         if found is not None:
             return found
+        if relation.is_open and (options := dict(_options(alias, relation, name))):
+            return self._ambiguous(column, name, options)
         known = [known for known, _ in relation.columns()]
         self.resolver.report(
             DiagnosticCode.UNKNOWN_COLUMN,
@@ -316,7 +334,7 @@ class Scope:
                 if found is not None:
                     return found
             if candidates:
-                options = {alias: found for alias, r in candidates.items() if (found := r.infer(name)) is not None}
+                options = {key: found for alias, r in candidates.items() for key, found in _options(alias, r, name)}
                 return self._ambiguous(column, name, options)
         if self.item(name) is not None:
             return self._whole_row(name)
@@ -346,6 +364,8 @@ class Scope:
         )
 
     def _ambiguous(self, column: exp.Expr, name: str, options: Mapping[str, Sources]) -> Sources:
+        if len(options) == 1:  # one table behind a star, read twice
+            return next(iter(options.values()))
         self.resolver.report(
             DiagnosticCode.AMBIGUOUS_COLUMN,
             Severity.WARNING,

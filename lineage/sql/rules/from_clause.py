@@ -8,6 +8,8 @@ from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
 from lineage.sql.relations import STAR, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.match_recognize import recognized
+from lineage.sql.rules.pivots import pivoted
+from lineage.sql.rules.stars import side_by_side
 from lineage.sql.scope import Merge, Scope
 
 __all__ = ["add_joins", "add_source", "add_sources"]
@@ -123,8 +125,10 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: i
     if args.get("kind") == "ARRAY":
         _array_join(resolver, [join.this, *(join.args.get("expressions") or ())], scope, rows)
         return
-    add_source(resolver, join.this, scope, rows)
     on, kind = args.get("on"), (args.get("kind") or "").upper()
+    if on is None and "pivots" in join.this.args:
+        _pivots_of_the_join(resolver, join)
+    add_source(resolver, join.this, scope, rows)
     if on is not None and not start and kind not in _HALF_JOINS and args.keys() <= _COMPARES_ON:  # nearly all joins
         resolver.evaluate(scope, on, JOIN, rows.own)
         return
@@ -145,6 +149,37 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: i
         # Only whether a row matches counts: the other side is gone after the join.
         gone = left if side == "RIGHT" else right
         scope.keep({key: item for key, item in scope.items.items() if key not in gone})
+    if pivots := args.get("pivots"):
+        _pivot(resolver, pivots, scope, rows, start)
+
+
+_PIVOTS_JOINS = frozenset(("duckdb", "spark", "databricks"))
+
+
+def _pivots_of_the_join(resolver: Resolver, join: exp.Expr) -> None:
+    """In DuckDB and Spark, what stands behind `a NATURAL JOIN b` or `a CROSS JOIN b` is behind the join, not behind b.
+
+    Where ON or USING is still to come, it is b's. Spark's grammar: `relation: relationPrimary (joinRelation |
+    pivotClause | unpivotClause)*`; DuckDB's: `joined_table PIVOT (…)`, as PIVOT behind ON or USING is everywhere.
+    """
+    joined = join.args.get("method") or (join.args.get("kind") or "").upper() == "CROSS"
+    if joined and not join.args.get("using") and resolver.naming.dialect.name in _PIVOTS_JOINS:
+        join.set("pivots", join.this.args["pivots"])
+        join.this.set("pivots", None)
+
+
+def _pivot(resolver: Resolver, pivots: list[exp.Expr], scope: Scope, rows: Rows, start: int) -> None:
+    """Put what the PIVOT behind a join makes in the place of all that is joined, the items from `start` on."""
+    keys = list(scope.items)
+    relation = side_by_side(resolver, scope, keys[start:])
+    for pivot in pivots:
+        relation = pivoted(resolver, pivot, relation, scope)
+    if relation.rows is not None:
+        rows.inputs.append(relation.rows)
+    alias = pivots[-1].args.get("alias")
+    name = resolver.identifiers.alias(alias.this) if alias is not None and alias.this is not None else f"?{start}"
+    scope.keep({**{key: scope.items[key] for key in keys[:start]}, name: relation})
+    scope.unmerge()
 
 
 def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope, rows: Rows) -> None:

@@ -17,7 +17,7 @@ from lineage.sql.scope import Scope
 if TYPE_CHECKING:
     from lineage.sql.rules.projection import Projection
 
-__all__ = ["expand_star", "star_columns"]
+__all__ = ["expand_star", "side_by_side", "star_columns"]
 
 _Shown: TypeAlias = "tuple[str, Sources, Relation | None]"
 """A column behind a star: its name, its sources, and the relation that it is from unless a join merged it."""
@@ -117,6 +117,17 @@ def _fields(scope: Scope, value: Sources) -> list[_Shown]:
 
 def _columns(relation: Relation) -> list[_Shown]:
     return [(name, sources, relation) for name, sources in relation.columns()]
+
+
+def side_by_side(resolver: Resolver, scope: Scope, keys: Sequence[str]) -> Relation:
+    """Return some relations of a scope as the one that `SELECT *` over them would make."""
+    part = Scope(resolver, scope, scope.ctes)
+    part.items = {key: scope.items[key] for key in keys}
+    part.merges = scope.merges
+    shown = _all_columns(resolver, part)
+    behind = [item for item in part.items.values() if item.is_open]
+    opens = [relation for item in behind for relation in ([item] if isinstance(item, BaseTable) else item.opens)]
+    return Relation([name for name, _, _ in shown], [sources for _, sources, _ in shown], None, opens)
 
 
 def _all_columns(resolver: Resolver, scope: Scope) -> list[_Shown]:

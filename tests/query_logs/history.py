@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from lineage_ingest.query_log import Status
 from tests.query_logs.templates import POOL, Template
@@ -16,6 +16,7 @@ _BATCH = 8_192
 _START = 1_767_225_600_000_000  # 2026-01-01 UTC
 _USERS = [f"user_{number}" for number in range(40)]
 _SERVICES = ["etl", "dbt", "airflow", "reports"]
+_WRITES = 0.3
 _LONG = 1 / 20_000  # one statement of so many is longer than any source keeps
 
 
@@ -42,7 +43,9 @@ def history(templates: list[Template], rows: int, seed: int, zipf: float = 1.1) 
     user; three in a hundred fail, one is cancelled, five in a thousand were running when the log was taken.
     """
     pick = random.Random(f"history/{seed}")
-    weights = list(accumulate(1 / (rank + 1) ** zipf for rank in range(len(templates))))
+    weights = [1 / (rank + 1) ** zipf for rank in range(len(templates))]
+    templates = _ranked(templates, weights)
+    weights = list(accumulate(weights))
     number = session = 0
     clock = _START
     while number < rows:
@@ -57,7 +60,7 @@ def history(templates: list[Template], rows: int, seed: int, zipf: float = 1.1) 
                 template = next(chosen, None)
                 if template is None:
                     break
-                for text in template.texts(pick.randrange(POOL)):
+                for text in islice(template.texts(pick.randrange(POOL)), rows - number):
                     position += 1
                     number += 1
                     started += pick.randrange(1, 3_000_000)
@@ -67,6 +70,19 @@ def history(templates: list[Template], rows: int, seed: int, zipf: float = 1.1) 
         batch.sort(key=lambda run: run.started)
         yield batch
         clock = max(clock, batch[-1].started) if batch else clock
+
+
+def _ranked(templates: list[Template], weights: list[float]) -> list[Template]:
+    """Return the templates in such an order that about `_WRITES` of all runs write, from the first rank on."""
+    writes, reads = ([t for t in reversed(templates) if t.writes is wanted] for wanted in (True, False))
+    ranked, all_runs, all_writes = [], 0.0, 0.0
+    for weight in weights:
+        from_writes = bool(writes) and (not reads or all_writes < _WRITES * all_runs)
+        template = (writes if from_writes else reads).pop()
+        ranked.append(template)
+        all_runs += weight * len(template.statements)
+        all_writes += weight * len(template.statements) * template.writes
+    return ranked
 
 
 def _run(

@@ -35,9 +35,11 @@ def queries_for(dialect: str | None, folder: Path | None = None, longest: int = 
     """
     groups = [
         list(_files([_DATA / "tpcds", _DATA / "tpch"], "spark")),
-        list(_files([_DEMO], "postgres")),
-        list(_files([_DATA / "mimic_iv" / "duckdb"], "duckdb")),
-        list(_files([_DATA / "mimic_iv" / "bigquery"], "bigquery")),
+        [
+            *_files([_DEMO], "postgres"),
+            *_files([_DATA / "mimic_iv" / "duckdb"], "duckdb"),
+            *_files([_DATA / "mimic_iv" / "bigquery"], "bigquery"),
+        ],
         [Query(case.sql, case.dialect) for case in read_cases() if case.dialect not in ("any", "ansi")],
         list(_folder(folder)) if folder else [],
     ]

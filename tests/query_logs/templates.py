@@ -55,8 +55,9 @@ def templates(groups: list[list[Query]], count: int, seed: int) -> list[Template
     made: dict[tuple[str, str], Template] = {}
     for number in range(2 * count):  # some queries are there twice
         group = groups[number % len(groups)]
-        variant, place = divmod(number // len(groups), len(group))
-        template = _template(group[place], number, variant, _KINDS[number % len(_KINDS)])
+        turn = number // len(groups)  # so that every group has every kind, and every query most of them
+        variant, place = divmod(turn, len(group))
+        template = _template(group[place], number, variant, _KINDS[(turn + variant) % len(_KINDS)])
         made.setdefault((template.dialect, fingerprint(next(template.texts(0)), template.dialect)), template)
         if len(made) == count:
             break
@@ -67,8 +68,8 @@ def templates(groups: list[list[Query]], count: int, seed: int) -> list[Template
 
 def _template(query: Query, number: int, variant: int, kind: str) -> Template:
     sql = _renamed(query.sql, f"_{variant}") if variant else query.sql
-    if query.dialect == "tsql" or (query.dialect == "clickhouse" and kind == "insert"):
-        kind = "read"  # neither CREATE TABLE AS, nor a WITH behind INSERT INTO
+    if query.dialect == "tsql" and kind != "read":  # no CREATE TABLE AS, and no WITH behind INSERT INTO
+        kind = "insert" if query.sql[:6].upper() == "SELECT" else "read"
     target = f"mart.made_{number}"
     temporary = "TEMP VIEW" if query.dialect in ("spark", "databricks") else "TEMPORARY TABLE"
     heads = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -86,3 +88,25 @@ def test_templates_differ_and_their_runs_do_not() -> None:
     first = [(made[number].dialect, *found) for (number, part), found in prints.items() if part == 0]
     assert len(set(first)) == len(first) == 300
     assert 0.2 < sum(template.writes for template in made) / len(made) < 0.35
+
+
+def test_histories_are_skewed_write_and_use_temporary_tables() -> None:
+    made = [run for batch in runs("generic", 20_000, 400, seed=1) for run in batch]
+    heads = Counter(run.text.split(None, 1)[0].upper() for run in made)
+    writes = sum(heads[word] for word in ("CREATE", "INSERT", "DROP")) / len(made)
+    assert 0.27 < writes < 0.33
+    by_session: dict[int, list[Run]] = {}
+    for run in made:
+        by_session.setdefault(run.session, []).append(run)
+    assert len(made) == 20_000
+    temporary = [run for run in made if run.text.startswith("CREATE TEMP")]
+    assert len(temporary) > 200
+    for run in temporary[:50]:
+        name = re.match(r"CREATE TEMP\w* \w+ (\w+)", run.text)
+        assert name is not None
+        [reader] = [other for other in by_session[run.session] if other.position == run.position + 1]
+        assert reader.text.endswith(f"FROM {name[1]}")
+        assert reader.started > run.started
+    often = Counter((run.dialect, fingerprint(run.text, run.dialect)) for run in made[:4_000]).most_common(20)
+    assert often[0][1] > 4 * often[-1][1]
+    assert {run.status for run in made} == set(Status) - {Status.UNKNOWN}

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lineage_ingest.query_log import SOURCES, read_log
+from lineage_ingest.query_log import SOURCES, read_log, read_messages
+from lineage_ingest.query_log.sources.source import LINE
 from tests.query_logs.samples import FOLDER, expected_rows, normalised_rows, sample
 
 ASSEMBLED = [name for name, source in SOURCES.items() if source.assembly is not None]
@@ -70,6 +71,23 @@ def test_a_packed_file_says_the_same(name: str, tmp_path: Path) -> None:
     for row in [*rows, *(expected := expected_rows(name))]:
         row.pop("session", None)  # MySQL's sessions have the file's name in theirs
     assert rows == expected
+
+
+# One that spans lines is no message, and MySQL's and Spark's mean something only in their file's order.
+@pytest.mark.parametrize(
+    "name", [n for n, s in SOURCES.items() if not s.reading.placed and sample(n)[1].suffix != ".csv"]
+)
+def test_lines_as_messages_say_the_same(name: str) -> None:
+    source, file = sample(name)
+    lines = file.read_bytes().splitlines()
+    messages = [pa.record_batch({LINE: pa.array([*lines[:2], None], pa.binary())}), pa.record_batch({LINE: lines[2:]})]
+    assert normalised_rows(source, read_messages(source, messages)) == expected_rows(name)
+
+
+def test_a_message_that_is_no_text_is_a_row() -> None:
+    batch = pa.record_batch({LINE: pa.array([b"\xff", b'{"statement_text": "SELECT 1"}', b"{"], pa.binary())})
+    rows = normalised_rows(SOURCES["databricks"], read_messages(SOURCES["databricks"], [batch]))
+    assert sorted(row.get("problem", "") for row in rows) == ["", "unreadable record", "unreadable record"]
 
 
 def test_every_sample_is_of_a_source() -> None:

@@ -2,7 +2,14 @@
 
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
 from lineage_ingest.query_log.normalising import assembled, normalised
-from lineage_ingest.query_log.reading import LogFormatError, NoLogFilesError, find_log_files, read_log, read_log_file
+from lineage_ingest.query_log.reading import (
+    LogFormatError,
+    NoLogFilesError,
+    find_log_files,
+    read_log,
+    read_log_file,
+    read_messages,
+)
 from lineage_ingest.query_log.sources import (
     SOURCES,
     ColumnsMissingError,
@@ -30,5 +37,6 @@ __all__ = [
     "normalised",
     "read_log",
     "read_log_file",
+    "read_messages",
     "source_named",
 ]

@@ -17,9 +17,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lineage_ingest.query_log.coercion import texts
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, Source
 
-__all__ = ["LogFormatError", "NoLogFilesError", "find_log_files", "read_log", "read_log_file", "read_records"]
+__all__ = [
+    "LogFormatError",
+    "NoLogFilesError",
+    "find_log_files",
+    "read_log",
+    "read_log_file",
+    "read_messages",
+    "read_records",
+]
 
 _ROWS = 8_192
 _CHARACTERS = 32_000_000
@@ -101,6 +110,37 @@ def read_log_file(source: Source, path: Path) -> Iterator[Any]:
         return
 
 
+def read_messages(source: Source, batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the rows that stand in messages (a queue's, in the column `value`) as batches of the source's columns.
+
+    A message holds what a file of the source would: JSON lines or lines of text, mostly one.
+    """
+    for batch in batches:
+        if source.reading.kind == "lines":
+            yield batch
+            continue
+        values = texts(batch.column(LINE)).to_pylist()
+        lost = sum(
+            value is None and given
+            for value, given in zip(values, batch.column(LINE).is_valid().to_pylist(), strict=True)
+        )
+        yield from _Batches(source, "").of(_rows_of(source, values, lost))
+
+
+def _rows_of(source: Source, values: list[str | None], lost: int) -> Iterator[dict[str, Any]]:
+    for value in values:
+        if value is not None:
+            lines = value.splitlines(keepends=True)
+            if source.reading.kind == "records":
+                yield from read_records(source, lines)
+            elif source.reading.headers:
+                yield from _csv(source, lines)
+            else:
+                yield from _json_lines(source, lines, checked=True)
+    for _ in range(lost):
+        yield {CORRUPT: "not text"}
+
+
 def read_records(source: Source, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Yield the records of lines of text as rows by column.
 
@@ -132,9 +172,8 @@ def _lines(_source: Source, text: Iterable[str]) -> Iterator[dict[str, Any]]:
             yield {LINE: stripped}
 
 
-def _json_lines(source: Source, text: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _json_lines(source: Source, text: Iterable[str], *, checked: bool = False) -> Iterator[dict[str, Any]]:
     wanted = {name.lower(): name for name in source.columns}
-    checked = False
     for line in text:
         if line.isspace():
             continue

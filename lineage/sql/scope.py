@@ -7,6 +7,7 @@ aliases for what a select list's own aliases may be used for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -309,6 +310,18 @@ class Scope:
         if name in self.resolver.pseudo_columns:
             return _NO_SOURCES
         return self._inferred(column, name)
+
+    @contextmanager
+    def read_as(self, meanings: Sequence[tuple[exp.Expr, Sources]]) -> Iterator[None]:
+        """Let unprefixed names (by their identifiers) mean these sources for a while."""
+        if not meanings:
+            yield
+            return
+        kept = dict(self._found)
+        for node, sources in meanings:
+            self._found[node.args["this"], node.args.get("quoted")] = sources
+        yield
+        self._found = kept
 
     def having(self, name: str) -> dict[str, Sources]:
         """Return the sources of a name in each relation of this block that surely has it."""

@@ -45,9 +45,16 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
     projection = project(resolver, node, scope)
     if scope.made:
         absorb(rows.own, scope.made, JOIN, None)
-    for clause in ("where", "prewhere", "having", "qualify"):
+    for clause in ("where", "prewhere", "qualify"):
         if condition := args.get(clause):
             resolver.evaluate(scope, condition.this, FILTER, rows.own)
+    if having := args.get("having"):
+        outputs = _outputs_named(resolver, having, args.get("group"), scope)
+        with scope.read_as(outputs):
+            resolver.evaluate(scope, having.this, FILTER, rows.own)
+        for name, _ in outputs:  # HAVING min(n) > n: the argument is FROM's
+            if sum(column.name == name.name for column in having.find_all(exp.Column)) > 1:
+                resolver.evaluate(scope, having.this, FILTER, rows.own)
     if connect := args.get("connect"):
         for condition in (connect.args.get("start"), connect.args.get("connect")):
             if condition is not None:
@@ -60,6 +67,29 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
     if rows.inputs or rows.own:
         return Relation(projection.names, projection.sources, rows, projection.opens)
     return Relation(projection.names, projection.sources, None, projection.opens)
+
+
+def _outputs_named(
+    resolver: Resolver, having: exp.Expr, group: exp.Expr | None, scope: Scope
+) -> list[tuple[exp.Expr, Sources]]:
+    """Return the names in HAVING that mean an output column, though FROM has one of the name as well.
+
+    Outside an aggregate a column that is no key of GROUP BY cannot be meant: it has no one value in a group.
+    """
+    if not scope.aliases:
+        return []
+    found: list[tuple[exp.Expr, Sources]] = []
+    keys = {key.name.lower() for key in (group.expressions if group is not None else ())}
+    for node in having.walk(prune=lambda below: isinstance(below, _GROUPED)):
+        if type(node) is exp.Column and node.args.get("table") is None and type(node.this) is exp.Identifier:
+            output = scope.aliases.get(resolver.identifiers.column(node.this))
+            if output is not None and node.name.lower() not in keys:
+                found.append((node.this, output))
+    return found
+
+
+_GROUPED = (exp.AggFunc, exp.Query, exp.Window, exp.Anonymous)
+"""What names in HAVING stand within without being outputs: arguments of aggregates, queries of their own."""
 
 
 def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:

@@ -38,7 +38,7 @@ def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 
 def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """Oracle's `DELETE FROM (query) WHERE test`: the rows of the table that the query reads."""
+    """Oracle's `DELETE FROM (query)`, T-SQL's `DELETE d FROM (query) d`: the rows of the table that the query reads."""
     scope = Scope(resolver)
     relation = resolver.relation(tree.this, scope)
     tables = {source.table for _, sources in relation.columns() for source, effect in sources if effect == IDENTITY}
@@ -46,7 +46,8 @@ def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
     rows = Rows()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
-    scope.add("", relation)
+    alias = tree.this.args.get("alias")
+    scope.add(resolver.identifiers.alias(alias.this) if alias is not None else "", relation)
     if where := tree.args.get("where"):
         resolver.evaluate(scope, where.this, FILTER, rows.own)
     absorb_rows(outcome.rows, rows)

@@ -12,7 +12,7 @@ from lineage.sql.rules.from_clause import add_source
 from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.output import output_into
-from lineage.sql.statements.update import assignments
+from lineage.sql.statements.update import assignments, base_of, column_behind
 
 
 @statement_rule(exp.Merge)
@@ -23,10 +23,15 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if not isinstance(table, exp.Table):
         return Outcome("MERGE")
     scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    rows = Rows()
     target, relation = resolver.named(identifiers.table_parts(table))
+    through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
+    if through is not None and (base := base_of(through, [])):  # T-SQL: MERGE into a CTE writes its table
+        target, relation = base, through
+        if through.rows is not None:
+            rows.inputs.append(through.rows)
     alias = table.args.get("alias")
     scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
-    rows = Rows()
     source = add_source(resolver, tree.args["using"], scope, rows)[0]
     matched: Sources = {}
     absorb_rows(matched, rows)
@@ -39,7 +44,10 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
     for when in whens.expressions if whens is not None else ():
         conditions = dict(matched)
         if condition := when.args.get("condition"):
-            resolver.evaluate(scope, condition, MERGE_MATCH, conditions)
+            seen = scope
+            if not when.args.get("matched"):
+                seen = _without(scope, source if when.args.get("source") else relation)
+            resolver.evaluate(seen, condition, MERGE_MATCH, conditions)
         then = when.args.get("then")
         if isinstance(then, exp.Update | exp.Insert) and (where := then.args.get("where")) is not None:  # Oracle
             resolver.evaluate(scope, where.this, MERGE_MATCH, conditions)
@@ -70,7 +78,7 @@ def _updated(
     """UPDATE SET …, or `UPDATE *` (SET *): every column of the source by name."""
     if not then.expressions or isinstance(then.expressions[0], exp.Star):
         return _by_name(target, source)
-    return list(assignments(resolver, then.expressions, scope))
+    return list(assignments(resolver, then.expressions, scope, target))
 
 
 def _inserted(
@@ -87,15 +95,23 @@ def _inserted(
     else:
         names = [value.alias_or_name or f"_col{i}" for i, value in enumerate(values.expressions)]
     pairs: list[tuple[str, Sources]] = []
-    # A row that is inserted has no row of the target beside it: an unprefixed name is the source's.
-    visible = Scope(resolver, None, scope.ctes)
-    visible.items = {alias: item for alias, item in scope.items.items() if item is not target}
-    visible.prefixed = {alias: item for alias, item in scope.items.items() if item is target}
+    visible = _without(scope, target)
     for name, value in zip(names, values.expressions, strict=False):
         sources: Sources = {}
         resolver.evaluate(visible, value, IDENTITY, sources)
-        pairs.append((name, sources))
+        pairs.append((column_behind(name, target), sources))
     return pairs
+
+
+def _without(scope: Scope, relation: Relation) -> Scope:
+    """Return the scope where one of two rows is missing: a name without a prefix is a column of the other.
+
+    A row that is inserted has no row of the target beside it, what NOT MATCHED BY SOURCE finds none of the source.
+    """
+    visible = Scope(scope.resolver, scope.parent, scope.ctes)
+    visible.items = {alias: item for alias, item in scope.items.items() if item is not relation}
+    visible.prefixed = {alias: item for alias, item in scope.items.items() if item is relation}
+    return visible
 
 
 def _by_name(target: Relation, source: Relation) -> list[tuple[str, Sources]]:

@@ -16,7 +16,10 @@ from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.output import output_into
 
-__all__ = ["assignments", "target_scope"]
+__all__ = ["assignments", "base_of", "column_behind", "target_scope"]
+
+_WRITES_THROUGH = frozenset(("tsql", "fabric"))
+"""Dialects whose UPDATE and DELETE name a query of FROM by its alias, and change the table behind it."""
 
 
 @statement_rule(exp.Update)
@@ -34,10 +37,11 @@ def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
     conditions: Sources = {}
     absorb_rows(conditions, rows)
     others: dict[str, Outcome] = {}
+    through = scope.items.get(resolver.identifiers.alias(tree.this.this))
     for assignment in tree.expressions:
         into = _other_target(resolver, assignment, scope, target)
         written = outcome if into is None else others.setdefault(into, Outcome("UPDATE", into))
-        for name, sources in assignments(resolver, [assignment], scope):
+        for name, sources in assignments(resolver, [assignment], scope, through):
             absorb(sources, conditions, IDENTITY, None)
             written.names.append(name)
             written.columns.append(sources)
@@ -72,9 +76,12 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
         if found is not None:
             for each in items:
                 add_source(resolver, each, scope, rows)
-            return resolver.named(identifiers.table_parts(found))[0], scope
+            view = scope.items[identifiers.alias(table.this)]
+            base = None if isinstance(view, BaseTable) else base_of(view, _set_names(resolver, tree))
+            named = found if isinstance(found, exp.Table) else table
+            return base or resolver.named(identifiers.table_parts(named))[0], scope
     through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
-    if through is not None and (base := _base_of(resolver, tree, through)) is not None:
+    if through is not None and (base := base_of(through, _set_names(resolver, tree))):
         scope.add(identifiers.alias(table.this), through)
         if through.rows is not None:
             rows.inputs.append(through.rows)
@@ -88,18 +95,28 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
     return target, scope
 
 
-def _base_of(resolver: Resolver, tree: exp.Expr, relation: Relation) -> str | None:
-    """Return the one table whose columns a CTE hands on to SET, or to a DELETE: T-SQL writes a table through it."""
-    set_ = [resolver.identifiers.written(a.this) for a in tree.expressions if isinstance(a, exp.EQ)]
-    columns = [found for name in set_ if (found := relation.find(name)) is not None] or relation.sources
+def _set_names(resolver: Resolver, tree: exp.Expr) -> list[str]:
+    return [resolver.identifiers.written(a.this) for a in tree.expressions if isinstance(a, exp.EQ)]
+
+
+def base_of(relation: Relation, names: list[str]) -> str | None:
+    """Return the one table whose columns a query hands on under these names: T-SQL writes a table through it.
+
+    Without such names (DELETE) all its columns count. None: they are of no table, or of several.
+    """
+    columns = [found for name in names if (found := relation.find(name)) is not None] or relation.sources
     tables = {source.table for sources in columns for source, effect in sources if effect == IDENTITY}
     return tables.pop() if len(tables) == 1 else None
 
 
-def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Table | None:
-    """Return the table that an item of FROM, or what is joined to it, gives this alias (or that has this name)."""
+def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Expr | None:
+    """Return the table or query that an item of FROM, or what is joined to it, gives this alias (or has this name)."""
     tables = [item, *(join.this for join in item.args.get("joins") or ())]
     for table in tables:
+        if isinstance(table, exp.Subquery) and resolver.naming.dialect.name in _WRITES_THROUGH:
+            if (alias := table.args.get("alias")) is not None and resolver.identifiers.alias(alias.this) == name:
+                return table
+            continue
         if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
             continue
         alias = table.args.get("alias")
@@ -108,8 +125,13 @@ def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Table | None:
     return None
 
 
-def assignments(resolver: Resolver, expressions: list[exp.Expr], scope: Scope) -> Iterator[tuple[str, Sources]]:
-    """Yield the columns that SET writes and their sources; `(a, b) = (x, y)` and `(a, b) = (SELECT …)` too."""
+def assignments(
+    resolver: Resolver, expressions: list[exp.Expr], scope: Scope, through: Relation | None = None
+) -> Iterator[tuple[str, Sources]]:
+    """Yield the columns that SET writes and their sources; `(a, b) = (x, y)` and `(a, b) = (SELECT …)` too.
+
+    `through` is the relation that is updated, where it may be a query over the table that is written.
+    """
     for assignment in expressions:
         if not isinstance(assignment, exp.EQ | exp.PropertyEQ):
             continue
@@ -130,7 +152,7 @@ def assignments(resolver: Resolver, expressions: list[exp.Expr], scope: Scope) -
                 resolver.evaluate(scope, values[position], IDENTITY, sources)
             elif not _is_default(right):
                 resolver.evaluate(scope, right, IDENTITY, sources)
-            yield _column_behind(resolver, name, scope), sources
+            yield _written(resolver, name, scope, through), sources
 
 
 def _is_default(value: exp.Expr) -> bool:
@@ -138,8 +160,8 @@ def _is_default(value: exp.Expr) -> bool:
     return isinstance(value, exp.Column) and value.name.upper() == "DEFAULT" and not value.this.args.get("quoted")
 
 
-def _column_behind(resolver: Resolver, name: exp.Expr, scope: Scope) -> str:
-    """Return the base column that SET writes: through a view inside the statement it may have another name there."""
+def _written(resolver: Resolver, name: exp.Expr, scope: Scope, through: Relation | None) -> str:
+    """Return the base column that SET writes: in the query `through` it may have another name."""
     written = resolver.identifiers.written(name)
     if isinstance(name, exp.Column) and len(name.parts) > 1:
         path = [resolver.identifiers.column(part) for part in name.parts]
@@ -147,9 +169,13 @@ def _column_behind(resolver: Resolver, name: exp.Expr, scope: Scope) -> str:
             path = path[1:]
         if len(path) > 1 and scope.item(path[-2]) is None:  # a field: `SET address.city = …`
             return format_name(path)
-    for relation in scope.items.values():
-        if not isinstance(relation, BaseTable) and (found := relation.find(written)):
-            sources = list(found)
-            if len(sources) == 1 and sources[0][1] == IDENTITY:
-                return sources[0][0].column
-    return written
+    return written if through is None else column_behind(written, through)
+
+
+def column_behind(name: str, relation: Relation) -> str:
+    """Return the column of the table that is written through a query, where the query gives it this name."""
+    if not isinstance(relation, BaseTable) and (found := relation.find(name)):
+        sources = list(found)
+        if len(sources) == 1 and sources[0][1] == IDENTITY:
+            return sources[0][0].column
+    return name

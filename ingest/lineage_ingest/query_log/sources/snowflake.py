@@ -6,7 +6,7 @@ https://docs.snowflake.com/en/sql-reference/functions/query_history
 Traps:
 - QUERY_TEXT ends at 100,000 characters, without a mark.
 - The text of a statement that does not parse is `<redacted>`, unless ENABLE_UNREDACTED_QUERY_SYNTAX_ERROR is set.
-- A cancelled statement is a failed one with the error code 604.
+- A cancelled statement is a failed one with the error code 604, or 630 where it took too long.
 - The view's rows come up to 45 minutes late, and START_TIME is in the session's zone (TIMESTAMP_LTZ).
 - Rows have no order within a session but START_TIME, in milliseconds.
 """
@@ -24,7 +24,7 @@ from lineage_ingest.query_log.sources.source import Source, SourceRows, selectin
 __all__ = ["HISTORY_COLUMNS", "SNOWFLAKE", "history_fields"]
 
 _CUT_AT = 100_000
-_CANCELED = "0*604"
+_CANCELED = "0*(604|630)"
 _STATUS = {
     "success": Status.SUCCESS,
     "fail": Status.FAILED,

@@ -14,7 +14,8 @@ Traps:
 - A command inside a statement (the write of a CTAS) is an execution of its own, named by `rootExecutionId`.
 - `errorMessage` at an end is new in 3.4: before, a failed execution looks like one that succeeded.
 - Nearly all lines are of tasks and stages; only those of interest are read as JSON.
-- spark.sql.event.truncate.length (none by default) cuts descriptions, and ends them with `... N more characters`.
+- spark.sql.event.truncate.length (none by default) cuts the text of an execution, without a mark; the environment's
+  event says what it is set to.
 """
 
 from __future__ import annotations
@@ -27,18 +28,21 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.json_lines import nested
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, Assembly, Reading, Source, SourceRows
 
 __all__ = ["SPARK"]
 
-_OF_INTEREST = r"SparkListener(?:SQLExecution(?:Start|End)|ThriftServerOperation\w+|ApplicationStart)\b"
+_OF_INTEREST = (
+    r"SparkListener(?:SQLExecution(?:Start|End)|ThriftServerOperation\w+|ApplicationStart|EnvironmentUpdate)\b"
+)
 _VERB = (
     r"(?is)^\s*(?:(?:--[^\n]*\n|/\*.*?\*/)\s*)*\(*\s*(?:SELECT|WITH|INSERT|CREATE|MERGE|UPDATE|DELETE|DROP|ALTER|FROM|"
     r"REPLACE|TRUNCATE|USE|SET|CACHE|UNCACHE|REFRESH|LOAD|VALUES|TABLE|EXPLAIN|DESC|DESCRIBE|SHOW|ANALYZE|MSCK|COMMENT|"
     r"EXECUTE|DECLARE|CALL|GRANT|REVOKE|MAP|REDUCE)\b"
 )
-_CUT = r"\.\.\. \d+ more characters$"
-_RUNS = ("statement", "id", "root", "start", "end", "user", "session", "status", "position")
+_CUT_AT = "spark.sql.event.truncate.length"
+_RUNS = ("statement", "id", "root", "start", "end", "user", "session", "status", "position", "cut")
 _ENDS = {"Finish": Status.SUCCESS, "Error": Status.FAILED, "Canceled": Status.CANCELED, "Timeout": Status.CANCELED}
 
 
@@ -76,6 +80,7 @@ class _Application:
     def __init__(self) -> None:
         self._user: Any = None
         self._id = ""
+        self._cut_at: int | None = None
         self._executions: dict[Any, dict[str, Any]] = {}
         self._operations: dict[Any, dict[str, Any]] = {}
 
@@ -83,9 +88,14 @@ class _Application:
         kind = event["Event"].rsplit(".", 1)[-1].removeprefix("SparkListener")
         if kind == "ApplicationStart":
             self._user, self._id = event.get("User"), str(event.get("App ID") or "")
+        elif kind == "EnvironmentUpdate":
+            limit = nested(event, "Spark Properties", _CUT_AT)
+            self._cut_at = int(limit) if isinstance(limit, str) and limit.isdecimal() else None
         elif kind == "SQLExecutionStart":
+            text = event.get("description")
             self._executions[_key(event.get("executionId"))] = {
-                "statement": event.get("description"),
+                "statement": text,
+                "cut": self._cut_at is not None and len(str(text)) >= self._cut_at,
                 "id": event.get("executionId"),
                 "root": event.get("rootExecutionId"),
                 "start": event.get("time"),
@@ -122,7 +132,7 @@ class _Application:
 
     def runs(self) -> list[dict[str, Any]]:
         """Return what ran: the server's operations, and the executions that are none of theirs."""
-        known = {str(run["statement"]).strip() for run in self._operations.values()}
+        known = {str(run["statement"])[: self._cut_at].strip() for run in self._operations.values()}
         found = list(self._operations.values())
         for key, run in self._executions.items():
             root = _key(run["root"])
@@ -153,7 +163,7 @@ def _convert(every: SourceRows) -> Any:
         user=log.text("user"),
         session=log.text("session"),
         status=log.text("status"),
-        truncated=pc.match_substring_regex(text, _CUT),
+        truncated=log.flag("cut"),
     )
 
 

@@ -270,6 +270,20 @@ class FunctionTable(Relation):
         return self.value
 
 
+class Elements(FunctionTable):
+    """The elements of an array whose type nobody knows, read by the names of their fields."""
+
+    __slots__ = ("_field",)
+
+    def __init__(self, value: Sources, rows: Rows | None, field: Callable[[Sources, list[str]], Sources]) -> None:
+        super().__init__(["unnest0"], value, rows)
+        self._field = field
+
+    def infer(self, name: str) -> Sources:
+        """Return the sources of a field of the elements."""
+        return self._field(self.value, [name])
+
+
 class RowFields(Mapping[str, Sources]):
     """The fields of a row as a value: the columns of its relation."""
 

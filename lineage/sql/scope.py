@@ -16,7 +16,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.names import format_name
 from lineage.sql.effects import IDENTITY, TRANSFORMATION
-from lineage.sql.relations import BaseTable, Composite, FunctionTable, Relation, RowFields, Sources, absorb
+from lineage.sql.relations import BaseTable, Composite, Elements, FunctionTable, Relation, RowFields, Sources, absorb
 
 if TYPE_CHECKING:
     from lineage.sql.resolver import Resolver
@@ -234,6 +234,9 @@ class Scope:
             if found is not None:
                 return self.field(found, path[depth + 2 :])
         found = self._find(path[0])
+        if found is None:
+            elements = (item for scope in self.chain() for item in scope.items.values() if isinstance(item, Elements))
+            found = next((item.infer(path[0]) for item in elements), None)
         if found is None or (built and not (isinstance(found, Composite) and path[1] in (found.fields or ()))):
             return None
         return self.field(found, path[1:])

@@ -6,6 +6,8 @@ query itself builds is exactly what was put into it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
@@ -130,23 +132,38 @@ def _cast_struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite 
 
 
 def _collected(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
-    """`ARRAY_AGG(STRUCT(a, b) ORDER BY c)`: an array whose elements have the struct's fields, each aggregated."""
+    """`ARRAY_AGG(STRUCT(a, b) ORDER BY c)`, `ARRAY_AGG(t)`: elements with the fields of the struct or row."""
     inner = node.this
     while isinstance(inner, exp.Limit | exp.Order | exp.IgnoreNulls | exp.RespectNulls):
         inner = inner.this
-    if not isinstance(inner, exp.Struct):
+    made = nested_or_plain(resolver, inner, scope) if isinstance(inner, exp.Struct | exp.Column) else None
+    if not isinstance(made, Composite) or made.fields is None:
         return None
     total: Sources = {}
     for child in node.iter_expressions():
         resolver.evaluate(scope, child, AGGREGATION, total)
     deciding = {key: place for key, place in total.items() if key[1] >= FIRST_REFERENCE}
-    fields: dict[str, Sources] = {}
-    for name, value in (_struct(resolver, inner, scope).fields or {}).items():
+    return Composite(total, _CollectedFields(made.fields, deciding))
+
+
+class _CollectedFields(Mapping[str, Sources]):
+    """The fields of elements that were collected: each aggregated, and decided by what orders and filters them."""
+
+    def __init__(self, fields: Mapping[str, Sources], deciding: Sources) -> None:
+        self._fields = fields
+        self._deciding = deciding
+
+    def __getitem__(self, name: str) -> Sources:
         aggregated: Sources = {}
-        absorb(aggregated, value, AGGREGATION, None)
-        aggregated.update(deciding)
-        fields[name] = aggregated
-    return Composite(total, fields)
+        absorb(aggregated, self._fields[name], AGGREGATION, None)
+        aggregated.update(self._deciding)
+        return aggregated
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
 
 
 def _subscript(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
 from lineage.sql.extensions import installed_rules
-from lineage.sql.relations import FunctionTable, Relation, Rows, Sources, absorb
+from lineage.sql.relations import STAR, Composite, Elements, FunctionTable, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver, relation_rule
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.rules.nested import element_of, json_keys
@@ -143,19 +143,32 @@ def lateral(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
 def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """`UNNEST(a, b) WITH ORDINALITY AS t(x, y, n)`: each array gives its own column, the ordinal comes from none."""
     names = _listed(resolver, node)
-    columns: list[Sources] = [element_of(value_of(resolver, array, scope)) for array in node.expressions]
+    columns = [element_of(value_of(resolver, array, scope)) for array in node.expressions]
     alias = node.args.get("alias")
     if not names and alias is not None and alias.this is not None:
         names = [resolver.identifiers.alias(alias.this)]
     offset = node.args.get("offset")
+    if not names and len(columns) == 1 and resolver.naming.dialect.name == "bigquery":
+        return _elements(columns[0], node, scope, [resolver.identifiers.alias(offset)] if offset else [])
     if offset:
         names = [*names[: len(columns)], *(["ordinality"] if offset is True else [resolver.identifiers.alias(offset)])]
-        columns.append({})
+        columns.append(Composite({}))
     while len(names) > len(columns):  # an array of rows gives several columns
-        columns.append(columns[0] if columns else {})
+        columns.append(columns[0] if columns else Composite({}))
     names += [f"unnest{position}" for position in range(len(names), len(columns))]
-    rows = _rows_made(columns, node)
-    return Relation(names, columns, rows)
+    rows = _rows_made([*columns], node)
+    return Relation(names, [*columns], rows)
+
+
+def _elements(element: Composite, node: exp.Expr, scope: Scope, offset: list[str]) -> Relation:
+    """BigQuery's UNNEST without an alias: its columns are the fields of the elements."""
+    rows = _rows_made([element], node)
+    if element.fields is not None and STAR not in element.fields:
+        fields = dict(element.fields.items())
+        return Relation([*fields, *offset], [*fields.values(), *({} for _ in offset)], rows)
+    made = Elements(element, rows, scope.field)
+    made.names, made.sources = [*made.names, *offset], [*made.sources, *({} for _ in offset)]
+    return made
 
 
 def _rows_made(values: list[Sources], mention: exp.Expr) -> Rows | None:

@@ -1,35 +1,38 @@
 """The stage "normalise": a source's rows in, rows of the log schema out, in-process and on Spark alike.
 
-On Spark: `read.mapInArrow(partial(normalised, source=source), …)`. A source with an `assembly` needs its groups whole
-and together: `read.repartition(*by).sortWithinPartitions(*by)` first, then the same call. Files whose lines mean
-something only in their order (`reading.placed`) and such as Spark has no reader for (`reading.kind` is records) are
-read by `read_log_file` in a worker, a file at a time.
+On Spark: `read.mapInArrow(partial(normalised, source=source, clustered=True), …)`. A source with an `assembly` needs
+its groups whole and together: `read.repartition(*by).sortWithinPartitions(*by)` first, then the same call. Files whose
+lines mean something only in their order (`reading.placed`) and such as Spark has no reader for (`reading.kind` is
+records) are read by `read_log_file` in a worker, a file at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage_ingest.query_log.coercion import texts
 from lineage_ingest.query_log.sources.runs import starts
 from lineage_ingest.query_log.sources.source import Source
 
 __all__ = ["assembled", "normalised"]
 
 _ROWS = 8_192
+_BYTES = 64_000_000  # of rows that are assembled at once
 
 
-def normalised(batches: Iterable[Any], source: Source, *, clustered: bool = True) -> Iterator[Any]:
+def normalised(batches: Iterable[Any], source: Source, *, clustered: bool = False) -> Iterator[Any]:
     """Yield the record batches of a source's rows as batches of the log schema.
 
     Args:
         batches: record batches of the source's columns.
         source: what they are rows of.
-        clustered: of a source with an `assembly`: the rows of a group follow each other, in whatever order, so that
-            the memory needed is that of its largest group. False: they lie anywhere, and all rows are held at once.
+        clustered: of a source with an `assembly`: False, the rows of a group lie anywhere, and all rows are held;
+            True, they follow each other (in whatever order), and the memory needed is that of the largest group.
     """
     if source.assembly is None:
         for batch in batches:
@@ -40,7 +43,7 @@ def normalised(batches: Iterable[Any], source: Source, *, clustered: bool = True
             yield from _of_schema(source, batch)
 
 
-def assembled(batches: Iterable[Any], source: Source, *, clustered: bool = True) -> Iterator[Any]:
+def assembled(batches: Iterable[Any], source: Source, *, clustered: bool = False) -> Iterator[Any]:
     """Yield tables in which rows that belong together are one, as the source's assembly makes them.
 
     Args:
@@ -49,9 +52,13 @@ def assembled(batches: Iterable[Any], source: Source, *, clustered: bool = True)
         clustered: as for `normalised`.
     """
     held: list[Any] = []
+    if not clustered:
+        for tables in _dealt([pa.Table.from_batches([batch]) for batch in batches], source):
+            yield source.assemble(_joined(tables))
+        return
     for batch in batches:
         table = pa.Table.from_batches([batch])
-        cut = _last_start(table, source) if clustered and _comparable(held, table) else 0
+        cut = _last_start(table, source) if _comparable(held, table) else 0
         if cut:
             yield source.assemble(_joined([*held, table.slice(0, cut)]))
             held = [table.slice(cut)]
@@ -59,6 +66,40 @@ def assembled(batches: Iterable[Any], source: Source, *, clustered: bool = True)
             held.append(table)
     if held:
         yield source.assemble(_joined(held))
+
+
+def _dealt(tables: list[Any], source: Source) -> Iterator[list[Any]]:
+    """Yield tables with the rows of whole groups, so dealt that each turn is of bounded size if the groups are."""
+    assert source.assembly is not None
+    turns = sum(table.nbytes for table in tables) // _BYTES + 1
+    if turns == 1:
+        if tables:
+            yield tables
+        return
+    hands: list[list[Any]] = [[] for _ in range(turns)]
+    while tables:
+        table = tables.pop(0)
+        turn = _turns(table, source, turns)
+        order = pc.sort_indices(turn)
+        table, turn = table.take(order), turn.take(order)
+        places = pc.indices_nonzero(starts(turn)).to_pylist()
+        for start, end in zip(places, [*places[1:], table.num_rows], strict=True):
+            hands[turn[start].as_py()].append(table.slice(start, end - start))
+    while hands:
+        if hand := hands.pop():
+            yield hand
+
+
+def _turns(table: Any, source: Source, turns: int) -> Any:
+    """Return for each row a number below `turns`, the same for all rows of a group."""
+    assert source.assembly is not None
+    names = {name.lower(): name for name in table.column_names}
+    keys = [pc.fill_null(texts(_flat(table.column(names[n]))), "") for n in source.assembly.by if n in names]
+    if not keys:
+        return pa.repeat(pa.scalar(0, pa.int64()), table.num_rows)
+    joined = pc.binary_join_element_wise(*keys, "\0").dictionary_encode()
+    numbers = [crc32(key.encode()) % turns for key in joined.dictionary.to_pylist()]
+    return pa.array(numbers, pa.int64()).take(joined.indices)
 
 
 def _comparable(held: list[Any], table: Any) -> bool:

@@ -10,6 +10,7 @@ import csv
 import glob
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -166,9 +167,10 @@ def _parquet(source: Source, path: Path) -> Iterator[Any]:
         yield from file.iter_batches(_ROWS, columns=[name for name in names if name.lower() in wanted])
 
 
-def _lines(_source: Source, text: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _lines(source: Source, text: Iterable[str]) -> Iterator[dict[str, Any]]:
+    wanted = re.compile(source.reading.only)
     for line in text:
-        if stripped := line.rstrip("\r\n"):
+        if (stripped := line.rstrip("\r\n")) and wanted.search(stripped):
             yield {LINE: stripped}
 
 

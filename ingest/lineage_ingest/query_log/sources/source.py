@@ -37,7 +37,7 @@ CORRUPT = "_corrupt_record"
 FILE = "log_file"
 """The file that a row was read from, where the source's rows mean something only beside the others of their file."""
 POSITION = "log_position"
-"""The number of the row in its file, from 1 on."""
+"""The number of the row among those read of its file, from 1 on."""
 
 
 class ColumnsMissingError(ValueError):
@@ -61,6 +61,8 @@ class Reading:
     """Where a record of `records` begins: a regular expression that its first line, and no other, matches."""
     records: Callable[[Iterable[str]], Iterator[tuple[Any, ...]]] | None = field(default=None, repr=False)
     """Lines of one file in, rows of the source's columns out (without `log_file` and `log_position`)."""
+    only: str = ""
+    """Of `lines`: a regular expression; lines that it is not found in say nothing, and are not read."""
     placed: bool = False
     """The rows need `log_file` and `log_position` beside their own columns."""
 

@@ -182,7 +182,7 @@ SPARK = Source(
     columns=(LINE,),
     needed=(LINE,),
     convert=_convert,
-    reading=Reading("lines", placed=True),
+    reading=Reading("lines", only=_OF_INTEREST, placed=True),
     assembly=Assembly(by=(FILE,), order=(POSITION,), rows=_assemble),
     documentation=("https://spark.apache.org/docs/latest/monitoring.html",),
 )

@@ -57,6 +57,8 @@ def set_variables(walk: Walk, position: int) -> int | None:
         name, after = walk.names.read(walk.tokens, walk.words, at)
         if name is None:
             break
+        if walk.word(after) in ("CURSOR", "RESULTSET") and result_of_query(walk, name, after, end):
+            return walk.after(end)
         names.append(name)
         if is_tuple and walk.word(after) in (",", ")"):
             at = after
@@ -73,6 +75,22 @@ def set_variables(walk: Walk, position: int) -> int | None:
         return None
     walk.assign("SET", names, values)
     return walk.after(end)
+
+
+def result_of_query(walk: Walk, name: str, after: int, end: int) -> bool:
+    """Emit the query of Snowflake's `LET c CURSOR FOR query` or `rs`, `LET rs RESULTSET := (query)`, if it is said."""
+    start = walk.find(after, ("FOR", ":=", "DEFAULT")) + 1
+    while start < end and walk.word(start) == "(":
+        start, end = start + 1, walk.close(start)
+    if start >= end:
+        return False
+    if walk.word(start) in QUERIES:
+        walk.query_into("CURSOR", [name], walk.tokens[start:end], is_row=True)
+        return True
+    if walk.word(after) == "CURSOR" and end == start + 1:
+        walk.query_into("CURSOR", [name], walk.from_cursor(start), is_row=True)
+        return True
+    return False
 
 
 def _set_tuple(walk: Walk, names: list[str], at: int, end: int) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.sql.procedural.assignments import QUERIES
+from lineage.sql.procedural.assignments import QUERIES, result_of_query
 from lineage.sql.procedural.steps import BlockKind, Piece, Step
 from lineage.sql.procedural.tokens import made
 from lineage.sql.procedural.walk import Frame, Walk, head
@@ -43,6 +43,9 @@ def declaration(walk: Walk, position: int) -> int:
     at = position + (walk.words[position] == "CURSOR")
     name, after = walk.names.read(walk.tokens, walk.words, at)
     if name is None:
+        return end + 1
+    is_result = walk.dialect == "snowflake" and walk.word(after) in ("CURSOR", "RESULTSET")
+    if is_result and result_of_query(walk, name, after, end):
         return end + 1
     if "CURSOR" in walk.words[position : after + 3]:
         cursor(walk, name, after, end)

@@ -174,7 +174,8 @@ class SelectBuilder:
             if item.written and item.name not in fresh and _is_simple(value):
                 lateral.append(ItemRef(item.uid, kind))
         if types is None and rng.random() < 0.1:
-            value = self._expressions.value(place.plain(), "struct", 1)
+            hidden = frozenset(column.name for column in columns) - place.scope.names()
+            value = self._expressions.value(replace(place.plain(), hidden=hidden), "struct", 1)
             if value.type == "struct":
                 item = self._named(value, columns, place.scope)
                 items.append(item)

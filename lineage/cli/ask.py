@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.evidence import excerpt
-from lineage.cli.listing import OutputFormat, console, note, print_listing, print_object
+from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.transformations import EdgeKind
 from lineage.store import open_store
@@ -181,7 +181,8 @@ def _print_headline(answer: Answer, upstream: bool) -> None:
     hops = f" (by hops: {by_hop})" if by_hop else ""
     out = console()
     out.print(answer.start.name, style="bold cyan", end=" ", markup=False)
-    out.print(f"{verb} {len(answer.columns):,} columns in {len(answer.tables):,} tables{hops}", markup=False)
+    columns, tables = counted(len(answer.columns), "column"), counted(len(answer.tables), "table")
+    out.print(f"{verb} {columns} in {tables}{hops}", markup=False)
 
 
 def _row(reached: Reached, upstream: bool) -> tuple[object, ...]:

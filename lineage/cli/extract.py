@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -22,8 +23,8 @@ from lineage.cli.options import (
     read_catalogs,
 )
 from lineage.cli.report import measure_coverage, print_coverage
-from lineage.model.diagnostics import Severity
-from lineage.model.statement import StatementLineage
+from lineage.model.diagnostics import Severity, Span
+from lineage.model.statement import Completeness, StatementLineage
 from lineage.sql.script import Script
 
 __all__ = ["extract", "tables"]
@@ -55,7 +56,8 @@ def extract(
 ) -> None:
     """Show the column lineage that SQL states. Nothing is stored, nothing is executed.
 
-    Each line is one edge: a value that flows (CONTRIBUTES) or an influence without value (REFERENCES).
+    Each line is one edge: a value that flows (CONTRIBUTES) or an influence without value (REFERENCES). Of a statement
+    that cannot be resolved, the tables that it reads and writes are shown (FEEDS).
 
     Example: lineage extract -d postgres -q "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
     """
@@ -65,22 +67,10 @@ def extract(
         return
     statements = Script(_texts(files, sql), options, read_catalogs(catalog, dialect)).resolve()
     if output is OutputFormat.JSON:
-        print_object([statement.to_dict() for statement in statements])
+        print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
     else:
-        rows = [
-            (
-                number,
-                statement.operation,
-                str(edge.source),
-                edge.kind,
-                edge.subtype,
-                _target(edge.target.table, getattr(edge.target, "column", None)),
-                edge.masking,
-                f"{edge.span.line}:{edge.span.column}" if edge.span else None,
-            )
-            for number, statement in enumerate(statements, 1)
-            for edge in statement.edges
-        ]
+        with_file = len({statement.source for statement in statements}) > 1
+        rows = [row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file)]
         print_listing(
             ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place"), rows, output
         )
@@ -104,6 +94,25 @@ def tables(
     ]
     print_listing(("statement", "operation", "destination", "upstream", "completeness"), rows, output)
     _finish(statements)
+
+
+def _rows(number: int, statement: StatementLineage, with_file: bool) -> Iterator[tuple[object, ...]]:
+    """Yield a statement's edges as rows; those between tables, where there is nothing else."""
+    operation = statement.operation
+    for edge in statement.edges:
+        target = _target(edge.target.table, getattr(edge.target, "column", None))
+        place = _place(statement, edge.span, with_file)
+        yield number, operation, str(edge.source), edge.kind, edge.subtype, target, edge.masking, place
+    if statement.completeness is Completeness.TABLES and statement.target and not statement.edges:
+        place = _place(statement, statement.span, with_file)
+        for source in statement.sources:
+            yield number, operation, source, "FEEDS", None, statement.target, None, place
+
+
+def _place(statement: StatementLineage, span: Span | None, with_file: bool) -> str | None:
+    if span is None:
+        return None
+    return f"{statement.source}:{span.line}:{span.column}" if with_file else f"{span.line}:{span.column}"
 
 
 def _target(table: str | None, column: str | None) -> str:

@@ -13,7 +13,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["OutputFormat", "console", "note", "print_listing", "print_object"]
+__all__ = ["OutputFormat", "console", "counted", "note", "print_listing", "print_object"]
 
 _WIDE = 1000
 
@@ -35,6 +35,11 @@ def console(*, stderr: bool = False) -> Console:
 def note(text: str, style: str | None = None) -> None:
     """Print a line for people beside the answer: to the standard error stream."""
     console(stderr=True).print(text, style=style, markup=False)
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things, in the singular where it is one."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def print_listing(

@@ -288,7 +288,7 @@ def _without_rule(parsed: ParsedStatement, options: ExtractionOptions) -> Statem
     problem = Diagnostic(
         DiagnosticCode.UNSUPPORTED_STATEMENT,
         Severity.WARNING,
-        f"no rule reads {operation} statements; its tables are taken from its keywords",
+        f"no rule reads this {operation} statement; its tables are taken from its keywords",
         parsed.span,
     )
     return _from_tokens(parsed, options, [problem])

@@ -298,7 +298,7 @@ class Scope:
             for relation in scope.items.values():
                 if (relation.index is None or name in relation.index) and (sources := relation.find(name)) is not None:
                     if found is not None:
-                        return self._ambiguous(column, name, scope.having(name))
+                        return self._ambiguous(column, name, scope.having(name), sure=True)
                     found = sources
             if found is not None:
                 return found
@@ -379,7 +379,7 @@ class Scope:
             and relation.name.rpartition(".")[2].strip('"').lower() != alias.lower()
         )
 
-    def _ambiguous(self, column: exp.Expr, name: str, options: Mapping[str, Sources]) -> Sources:
+    def _ambiguous(self, column: exp.Expr, name: str, options: Mapping[str, Sources], *, sure: bool = False) -> Sources:
         if len(options) == 1:  # one table behind a star, read twice
             return next(iter(options.values()))
         self.resolver.report(
@@ -387,7 +387,8 @@ class Scope:
             Severity.WARNING,
             f"column `{name}` may belong to " + " or ".join(f"`{alias}`" for alias in options),
             column,
-            hint="write the table's alias before the column, or give the tables' schemas with --catalog",
+            hint="write the table's alias before the column"
+            + ("" if sure else ", or give the tables' schemas with --catalog"),
         )
         code, columns = DiagnosticCode.AMBIGUOUS_COLUMN, (str(s) for found in options.values() for s, _ in found)
         self.resolver.unresolved_name(code, name, column, columns, nearest=False)

@@ -125,3 +125,20 @@ def test_wrong_functions_and_budget_are_wrong_use(tmp_path: Path) -> None:
     file.write_text("[mask]\n", encoding="utf-8")
     for options in (["--functions", str(file)], ["--budget", "days=1"]):
         assert lineage("extract", "-d", "postgres", "-q", "SELECT 1", *options).code == 2
+
+
+def test_of_a_statement_beyond_its_budget_the_tables_are_shown() -> None:
+    done = lineage("extract", "-d", "postgres", "--budget", "edges=1", "-q", SQL, "-f", "csv")
+    [row] = csv.DictReader(io.StringIO(done.out))
+    assert (row["source"], row["kind"], row["target"]) == ("t", "FEEDS", "v")
+    assert "RESULT_TOO_LARGE" in done.err
+
+
+def test_of_several_files_each_place_names_its_file(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("a.sql", "b.sql")]
+    for name in names:
+        Path(name).write_text("CREATE VIEW v AS SELECT a FROM t", encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(lineage("extract", "-d", "postgres", *names, "-f", "csv").out)))
+    assert [row["place"] for row in rows] == [f"{name}:1:25" for name in names]
+    statements = lineage("extract", "-d", "postgres", *names, "-f", "json").json
+    assert [statement["file"] for statement in statements] == names

@@ -22,6 +22,8 @@ HOLE = "lineage_unknown_part"
 _MOST_BRACKETS = 20
 _JOINERS = frozenset((TokenType.PLUS, TokenType.DPIPE))
 _LEADS = frozenset(("EXEC", "EXECUTE", "IMMEDIATE", "AS"))
+_QUOTERS = {"QUOTENAME": ("[", "]"), "QUOTE_IDENT": ('"', '"')}
+"""Functions that make a name of a string, and the quotes that they put around it."""
 _RUNNERS = frozenset(("SP_EXECUTESQL", "SP_PREPEXEC"))
 
 
@@ -77,6 +79,9 @@ class Constants:
             found = self._formatted(tokens, names) if word == "FORMAT" else self.value(tokens, names, depth + 1)
             if found is not None:
                 return found
+        if word in _QUOTERS and len(tokens) > 3 and word_of(tokens[1]) == "(":
+            inside = self._operand(tokens[2:-1], names, _MOST_BRACKETS)
+            return inside if inside.holes else _quoted(inside, *_QUOTERS[word])
         name, after = names.read(tokens, [word_of(token) for token in tokens], 0)
         known = self._known.get(name) if name is not None and after == len(tokens) else None
         return known if known is not None else _hole(first)
@@ -106,6 +111,15 @@ class Constants:
                 del rest[0]
             position = sign + 2
         return total
+
+
+def _quoted(name: Fragment, opens: str, closes: str) -> Fragment:
+    """Return a constant name between quotes, those in it doubled; its quotes stand where the name does."""
+    text, origins = opens, [name.origins[0] if name.origins else 0]
+    for character, origin in zip(name.text, name.origins, strict=True):
+        text += character * (1 + (character == closes))
+        origins += [origin] * (1 + (character == closes))
+    return Fragment(text + closes, (*origins, origins[-1]))
 
 
 def _hole(token: Token | None) -> Fragment:

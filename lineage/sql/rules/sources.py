@@ -193,6 +193,10 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     else:
         resolver.evaluate(scope, call, TRANSFORMATION, value)
     rows = None if _function_name(call) in _ONE_ROW else _rows_made([value], call)
+    if isinstance(call, exp.Stack) and (columns := _stacked(resolver, call, scope)):
+        return Relation([f"col{position}" for position in range(len(columns))], columns).renamed(
+            _listed(resolver, node)
+        )
     declared = _declared(resolver, call, value, scope)
     if declared is not None:
         declared.rows = rows
@@ -209,6 +213,18 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     if not names:
         names = [str(call.meta.get("name") or getattr(call, "name", "") or call.key).lower()]
     return FunctionTable(names, value, rows)
+
+
+def _stacked(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[Sources]:
+    """`stack(2, 'a', a, 'b', b)`: two rows of two columns, each column of every second value; none if unreadable."""
+    rows, values = call.this, call.expressions
+    if not isinstance(rows, exp.Literal) or not rows.name.isdigit() or not int(rows.name):
+        return []
+    width = -(-len(values) // int(rows.name))
+    columns: list[Sources] = [{} for _ in range(width)]
+    for position, value in enumerate(values):
+        resolver.evaluate(scope, value, IDENTITY, columns[position % width])
+    return columns
 
 
 def _function_name(call: exp.Expr) -> str:

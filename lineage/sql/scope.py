@@ -27,6 +27,9 @@ NAMED_VALUE = "="
 """Stands before the name of a value that WITH names (ClickHouse), among the names of the CTEs."""
 
 _NO_SOURCES: Sources = {}
+_OF_A_SEQUENCE = frozenset(("nextval", "currval"))
+_SEQUENCES_BY_NAME = frozenset(("snowflake", "oracle", "exasol"))
+"""Dialects where `s.nextval` is the next number of the sequence s, of which no column is the source."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 """What most scopes have of most things: nothing, and one object for it."""
 _OWN_ALIASES_FIRST = frozenset(("duckdb", "snowflake", "redshift", "databricks", "spark", "clickhouse", "teradata"))
@@ -214,6 +217,8 @@ class Scope:
         found = self._field_of(column)
         if found is not None:
             return found
+        if name.lower() in _OF_A_SEQUENCE and self.resolver.naming.dialect.name in _SEQUENCES_BY_NAME:
+            return _NO_SOURCES
         aliases = [key for scope in self.chain() for key in scope.items]
         self.resolver.report(
             DiagnosticCode.UNKNOWN_TABLE,

@@ -337,7 +337,9 @@ class SelectBuilder:
         having = None
         if rng.random() < 0.3:
             left = expressions.aggregate(place, "int")
-            having = Call("{0} > {1}", (left, expressions.value(after, "int", 1)), EQUALS, "bool")
+            # Outside an aggregate a name that is an alias means that, unless it is a key by itself.
+            beside = replace(after, hidden=frozenset(item.name for item in items))
+            having = Call("{0} > {1}", (left, expressions.value(beside, "int", 1)), EQUALS, "bool")
         where = None
         if rng.random() < 0.4:
             hidden = frozenset(item.name for item in items) - scope.names()

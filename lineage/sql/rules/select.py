@@ -79,7 +79,10 @@ def _outputs_named(
     if not scope.aliases:
         return []
     found: list[tuple[exp.Expr, Sources]] = []
-    keys = {key.name.lower() for key in (group.expressions if group is not None else ())}
+    listed = group.expressions if group is not None else ()
+    if resolver.naming.dialect.name != "duckdb":  # DuckDB reads `HAVING n + 0` by the alias even under `GROUP BY n + 0`
+        listed = [column for key in listed for column in key.find_all(exp.Column)]
+    keys = {key.name.lower() for key in listed if type(key) is exp.Column}
     for node in having.walk(prune=lambda below: isinstance(below, _GROUPED)):
         if type(node) is exp.Column and node.args.get("table") is None and type(node.this) is exp.Identifier:
             output = scope.aliases.get(resolver.identifiers.column(node.this))

@@ -91,7 +91,7 @@ def _outputs_named(
     return found
 
 
-_GROUPED = (exp.AggFunc, exp.Query, exp.Window, exp.Anonymous)
+_GROUPED = (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Query, exp.Window, exp.Anonymous)
 """What names in HAVING stand within without being outputs: arguments of aggregates, queries of their own."""
 
 

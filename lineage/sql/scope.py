@@ -120,8 +120,9 @@ class Scope:
         self.items[key] = relation
 
     def keep(self, items: dict[str, Relation]) -> None:
-        """See these relations and no others from now on."""
+        """See these relations and no others from now on; their names are free for other relations."""
         self.items = items
+        self.merges = tuple(merge for merge in self.merges if items.keys() >= {*merge.left, *merge.right})
         self._found.clear()
 
     def merge(self, merge: Merge) -> None:

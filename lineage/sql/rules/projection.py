@@ -44,6 +44,14 @@ class Projection:
                 return self.sources[position]
         return None
 
+    def written(self, key: exp.Expr) -> exp.Expr:
+        """Return the expression that a key stands for: that of the column that an integer literal counts to."""
+        if isinstance(key, exp.Literal) and not key.is_string and str(key.this).isdigit():
+            position = int(key.this) - 1
+            if 0 <= position < len(self.expressions):
+                return self.expressions[position] or key
+        return key
+
     def named(self, key: exp.Expr, resolver: Resolver) -> Sources | None:
         """Return the column that a bare name in ORDER BY means: that of the output, if it has the name."""
         if type(key) is exp.Column and type(key.this) is exp.Identifier and key.args.get("table") is None:

@@ -49,7 +49,7 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
         if condition := args.get(clause):
             resolver.evaluate(scope, condition.this, FILTER, rows.own)
     if having := args.get("having"):
-        outputs = _outputs_named(resolver, having, args.get("group"), scope)
+        outputs = _outputs_named(resolver, having, args.get("group"), scope, projection)
         with scope.read_as(outputs):
             resolver.evaluate(scope, having.this, FILTER, rows.own)
         for name, _ in outputs:  # HAVING min(n) > n: the argument is FROM's
@@ -70,7 +70,7 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
 
 
 def _outputs_named(
-    resolver: Resolver, having: exp.Expr, group: exp.Expr | None, scope: Scope
+    resolver: Resolver, having: exp.Expr, group: exp.Expr | None, scope: Scope, projection: Projection
 ) -> list[tuple[exp.Expr, Sources]]:
     """Return the names in HAVING that mean an output column, though FROM has one of the name as well.
 
@@ -79,7 +79,9 @@ def _outputs_named(
     if not scope.aliases:
         return []
     found: list[tuple[exp.Expr, Sources]] = []
-    listed = group.expressions if group is not None else ()
+    listed = [projection.written(key) for key in group.expressions] if group is not None else []
+    if group is not None and group.args.get("all"):
+        listed = [written for written in projection.expressions if written is not None]
     if resolver.naming.dialect.name != "duckdb":  # DuckDB reads `HAVING n + 0` by the alias even under `GROUP BY n + 0`
         listed = [column for key in listed for column in key.find_all(exp.Column)]
     keys = {key.name.lower() for key in listed if type(key) is exp.Column}

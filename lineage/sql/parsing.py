@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,17 +14,14 @@ from itertools import pairwise
 from operator import attrgetter
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.parser import Parser as TreeParser
 from sqlglot.tokenizer_core import Token, TokenType
-from sqlglot.tokens import Tokenizer
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
-from lineage.sql.nesting import too_deep
-from lineage.sql.permissive import behind_head, recovered
+from lineage.sql.guarded import GuardedParser, NestingError, parser_named, tools_of
+from lineage.sql.permissive import behind_head, is_worth, recovered
 from lineage.sql.procedural import (
     BATCHES,
     Fragment,
@@ -40,7 +36,7 @@ from lineage.sql.rewording import reworded
 from lineage.sql.scan.pieces import PieceKind, pieces
 from lineage.sql.templates import fill_placeholders
 
-__all__ = ["ParsedStatement", "parse_statements", "parse_tokens", "parser_named"]
+__all__ = ["ParsedStatement", "parse_statements", "parse_tokens"]
 
 _DEFAULT = Budget()
 
@@ -79,34 +75,9 @@ class ParsedStatement:
         return places
 
 
-def parser_named(dialect: Dialect) -> Parser:
-    """Return sqlglot's dialect of that name."""
-    return Parser.get_or_raise(None if dialect.name == "ansi" else dialect.name)
-
-
-class _Tools(threading.local):
-    """What sqlglot makes anew for every text, made once for each dialect: a third of the time of a short statement.
-
-    They keep what they last read; each thread has its own.
-    """
-
-    def __init__(self) -> None:
-        self._of: dict[str, tuple[Tokenizer, TreeParser]] = {}
-
-    def of(self, dialect: Dialect) -> tuple[Tokenizer, TreeParser]:
-        found = self._of.get(dialect.name)
-        if found is None:
-            parser = parser_named(dialect)
-            found = self._of[dialect.name] = (parser.tokenizer(), parser.parser())
-        return found
-
-
-_TOOLS = _Tools()
-
-
 def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> Iterator[ParsedStatement]:
     """Yield the statements of a text in order; empty ones are left out, those beyond the budget are not parsed."""
-    tokenizer, parser = _TOOLS.of(dialect)
+    tokenizer, parser = tools_of(dialect, budget.nesting)
     text = fill_placeholders(text, dialect.name)
     if dialect.name in ("postgres", "redshift") and "\\" in text:
         text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
@@ -139,28 +110,31 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
 
 
 def _program(
-    parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect, budget: Budget
+    parser: GuardedParser, tokens: list[Token], text: str, dialect: Dialect, budget: Budget
 ) -> Iterator[ParsedStatement]:
     """Yield the statements of procedural text: those of its bodies too, each with what the control flow says of it."""
     for piece in read_program(tokens, text, dialect):
         if piece.step is None:
-            yield from _parsed(parser, piece.tokens, text, dialect, budget)
+            yield from _parsed(parser, piece.tokens, text, dialect, budget, as_written=False)
             continue
         first = min(piece.tokens, key=attrgetter("start"))  # a step's tokens may be gathered from several places
         span = _span(first, max(piece.tokens, key=attrgetter("end")))
-        if not piece.has_sql:
+        if piece.unreadable:
+            problem = _problem(DiagnosticCode.PARSE_ERROR, "something in the SQL of this string is never closed", span)
+            yield ParsedStatement(None, [], span, problem, text, piece.step)
+        elif not piece.has_sql:
             yield ParsedStatement(None, piece.tokens, span, text=text, step=piece.step)
-            continue
-        for parsed in _parsed(parser, piece.tokens, text, dialect, budget):
-            yield replace(parsed, span=span, step=piece.step)
+        else:
+            for parsed in _parsed(parser, piece.tokens, text, dialect, budget, as_written=False):
+                yield replace(parsed, span=span, step=piece.step)
 
 
 def _span(first: Token, last: Token) -> Span:
     return Span(first.start, last.end + 1, first.line, max(1, first.col - (first.end - first.start)))
 
 
-def parse_tokens(tokens: list[Token], text: str, dialect: Dialect) -> exp.Expr | None:
-    """Return the tree of a query, or of an expression; None if they are neither."""
+def parse_tokens(tokens: list[Token], text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> exp.Expr | None:
+    """Return the tree of a query, or of an expression; None if they are neither, or beyond the budget."""
     if not tokens:
         return None
     is_query = tokens[0].token_type in (TokenType.SELECT, TokenType.WITH) or (
@@ -171,8 +145,9 @@ def parse_tokens(tokens: list[Token], text: str, dialect: Dialect) -> exp.Expr |
     first = tokens[0]
     select = Token(TokenType.SELECT, "SELECT", first.line, first.col, first.start, first.end, [])
     try:
-        trees = parser_named(dialect).parser().parse(tokens if is_query else [select, *tokens], text)
-    except (ParseError, RecursionError, *_PARSER_DEFECTS):
+        _, parser = tools_of(dialect, budget.nesting)
+        trees = parser.parse(tokens if is_query else [select, *tokens], text)
+    except (ParseError, NestingError, RecursionError, *_PARSER_DEFECTS):
         return None
     tree = trees[0] if trees else None
     if not isinstance(tree, exp.Query):
@@ -221,47 +196,57 @@ def _statements(tokens: list[Token], text: str) -> Iterator[list[Token]]:
 
 
 def _parsed(
-    parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect, budget: Budget
+    parser: GuardedParser, tokens: list[Token], text: str, dialect: Dialect, budget: Budget, *, as_written: bool = True
 ) -> Iterator[ParsedStatement]:
-    """Yield the statement that the tokens make; several, where a dialect needs no semicolon between them."""
+    """Yield the statement that the tokens make; several, where a dialect needs no semicolon between them.
+
+    `as_written` says that they are those of the text from the first one's place to the last one's.
+    """
     span = _span(tokens[0], tokens[-1])
-    start, end = span.start, span.end
     problem: Diagnostic | None = None
     trees: list[exp.Expr | None] = []
-    if end - start > budget.characters:
-        message = f"the statement has {end - start:,} characters, more than {budget.characters:,}"
+    length = span.end - span.start if as_written else sum(len(token.text) for token in tokens)
+    if length > budget.characters:
+        message = f"the statement has {length:,} characters, more than {budget.characters:,}"
         problem = _problem(DiagnosticCode.STATEMENT_TOO_LARGE, message, span)
-    elif deep := too_deep(text[start:end], dialect.name, budget.nesting):
-        problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, deep, span)
     else:
         try:
-            trees = parser.parse(tokens, text)
+            trees = parser.parse_written(tokens, text) if as_written else parser.parse(tokens, text)
         except ParseError as error:
             problem = _parse_problem(error, tokens, text, span)
-        except _PARSER_DEFECTS as error:
-            message = f"the parser cannot build this statement ({type(error).__name__})"
-            problem = _problem(DiagnosticCode.PARSE_ERROR, message, span)
+        except NestingError as error:
+            problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, str(error), span)
         except RecursionError:
             message = "the statement nests deeper than the parser can follow"
             problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, message, span)
-    if problem is None and trees and isinstance(trees[0], exp.Command):
-        trees = _reworded(parser, tokens, text, dialect) or trees
-    elif problem is not None and problem.code is DiagnosticCode.PARSE_ERROR:
-        trees = _reworded(parser, tokens, text, dialect)
-        problem = None if trees else problem
-    if problem is None and trees and isinstance(trees[0], exp.Command):
-        yield _of_command(parser, trees[0], tokens, span, text, dialect)
-        return
+        except _PARSER_DEFECTS as error:
+            message = f"the parser cannot build this statement ({type(error).__name__})"
+            problem = _problem(DiagnosticCode.PARSE_ERROR, message, span)
+    is_command = bool(trees) and isinstance(trees[0], exp.Command)
+    if is_command or (problem is not None and problem.code is DiagnosticCode.PARSE_ERROR):
+        try:
+            if said := _reworded(parser, tokens, text, dialect):
+                trees, problem, is_command = said, None, False
+        except NestingError as error:
+            problem, tokens = _problem(DiagnosticCode.NESTING_TOO_DEEP, str(error), span), error.tokens
     if problem is not None:
+        tokens = _spelled_out(tokens, text, dialect)
         tree = _recovered(parser, tokens, text) if problem.code is DiagnosticCode.PARSE_ERROR else None
         yield ParsedStatement(tree, tokens, span, problem, text)
-    for tree in trees:
-        if tree is not None:
-            yield ParsedStatement(tree, tokens, span, text=text)
+    elif is_command and trees[0] is not None:
+        yield _of_command(parser, trees[0], _spelled_out(tokens, text, dialect), span, text)
+    else:
+        for tree in trees:
+            if tree is not None:
+                yield ParsedStatement(tree, tokens, span, text=text)
 
 
-def _reworded(parser: TreeParser, tokens: list[Token], text: str, dialect: Dialect) -> list[exp.Expr | None]:
-    """Return the trees of a statement said in other words; none where that is not known or does not parse either."""
+def _reworded(parser: GuardedParser, tokens: list[Token], text: str, dialect: Dialect) -> list[exp.Expr | None]:
+    """Return the trees of a statement said in other words; none where that is not known or does not parse either.
+
+    Raises:
+        NestingError: what is said nests too deep.
+    """
     trees: list[exp.Expr | None] = []
     try:
         for piece in reworded(tokens, text, parser_named(dialect), dialect.name):
@@ -271,24 +256,39 @@ def _reworded(parser: TreeParser, tokens: list[Token], text: str, dialect: Diale
     return [] if any(isinstance(tree, exp.Command) for tree in trees) else trees
 
 
+def _spelled_out(tokens: list[Token], text: str, dialect: Dialect) -> list[Token]:
+    """Return all tokens of a statement: the tokenizer keeps what follows some keywords as one, the text as it is."""
+    if len(tokens) != 2 or tokens[1].token_type is not TokenType.STRING:
+        return tokens
+    start, end = tokens[0].start, tokens[-1].end + 1
+    return tokens_of(Fragment(text[start:end], tuple(range(start, end))), text, dialect.name) or tokens
+
+
 def _of_command(
-    parser: TreeParser, command: exp.Expr, tokens: list[Token], span: Span, text: str, dialect: Dialect
+    parser: GuardedParser, command: exp.Expr, tokens: list[Token], span: Span, text: str
 ) -> ParsedStatement:
     """Return a statement that the parser keeps as text: with the query behind its head, if it has one."""
-    if len(tokens) == 2 and tokens[1].token_type is TokenType.STRING:
-        fragment = Fragment(text[span.start : span.end], tuple(range(span.start, span.end)))
-        tokens = tokens_of(fragment, text, dialect.name) or tokens
     query = behind_head(tokens)
-    tree = _recovered(parser, query, text) if query else None
-    if tree is None:
+    if not query:
         return ParsedStatement(command, tokens, span, text=text)
     name = str(command.this).upper()
     message = f"no rule reads {name} statements; the query in it is read"
     problem = Diagnostic(DiagnosticCode.UNSUPPORTED_STATEMENT, Severity.WARNING, message, span)
+    try:
+        found = parser.parse(query, text)
+    except ParseError as error:
+        found, problem = [], _parse_problem(error, tokens, text, span)
+    except NestingError as error:
+        found, problem = [], _problem(DiagnosticCode.NESTING_TOO_DEEP, str(error), span)
+    except (RecursionError, *_PARSER_DEFECTS):
+        found = []
+    tree = found[0] if found and is_worth(found[0]) else _recovered(parser, query, text)
+    if tree is None and problem.severity is Severity.WARNING:
+        return ParsedStatement(command, tokens, span, text=text)
     return ParsedStatement(tree, tokens, span, problem, text)
 
 
-def _recovered(parser: TreeParser, tokens: list[Token], text: str) -> exp.Expr | None:
+def _recovered(parser: GuardedParser, tokens: list[Token], text: str) -> exp.Expr | None:
     """Return the tree of what can be read of a statement that does not parse."""
 
     def attempt(candidate: list[Token]) -> exp.Expr | int:
@@ -298,7 +298,7 @@ def _recovered(parser: TreeParser, tokens: list[Token], text: str) -> exp.Expr |
             details = error.errors[0] if error.errors else {}
             place = details.get("line"), details.get("col")
             return next((i for i, t in enumerate(candidate) if (t.line, t.col) == place), len(candidate) - 1)
-        except (RecursionError, *_PARSER_DEFECTS):
+        except (NestingError, RecursionError, *_PARSER_DEFECTS):
             return 0
         found = trees[0] if trees else None
         return found if found is not None and not isinstance(found, exp.Command) else 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-__all__ = ["Attempt", "behind_head", "recovered"]
+__all__ = ["Attempt", "behind_head", "is_worth", "recovered"]
 
 _MOST_ATTEMPTS = 30
 _MOST_TOKENS = 20_000
@@ -38,7 +38,7 @@ def recovered(tokens: list[Token], attempt: Attempt) -> exp.Expr | None:
     found = attempt(current)
     for _ in range(_MOST_ATTEMPTS):
         if not isinstance(found, int):
-            return found if _is_worth(found) else None
+            return found if is_worth(found) else None
         for candidate, kept in _candidates(current, found):
             result = attempt(candidate) if candidate else 0
             if not isinstance(result, int) or len(candidate) - result < kept:
@@ -64,7 +64,7 @@ def behind_head(tokens: list[Token]) -> list[Token]:
     return []
 
 
-def _is_worth(tree: exp.Expr) -> bool:
+def is_worth(tree: exp.Expr | None) -> bool:
     """Return whether a tree is a statement that reads or writes a table: any words parse as something."""
     return isinstance(tree, exp.Query | exp.DML | exp.Create | exp.Pivot) and tree.find(exp.Table) is not None
 

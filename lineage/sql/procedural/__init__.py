@@ -8,13 +8,14 @@ from lineage.sql.procedural.delimiters import with_semicolons
 from lineage.sql.procedural.dynamic import HOLE
 from lineage.sql.procedural.reader import is_procedural, read_program
 from lineage.sql.procedural.steps import Block, BlockKind, FunctionBody, Piece, Step
-from lineage.sql.procedural.tokens import Fragment, tokenize, tokens_of
+from lineage.sql.procedural.tokens import STRINGS, Fragment, tokenize, tokens_of
 from lineage.sql.procedural.variables import Names, Variables
 from lineage.sql.procedural.walk import BATCHES
 
 __all__ = [
     "BATCHES",
     "HOLE",
+    "STRINGS",
     "Block",
     "BlockKind",
     "Fragment",

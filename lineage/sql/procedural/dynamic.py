@@ -20,6 +20,8 @@ HOLE = "lineage_unknown_part"
 """What stands in dynamic SQL for a part that is only known when it runs."""
 
 _MOST_BRACKETS = 20
+_LONGEST = 500_000
+"""Characters of a string that is put together: `x = x + x` in a row doubles it each time."""
 _JOINERS = frozenset((TokenType.PLUS, TokenType.DPIPE))
 _LEADS = frozenset(("EXEC", "EXECUTE", "IMMEDIATE", "AS"))
 _QUOTERS = {"QUOTENAME": ("[", "]"), "QUOTE_IDENT": ('"', '"')}
@@ -64,6 +66,8 @@ class Constants:
         for operand in _operands(tokens):
             part = self._operand(operand, names, depth)
             is_text = is_text or not part.holes or len(part.text) > len(HOLE)
+            if total is not None and len(total.text) + len(part.text) > _LONGEST:
+                return _hole(operand[0])
             total = part if total is None else total + part
         return total if is_text else None
 
@@ -95,6 +99,8 @@ class Constants:
         total = Fragment("", ())
         rest, position = list(arguments[1:]), 0
         while position < len(pattern.text):
+            if len(total.text) > _LONGEST:
+                return _hole(arguments[0][0])
             sign = pattern.text.find("%", position)
             stop = sign if sign >= 0 else len(pattern.text)
             total += Fragment(pattern.text[position:stop], pattern.origins[position:stop])

@@ -69,3 +69,5 @@ class Piece:
     step: Step | None = None
     has_sql: bool = True
     """Whether the tokens are SQL, not the header of a routine or SQL that is known in part."""
+    unreadable: bool = False
+    """Whether it stands for the SQL in a string that has no tokens, since something in it is never closed."""

@@ -9,14 +9,24 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
-__all__ = ["STRINGS", "Fragment", "fragment_of", "made", "tokenize", "tokens_of", "word_of"]
+__all__ = [
+    "STRINGS",
+    "Fragment",
+    "fragment_of",
+    "is_readable",
+    "made",
+    "place_of",
+    "tokenize",
+    "tokens_of",
+    "word_of",
+]
 
 STRINGS = frozenset(
     (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING,
@@ -104,13 +114,19 @@ def fragment_of(token: Token, text: str, dialect: str) -> Fragment:
     return Fragment("".join(characters), tuple(origins))
 
 
+@lru_cache(maxsize=2)
+def _line_starts(text: str) -> list[int]:
+    """Return where the lines of a text begin: a program asks for each of its strings."""
+    return [0, *(match.end() for match in re.finditer("\n", text))]
+
+
 def tokens_of(fragment: Fragment, text: str, dialect: str) -> list[Token]:
     """Return the tokens of SQL inside strings, with their places in the whole text; none if it cannot be read."""
     try:
         tokens = tokenize(fragment.text, dialect)
     except TokenError:
         return []
-    lines = [0, *(match.end() for match in re.finditer("\n", text))]
+    lines = _line_starts(text)
     origins = fragment.origins
     for token in tokens:
         # Where a dialect hands over to another's tokenizer (Athena), a position may lie behind the text.
@@ -118,3 +134,22 @@ def tokens_of(fragment: Fragment, text: str, dialect: str) -> list[Token]:
         token.line = bisect_right(lines, token.end)
         token.col = token.end - lines[token.line - 1] + 1
     return tokens
+
+
+def is_readable(fragment: Fragment, dialect: str) -> bool:
+    """Return whether SQL inside strings is made of tokens, or of comments alone."""
+    try:
+        tokenize(fragment.text, dialect)
+    except TokenError:
+        return False
+    return True
+
+
+def place_of(fragment: Fragment, text: str) -> Token | None:
+    """Return a token without a word where SQL inside strings begins; None where there is none."""
+    if not fragment.text.strip():
+        return None
+    lines = _line_starts(text)
+    start, end = fragment.origins[0], fragment.origins[-1]
+    line = bisect_right(lines, end)
+    return Token(TokenType.VAR, "", line, end - lines[line - 1] + 1, start, end, [])

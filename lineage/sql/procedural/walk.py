@@ -17,7 +17,7 @@ from lineage.model.dialects import Dialect
 from lineage.sql.procedural.batches import statement_end
 from lineage.sql.procedural.dynamic import Constants
 from lineage.sql.procedural.steps import Block, BlockKind, Piece, Step
-from lineage.sql.procedural.tokens import Fragment, made, tokens_of, word_of
+from lineage.sql.procedural.tokens import Fragment, is_readable, made, place_of, tokens_of, word_of
 from lineage.sql.procedural.variables import Names
 
 __all__ = ["BATCHES", "RULES", "Frame", "Reader", "Rule", "Walk", "head"]
@@ -272,4 +272,8 @@ class Walk:
 
     def inner(self, fragment: Fragment) -> None:
         """Read the inside of a string within the blocks that are open."""
-        self.reader.read(tokens_of(fragment, self.text, self.dialect), self.blocks())
+        tokens = tokens_of(fragment, self.text, self.dialect)
+        if tokens:
+            self.reader.read(tokens, self.blocks())
+        elif (at := place_of(fragment, self.text)) is not None and not is_readable(fragment, self.dialect):
+            self.reader.pieces.append(Piece([at], Step("EXECUTE", blocks=self.blocks()), has_sql=False, unreadable=True))

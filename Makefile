@@ -32,6 +32,7 @@ endif
 $(VENV)/.installed: requirements.lock pyproject.toml | $(UV_READY)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: set PYTHON=/path/to/python3.11"; exit 2; }
 	@test -x $(BIN)/python || $(UV) venv --quiet --python "$$(command -v $(PYTHON))" $(VENV)
+	@echo "installing what requirements.lock lists into $(VENV) (a minute, the first time)"
 	@$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
 	@touch $@
@@ -40,6 +41,7 @@ NATIVE := lineage/native
 NATIVE_SOURCES := $(wildcard $(NATIVE)/*.toml $(NATIVE)/build.rs $(NATIVE)/src/*.rs lineage/sql/scan/facts.txt)
 
 $(VENV)/.native: $(VENV)/.installed $(NATIVE_SOURCES)
+	@echo "building the native scanner (half a minute)"
 	@rm -rf build/native && mkdir -p build/native
 	@$(BIN)/maturin build --release --compatibility linux --manifest-path $(NATIVE)/Cargo.toml --out build/native \
 	  >build/native/log 2>&1 || { cat build/native/log; exit 1; }

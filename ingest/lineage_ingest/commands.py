@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, console, note, print_listing, print_object
+from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
 from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
@@ -89,17 +89,16 @@ def print_summary(summary: IngestSummary, address: str, output: OutputFormat, sh
         colour = {Severity.ERROR: "red", Severity.WARNING: "yellow"}.get(record.diagnostic.severity)
         note(f"{record.source}: {record.diagnostic}", colour)
     if show and len(found) > show:
-        note(f"… and {len(found) - show:,} more diagnostics; --show 0 prints all")
+        note(f"… and {len(found) - show:,} more; --show 0 prints all")
     counts = summary.batch.run.counts
     rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
     unresolved = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
     out = console()
-    out.print(f"{counts['files']:,} files, {counts['statements']:,} statements: ", end="")
-    out.print(f"{counts['resolved']:,} resolved{unresolved}; {counts['diagnostics']:,} diagnostics")
+    files, statements, diagnostics, tables, columns, edges = (
+        counted(counts[f"{one}s"], one) for one in ("file", "statement", "diagnostic", "table", "column", "edge")
+    )
+    out.print(f"{files}, {statements}: {counts['resolved']:,} resolved{unresolved}; {diagnostics}")
     changed = f"{summary.applied.edges_created:,} new" + (
         f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
     )
-    out.print(
-        f"{counts['tables']:,} tables, {counts['columns']:,} columns, {counts['edges']:,} edges ({changed}) "
-        f"in {summary.seconds:.1f} s → {address}"
-    )
+    out.print(f"{tables}, {columns}, {edges} ({changed}) in {summary.seconds:.1f} s → {address}")

@@ -13,7 +13,7 @@ from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.transformations import EdgeKind
 from lineage.store import open_store
 from lineage.store.protocol import Direction, GraphStore
-from lineage.traversal import Answer, Reached, Route, TraversalOptions, resolve, shortest_paths
+from lineage.traversal import Answer, Reached, Route, Target, TraversalOptions, resolve, shortest_paths
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
 
@@ -79,7 +79,9 @@ def impact(
     """
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
     with open_store(store, read_only=True) as opened:
-        print_answer(find_impact(opened, resolve(opened, name), options), output, rows)
+        target = resolve(opened, name)
+        print_answer(find_impact(opened, target, options), output, rows)
+        _note_unknown_then(opened, options.as_of, target)
 
 
 def root_cause(
@@ -100,7 +102,9 @@ def root_cause(
     """
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
     with open_store(store, read_only=True) as opened:
-        print_answer(find_root_cause(opened, resolve(opened, name), options), output, rows)
+        target = resolve(opened, name)
+        print_answer(find_root_cause(opened, target, options), output, rows)
+        _note_unknown_then(opened, options.as_of, target)
 
 
 def path(
@@ -122,7 +126,8 @@ def path(
         source, target = resolve(opened, start), resolve(opened, end)
         routes = shortest_paths(opened, source, target, limit=limit, options=options)
         if not routes:
-            note(f"no path of at most {max_hops} hops from {source.name} to {target.name}", "yellow")
+            note(f"no path of at most {counted(max_hops, 'hop')} from {source.name} to {target.name}", "yellow")
+            _note_unknown_then(opened, options.as_of, source, target)
         if output is OutputFormat.JSON:
             print_object([route.to_dict() for route in routes])
         elif output is OutputFormat.CSV:
@@ -149,6 +154,16 @@ def _options(
         limit_per_hop=limit_per_hop,
         as_of=as_of,
     )
+
+
+def _note_unknown_then(store: GraphStore, as_of: datetime | None, *asked: Target) -> None:
+    """Say of which datasets the graph knows nothing at the time that is asked for: an empty answer would mislead."""
+    if as_of is None:
+        return
+    for dataset in store.datasets({target.dataset for target in asked}):
+        if as_of < dataset.first_seen:
+            since = f"{dataset.first_seen.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+            note(f"the graph knows nothing of {dataset.name} before {since}, when it was first ingested", "yellow")
 
 
 def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
@@ -208,7 +223,7 @@ def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
     for number, route in enumerate(routes, 1):
         composed = route.transformation
         masked = ", masked" if composed.masking else ""
-        title = f"path {number}: {route.hops} hops, {composed.kind} {composed.subtype}{masked}"
+        title = f"path {number}: {counted(route.hops, 'hop')}, {composed.kind} {composed.subtype}{masked}"
         out.print(title, style="bold", markup=False)
         for step in route.steps:
             subtypes = " ".join(step.subtypes)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, note, print_listing, print_object
+from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object
 from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
@@ -71,9 +71,11 @@ def extract(
     else:
         with_file = len({statement.source for statement in statements}) > 1
         rows = [row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file)]
-        print_listing(
-            ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place"), rows, output
-        )
+        if rows or output is not OutputFormat.TABLE:
+            columns = ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place")
+            print_listing(columns, rows, output)
+        elif statements:
+            note(f"no lineage found in {counted(len(statements), 'statement')}")
     _finish(statements)
 
 
@@ -85,7 +87,10 @@ def tables(
     default_schema: SchemaOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Show the tables that SQL reads and writes, statement by statement."""
+    """Show the tables that SQL reads and writes, statement by statement.
+
+    Example: lineage tables -d snowflake etl/*.sql
+    """
     options = extraction_options(dialect, "", default_database, default_schema)
     statements = Script(_texts(files, sql), options).resolve()
     rows = [

@@ -38,7 +38,11 @@ def note(text: str, style: str | None = None) -> None:
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number of things, in the singular where it is one."""
+    """Return a number of things, in the singular where it is one.
+
+    >>> counted(1, "file"), counted(1200, "file")
+    ('1 file', '1,200 files')
+    """
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 

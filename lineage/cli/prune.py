@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lineage.cli.listing import counted
 from lineage.cli.options import StoreOption
 from lineage.store import open_store
 
@@ -45,4 +46,4 @@ def prune(
     moment = _moment(older_than)
     with open_store(store) as opened:
         count = opened.prune(moment)
-    typer.echo(f"{count:,} edges ended that were last seen before {moment:%Y-%m-%d %H:%M} UTC")
+    typer.echo(f"{counted(count, 'edge')} ended that had last been seen before {moment:%Y-%m-%d %H:%M} UTC")

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from lineage.catalog import Catalog
-from lineage.cli.listing import OutputFormat, console, print_listing, print_object
+from lineage.cli.listing import OutputFormat, console, counted, print_listing, print_object
 from lineage.model.statement import Completeness
 from lineage.sql.extractor import ExtractionOptions
 from lineage.sql.script import Script
@@ -112,7 +112,8 @@ def print_coverage(report: Coverage, output: OutputFormat) -> None:
     if output is OutputFormat.CSV:
         print_listing(("completeness", "statements", "share"), rows, output)
         return
-    console().print(f"{report.texts:,} texts, {total:,} statements in {report.seconds:.1f} s", highlight=False)
+    texts, statements = counted(report.texts, "text"), counted(report.statements.total(), "statement")
+    console().print(f"{texts}, {statements} in {report.seconds:.1f} s", highlight=False)
     print_listing(("completeness", "statements", "share"), rows, output)
     reasons = [(count, reason, report.examples[reason]) for reason, count in report.reasons.most_common(_MOST)]
     if reasons:

@@ -142,3 +142,16 @@ def test_of_several_files_each_place_names_its_file(tmp_path: Path) -> None:
     assert [row["place"] for row in rows] == [f"{name}:1:25" for name in names]
     statements = lineage("extract", "-d", "postgres", *names, "-f", "json").json
     assert [statement["file"] for statement in statements] == names
+
+
+def test_a_query_that_is_no_sql_is_a_syntax_error_behind_any_head() -> None:
+    done = lineage("extract", "-q", "CREATE TABLE x AS SELECT foo bar baz FROM")
+    assert done.code == 1
+    assert "PARSE_ERROR at 1:34" in done.err
+    assert "no lineage found in 1 statement" in done.err
+
+
+def test_a_command_without_lineage_is_no_error() -> None:
+    done = lineage("extract", "-d", "postgres", "-q", "GRANT SELECT ON t TO u")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.strip() == "no lineage found in 1 statement"

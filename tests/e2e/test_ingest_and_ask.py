@@ -78,6 +78,25 @@ def test_a_changed_file_replaces_what_it_said(folder: Path, store: Path) -> None
     assert [column["column"] for column in then["columns"]] == ["cents", "total"]
 
 
+def test_what_is_asked_of_a_time_before_the_first_ingest_is_said_to_be_unknown(folder: Path, store: Path) -> None:
+    ingest(folder, store, "--observed-at", "2026-02-01")
+    for question in (["impact", "raw_orders.amount"], ["root-cause", "revenue.total"], ["path", "users", "revenue"]):
+        then = lineage(*question, "-s", store, "--as-of", "2026-01-31")
+        assert then.code == 0
+        assert "the graph knows nothing of" in then.err
+        assert "before 2026-02-01 00:00 UTC" in then.err
+        assert "knows nothing" not in lineage(*question, "-s", store, "--as-of", "2026-02-02").err
+
+
+def test_one_of_a_thing_is_said_in_the_singular(tmp_path: Path, store: Path) -> None:
+    file = tmp_path / "v.sql"
+    file.write_text("CREATE VIEW v AS SELECT a FROM t", encoding="utf-8")
+    done = lineage("ingest", "sql", file, "-d", "postgres", "-s", store)
+    assert "1 file, 1 statement: 1 resolved; 0 diagnostics" in done.out
+    assert "2 columns, 1 edge (1 new)" in done.out
+    assert "1 hop, CONTRIBUTES" in lineage("path", "t.a", "v.a", "-s", store).out
+
+
 def test_names_are_found_in_part_and_offered_when_wrong(folder: Path, store: Path) -> None:
     ingest(folder, store, "--default-schema", "shop")
     assert lineage("impact", "RAW_ORDERS.Amount", "-s", store).code == 0

@@ -34,7 +34,10 @@ def demo(
     store: Annotated[str | None, typer.Option(help="Into this store instead of ./demo.lbug.")] = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows of each answer to show; 0 shows all.")] = 12,
 ) -> None:
-    """See it work: the lineage of 65 clinical SQL scripts (MIMIC-IV), and two questions to it."""
+    """See it work: the lineage of 65 clinical SQL scripts (MIMIC-IV), and two questions to it.
+
+    Example: lineage demo --rows 20
+    """
     server = start_server(report=_report) if neo4j else None
     address = server.bolt_uri if server is not None else store or str(DEFAULT_STORE)
     options = options_for("postgres", namespace="postgres://mimic")

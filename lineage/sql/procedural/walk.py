@@ -276,4 +276,5 @@ class Walk:
         if tokens:
             self.reader.read(tokens, self.blocks())
         elif (at := place_of(fragment, self.text)) is not None and not is_readable(fragment, self.dialect):
-            self.reader.pieces.append(Piece([at], Step("EXECUTE", blocks=self.blocks()), has_sql=False, unreadable=True))
+            step = Step("EXECUTE", blocks=self.blocks())
+            self.reader.pieces.append(Piece([at], step, has_sql=False, unreadable=True))

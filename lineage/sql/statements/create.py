@@ -104,7 +104,7 @@ def _name_columns(resolver: Resolver, outcome: Outcome, relation: Relation, list
         resolver.report(
             DiagnosticCode.COLUMN_COUNT_MISMATCH,
             Severity.ERROR,
-            f"{len(listed)} columns are named, the query has {len(pairs)}",
+            f"the number of columns named is {len(listed)}, the query has {len(pairs)}",
             tree.this,
         )
     renamed = Relation([n for n, _ in pairs], [s for _, s in pairs], relation.rows, relation.opens).renamed(listed)

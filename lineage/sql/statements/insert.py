@@ -71,7 +71,7 @@ def target_columns(
             resolver.report(
                 DiagnosticCode.COLUMN_COUNT_MISMATCH,
                 Severity.WARNING,
-                f"{len(pairs)} columns are inserted into {len(names)} of {target}",
+                f"the number of columns inserted into {target} is {len(pairs)}, it takes {len(names)}",
                 tree.this,
                 hint="the schema in the catalog may be older than the statement",
             )

@@ -17,7 +17,7 @@ from lineage.traversal import Answer, Reached, Route, Target, TraversalOptions, 
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
 
-__all__ = ["impact", "path", "print_answer", "root_cause"]
+__all__ = ["NameArgument", "RowsOption", "impact", "path", "print_answer", "root_cause"]
 
 
 def _complete_name(context: typer.Context, incomplete: str) -> list[str]:

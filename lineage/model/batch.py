@@ -113,7 +113,8 @@ class JobRecord:
 
     `source` is the file it stands in: a batch that states a file whole retires the jobs that the file no
     longer holds (`LineageBatch.complete_sources`); `source_line` is the line on which its SQL begins there, if
-    that is one piece. `sql` has its literals masked.
+    that is one piece. `sql` has its literals masked. `users` are pairs of a user and the queries of theirs,
+    `duration_us` is the sum over all observations, in microseconds.
     """
 
     key: str
@@ -129,6 +130,8 @@ class JobRecord:
     operation: str | None = None
     completeness: Completeness = Completeness.FULL
     observations: int = 1
+    users: tuple[tuple[str, int], ...] = ()
+    duration_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +184,19 @@ class DiagnosticRecord:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """How often a dataset or a column (by key) was read and written on one day, as one batch counted it."""
+    """How many queries read and wrote a dataset or a column (by key) on one day (UTC), as one batch counted them.
+
+    `users` are pairs of a user and the queries of theirs. A store names the `MOST_NAMED_USERS` with the most, and
+    keeps of the others how many they are.
+    """
 
     of: str
     day: date
     reads: int = 0
     writes: int = 0
+    users: tuple[tuple[str, int], ...] = ()
+    last_read: datetime | None = None
+    last_write: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from lineage.model.transformations import EdgeKind
+from lineage.model.usage import UserCounts, latest
 from lineage.store.backend import Row, Transaction
 from lineage.store.planning.periods import Period, holds_at
-from lineage.store.planning.state import Dataset, FoundDiagnostic, Relation, Seen, Unit
+from lineage.store.planning.state import Dataset, FoundDiagnostic, Relation, Seen, Unit, Usage
 from lineage.store.protocol import (
     Direction,
     Hop,
@@ -33,6 +34,8 @@ from lineage.store.records import (
     relation_of,
     run_from,
     unit_from,
+    usage_from,
+    users_from,
 )
 
 __all__ = ["columns", "datasets", "diagnostics", "expand", "feeds", "jobs", "runs", "stored_dataset", "usage"]
@@ -110,8 +113,8 @@ def feeds(
     return sorted(found, key=lambda feed: (feed.source, feed.target, feed.job, feed.valid_from))
 
 
-def jobs(transaction: Transaction, keys: Collection[str] | None) -> list[StoredJob]:
-    """Return the jobs of these keys (all, without keys), sorted by key."""
+def jobs(transaction: Transaction, keys: Collection[str] | None, *, users: bool) -> list[StoredJob]:
+    """Return the jobs of these keys (all, without keys), sorted by key; who ran them only with `users`."""
     found = {row["n"]["key"]: job_from(row["n"]) for row in _by_key(transaction, "jobs_by_key", keys, every="all_jobs")}
     reads: dict[str, dict[str, Seen]] = defaultdict(dict)
     for row in _by_key(transaction, "reads_of_job", found):
@@ -119,9 +122,14 @@ def jobs(transaction: Transaction, keys: Collection[str] | None) -> list[StoredJ
     writes: dict[str, dict[str, Unit]] = defaultdict(dict)
     for row in _by_key(transaction, "writes_of_job", found):
         writes[row["job"]][row["dataset"]] = unit_from(row["e"])
-    counts: dict[str, int] = defaultdict(int)
-    for row in _by_key(transaction, "observed_of_job", found):
-        counts[row["job"]] += row["e"]["observations"]
+    observations: dict[str, int] = defaultdict(int)
+    durations: dict[str, int] = defaultdict(int)
+    for row in _by_key(transaction, "counts_of_job", found):
+        observations[row["job"]] += row["observations"]
+        durations[row["job"]] += row["duration_us"] or 0
+    users_of: dict[str, list[UserCounts]] = defaultdict(list)
+    for row in _by_key(transaction, "users_of_job", found) if users else ():
+        users_of[row["job"]].append(users_from(row))
     answer = []
     for key, job in sorted(found.items()):
         # What a job that defines its output read before, and now does not, it does not read.
@@ -140,10 +148,12 @@ def jobs(transaction: Transaction, keys: Collection[str] | None) -> list[StoredJ
                 completeness=job.completeness,
                 first_seen=job.first_seen,
                 last_seen=job.last_seen,
-                observations=counts[key],
+                observations=observations[key],
                 reads=() if retired else tuple(sorted(now_read)),
                 writes=() if retired else tuple(sorted(now_written)),
                 retired_at=job.retired_at,
+                duration_us=durations[key],
+                users=UserCounts.joined(users_of[key]) if users else None,
             )
         )
     return answer
@@ -167,14 +177,25 @@ def diagnostics(transaction: Transaction, source: str | None) -> list[StoredDiag
     return [StoredDiagnostic(one.record.key, one.record.diagnostic, one.record.source, one.record.job) for one in found]
 
 
-def usage(transaction: Transaction, of: str) -> list[StoredUsage]:
+def usage(transaction: Transaction, of: str, since: date | None, until: date | None) -> list[StoredUsage]:
     """Return the use of a dataset or column by day, summed over runs."""
-    days: dict[Any, list[int]] = defaultdict(lambda: [0, 0])
-    for name in ("usage_of_dataset", "usage_of_column"):
-        for row in _by_key(transaction, name, [of]):
-            days[row["n"]["day"]][0] += row["n"]["reads"]
-            days[row["n"]["day"]][1] += row["n"]["writes"]
-    return [StoredUsage(of, day, reads, writes) for day, (reads, writes) in sorted(days.items())]
+    days: dict[date, list[Usage]] = defaultdict(list)
+    asked = {"key": of, "since": since or date.min, "until": until or date.max}
+    for name in ("usage_of_dataset_between", "usage_of_column_between"):
+        for row in transaction.read(query(name), [asked]):
+            days[row["n"]["day"]].append(usage_from(row["n"], of, of_column="column" in name))
+    return [
+        StoredUsage(
+            of=of,
+            day=day,
+            reads=sum(used.reads for used in counted),
+            writes=sum(used.writes for used in counted),
+            users=UserCounts.joined(used.users for used in counted),
+            last_read=latest(*(used.last_read for used in counted)),
+            last_write=latest(*(used.last_write for used in counted)),
+        )
+        for day, counted in sorted(days.items())
+    ]
 
 
 def _by_key(transaction: Transaction, name: str, keys: Collection[str] | None, every: str = "") -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from types import TracebackType
 from typing import Self
 
@@ -115,9 +115,9 @@ class CypherStore:
         """Return one hop of table-level lineage out of (downstream) or into (upstream) these datasets."""
         return self._backend.reading(lambda transaction: answers.feeds(transaction, datasets, direction, as_of))
 
-    def jobs(self, keys: Collection[str] | None = None) -> list[StoredJob]:
-        """Return the jobs of these keys (all, without keys), sorted by key."""
-        return self._backend.reading(lambda transaction: answers.jobs(transaction, keys))
+    def jobs(self, keys: Collection[str] | None = None, *, users: bool = False) -> list[StoredJob]:
+        """Return the jobs of these keys (all, without keys), sorted by key; who ran them only with `users`."""
+        return self._backend.reading(lambda transaction: answers.jobs(transaction, keys, users=users))
 
     def runs(self, limit: int = 20) -> list[StoredRun]:
         """Return the latest ingests, the newest first."""
@@ -127,9 +127,9 @@ class CypherStore:
         """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
         return self._backend.reading(lambda transaction: answers.diagnostics(transaction, source))
 
-    def usage(self, of: str) -> list[StoredUsage]:
-        """Return the use of a dataset or column (by key) by day."""
-        return self._backend.reading(lambda transaction: answers.usage(transaction, of))
+    def usage(self, of: str, *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
+        """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given."""
+        return self._backend.reading(lambda transaction: answers.usage(transaction, of, since, until))
 
     def dump(self) -> GraphDump:
         """Return the whole graph; meant for tests and small graphs."""

@@ -22,7 +22,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -32,6 +32,7 @@ class PropertyType(Enum):
     TEXT = "text"
     TEXTS = "texts"
     INTEGER = "integer"
+    INTEGERS = "integers"
     NUMBER = "number"
     FLAG = "flag"
     TIME = "time"
@@ -46,6 +47,13 @@ _TEXT, _TEXTS, _INTEGER, _FLAG, _TIME = (
     PropertyType.TIME,
 )
 Properties = Mapping[str, PropertyType]
+
+_USERS: Properties = {
+    "users": _TEXTS,
+    "user_queries": PropertyType.INTEGERS,
+    "other_users": _INTEGER,
+    "other_queries": _INTEGER,
+}
 
 LABELS: Mapping[str, Properties] = {
     "Table": {
@@ -107,7 +115,15 @@ LABELS: Mapping[str, Properties] = {
         "run": _TEXT,
         "last_seen": _TIME,
     },
-    "Usage": {"run": _TEXT, "day": PropertyType.DAY, "reads": _INTEGER, "writes": _INTEGER},
+    "Usage": {
+        "run": _TEXT,
+        "day": PropertyType.DAY,
+        "reads": _INTEGER,
+        "writes": _INTEGER,
+        **_USERS,
+        "last_read": _TIME,
+        "last_write": _TIME,
+    },
 }
 """Every label with its properties beside `key`, which is unique within the label."""
 
@@ -144,7 +160,7 @@ RELATIONSHIPS: Mapping[str, RelationshipType] = {
     "FED": RelationshipType((("Table", "Table"),), {"job": _TEXT, **_HELD}, ("job", "valid_from")),
     "READS": RelationshipType((("Job", "Table"),), _SEEN),
     "WRITES": RelationshipType((("Job", "Table"),), {**_SEEN, "observations": _TEXTS}),
-    "OBSERVED": RelationshipType((("Run", "Job"),), {"observations": _INTEGER}),
+    "OBSERVED": RelationshipType((("Run", "Job"),), {"observations": _INTEGER, "duration_us": _INTEGER, **_USERS}),
     "REPORTED": RelationshipType((("Run", "Diagnostic"),)),
     "ABOUT": RelationshipType((("Diagnostic", "Job"),)),
     "OF": RelationshipType((("Usage", "Table"), ("Usage", "Column"))),

@@ -12,7 +12,7 @@ from lineage.store.backend import Row, Transaction
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.periods import Period
-from lineage.store.planning.state import KnownChange, Pair, Seen, State, Usage, change_key
+from lineage.store.planning.state import KnownChange, Pair, Seen, State, change_key, usage_key
 from lineage.store.queries import query
 from lineage.store.records import (
     change_from,
@@ -20,10 +20,12 @@ from lineage.store.records import (
     dataset_from,
     diagnostic_from,
     job_from,
+    observed_from,
     period_from,
     relation_of,
     run_from,
     unit_from,
+    usage_from,
 )
 
 __all__ = ["load_changes", "load_state", "load_units_that_only_add"]
@@ -161,7 +163,7 @@ class _Loading:
             *self._by_key("observed_of_job", moved & state.jobs.keys()),
         ]
         for row in observed:
-            state.observed[row["run"], row["job"]] = row["e"]["observations"]
+            state.observed[row["run"], row["job"]] = observed_from(row["e"])
 
     def _load_diagnostics(self, jobs: set[str]) -> None:
         sources = {*self.intake.complete_sources, *(record.source for record in self.intake.diagnostics)}
@@ -172,15 +174,14 @@ class _Loading:
 
     def _load_usage(self, changed: set[str]) -> None:
         run = self.intake.run.key
-        keys = {Usage(run, used.of, False, used.day, 0, 0).key for used in self.intake.usage}
+        keys = {usage_key(run, used.of, used.day) for used in self.intake.usage}
         rows = [
             *((row, row["of"], row["dataset"] is not None) for row in self._by_key("usage_by_key", keys)),
             *((row, row["of"], False) for row in self._by_key("usage_of_dataset", changed)),
             *((row, row["of"], True) for row in self._by_key("usage_within_dataset", changed)),
         ]
         for row, of, of_column in rows:
-            node = row["n"]
-            used = Usage(node["run"], of, of_column, node["day"], node["reads"], node["writes"])
+            used = usage_from(row["n"], of, of_column=of_column)
             self.state.usage[used.key] = used
 
     def _load_lineage_of_absent_columns(self) -> None:
@@ -199,7 +200,7 @@ class _Loading:
         }
         for name in _AROUND_COLUMN:
             _add_lineage(self.state, self._by_key(name, absent))
-        self.state.bound_columns = frozenset(row["of"] for row in self._by_key("usage_of_column", absent))
+        self.state.bound_columns = frozenset(row["of"] for row in self._by_key("used_columns", absent))
 
 
 def _load_histories(transaction: Transaction, state: State, units: Iterable[tuple[str, str]]) -> None:

@@ -13,6 +13,7 @@ from lineage.model.batch import JobKind, LineageBatch
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
+from lineage.model.usage import UserCounts
 
 __all__ = [
     "AppliedChanges",
@@ -117,8 +118,10 @@ class StoredFeed:
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job; `observations` is the sum of what each source batch counted, `source_line` where its SQL begins.
+    """A job; `source_line` is where its SQL begins.
 
+    `observations` (how often it ran) and `duration_us` (how long, together, in microseconds) are the sums of what
+    each source batch counted; `users` is None unless they are asked for.
     `reads` and `writes` are those of the latest statement of a job that defines its output, all of another's;
     none once the job is retired: since `retired_at` its source no longer holds it.
     """
@@ -137,6 +140,13 @@ class StoredJob:
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     retired_at: datetime | None = None
+    duration_us: int = 0
+    users: UserCounts | None = None
+
+    @property
+    def mean_duration_us(self) -> float | None:
+        """How long a run of it takes, on average; None where no duration is known."""
+        return self.duration_us / self.observations if self.duration_us and self.observations else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +174,15 @@ class StoredDiagnostic:
 
 @dataclass(frozen=True, slots=True)
 class StoredUsage:
-    """Reads and writes of a dataset or a column on a day, summed over source batches."""
+    """Use of a dataset or a column on a day (UTC), summed over source batches: queries that read and that wrote it."""
 
     of: str
     day: date
     reads: int
     writes: int
+    users: UserCounts = field(default_factory=UserCounts)
+    last_read: datetime | None = None
+    last_write: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +273,11 @@ class GraphStore(Protocol):
     def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
         """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings."""
 
-    def jobs(self, keys: Collection[str] | None = None) -> list[StoredJob]:
-        """Return the jobs of these keys (all, without keys), sorted by key."""
+    def jobs(self, keys: Collection[str] | None = None, *, users: bool = False) -> list[StoredJob]:
+        """Return the jobs of these keys (all, without keys), sorted by key; who ran them only with `users`.
+
+        A source batch may name a thousand users of a job, so that counting them costs more than all else.
+        """
 
     def runs(self, limit: int = 20) -> list[StoredRun]:
         """Return the latest ingests, the newest first."""
@@ -269,8 +285,11 @@ class GraphStore(Protocol):
     def diagnostics(self, source: str | None = None) -> list[StoredDiagnostic]:
         """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
 
-    def usage(self, of: str) -> list[StoredUsage]:
-        """Return the use of a dataset or column (by key) by day."""
+    def usage(self, of: str, *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
+        """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given.
+
+        Days without use are left out. `lineage.traversal.total_usage` sums days up.
+        """
 
     def dump(self) -> GraphDump:
         """Return the whole graph; meant for tests and small graphs."""

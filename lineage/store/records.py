@@ -10,6 +10,7 @@ from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import Subtype
+from lineage.model.usage import UserCounts
 from lineage.store.graph import Node, Relationship
 from lineage.store.planning.columns import last_part
 from lineage.store.planning.periods import History, Meaning, Period
@@ -18,6 +19,7 @@ from lineage.store.planning.state import (
     FoundDiagnostic,
     Job,
     KnownChange,
+    Observed,
     Pair,
     Relation,
     Run,
@@ -41,6 +43,7 @@ __all__ = [
     "job_from",
     "job_node",
     "lineage_records",
+    "observed_from",
     "observed_relationship",
     "period_from",
     "reads_relationship",
@@ -48,7 +51,9 @@ __all__ = [
     "run_from",
     "run_node",
     "unit_from",
+    "usage_from",
     "usage_records",
+    "users_from",
     "writes_relationship",
 ]
 
@@ -262,9 +267,19 @@ def run_from(node: Row) -> Run:
     )
 
 
-def observed_relationship(run: str, job: str, observations: int) -> Relationship:
+def observed_relationship(run: str, job: str, observed: Observed) -> Relationship:
     """Return what ties a run to a job that it saw."""
-    return Relationship("OBSERVED", "Run", run, "Job", job, {"observations": observations})
+    counts = {"observations": observed.observations, "duration_us": observed.duration_us}
+    return Relationship("OBSERVED", "Run", run, "Job", job, counts | _users(observed.users))
+
+
+def observed_from(relationship: Row) -> Observed:
+    """Return what a relationship of type OBSERVED stands for; before version 3 users and durations were not counted."""
+    return Observed(
+        observations=relationship["observations"],
+        duration_us=relationship.get("duration_us") or 0,
+        users=users_from(relationship),
+    )
 
 
 def change_node(change: KnownChange) -> Node:
@@ -329,6 +344,47 @@ def diagnostic_from(node: Row) -> FoundDiagnostic:
 
 def usage_records(used: Usage) -> Iterator[Node | Relationship]:
     """Yield the node of a count of use and what ties it to the dataset or column."""
-    properties = {"run": used.run, "day": used.day, "reads": used.reads, "writes": used.writes}
+    properties = {
+        "run": used.run,
+        "day": used.day,
+        "reads": used.reads,
+        "writes": used.writes,
+        **_users(used.users),
+        "last_read": used.last_read,
+        "last_write": used.last_write,
+    }
     yield Node("Usage", used.key, properties)
     yield Relationship("OF", "Usage", used.key, "Column" if used.of_column else "Table", used.of, {})
+
+
+def usage_from(node: Row, of: str, *, of_column: bool) -> Usage:
+    """Return the count of use that a node stands for; before version 3 users and times were not counted."""
+    return Usage(
+        run=node["run"],
+        of=of,
+        of_column=of_column,
+        day=node["day"],
+        reads=node["reads"],
+        writes=node["writes"],
+        users=users_from(node),
+        last_read=node.get("last_read"),
+        last_write=node.get("last_write"),
+    )
+
+
+def users_from(properties: Row) -> UserCounts:
+    """Return the counts by user that a node or a relationship has."""
+    return UserCounts(
+        named=tuple(zip(properties.get("users") or (), properties.get("user_queries") or (), strict=True)),
+        others=properties.get("other_users") or 0,
+        other_queries=properties.get("other_queries") or 0,
+    )
+
+
+def _users(users: UserCounts) -> dict[str, Any]:
+    return {
+        "users": [user for user, _ in users.named],
+        "user_queries": [queries for _, queries in users.named],
+        "other_users": users.others,
+        "other_queries": users.other_queries,
+    }

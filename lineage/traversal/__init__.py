@@ -1,4 +1,4 @@
-"""Questions to the graph: impact (downstream), root cause (upstream) and paths, for a column or a table."""
+"""Questions to the graph: impact (downstream), root cause (upstream), paths, totals of use; of a column or a table."""
 
 from lineage.traversal.answer import Answer, PossiblyAffected, Reached
 from lineage.traversal.impact import impact, root_cause
@@ -14,6 +14,7 @@ from lineage.traversal.options import TraversalOptions
 from lineage.traversal.paths import shortest_paths
 from lineage.traversal.route import PathStep, Route
 from lineage.traversal.target import Target
+from lineage.traversal.usage import UsageTotal, total_usage
 
 __all__ = [
     "AmbiguousNameError",
@@ -26,10 +27,12 @@ __all__ = [
     "Target",
     "TraversalOptions",
     "UnknownNameError",
+    "UsageTotal",
     "impact",
     "resolve",
     "resolve_column",
     "resolve_table",
     "root_cause",
     "shortest_paths",
+    "total_usage",
 ]

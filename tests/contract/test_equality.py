@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 from datetime import date
 
-from lineage.model.batch import DiagnosticRecord, LineageBatch, UsageRecord
+from lineage.model.batch import DiagnosticRecord, JobRecord, LineageBatch, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.store import GraphStore
 from tests.contract.telling import batch, day, drop, job, key, query, rename, swap, table, view
@@ -43,14 +43,33 @@ def random_batch(chance: random.Random) -> LineageBatch:
             told.append(job(f"file:{source}>{output}", *lines(output), at=at, until=until, source=source))
     found = batch(*told, files=["f0.sql"] if chance.random() < 0.4 else [], at=chance.randrange(1, 30))  # type: ignore[arg-type]
     diagnostic = Diagnostic(DiagnosticCode.PARSE_ERROR, Severity.ERROR, f"finding {chance.randrange(5)}")
-    jobs = {one.key: one for one in found.jobs}
+    jobs = {one.key: counted_runs(one, chance) for one in found.jobs}
     return replace(
         found,
         datasets=tuple({one.key: one for one in found.datasets}.values()),
         jobs=tuple(jobs.values()),
         diagnostics=(DiagnosticRecord(diagnostic, "f0.sql", next(iter(jobs), None)),),
-        usage=(UsageRecord(key(chance.choice(names)), date(2024, 1, chance.randrange(1, 30)), 1, 2),),
+        usage=tuple(random_usage(names, chance) for _ in range(3)),
     )
+
+
+def random_users(chance: random.Random) -> tuple[tuple[str, int], ...]:
+    """Return pairs of users, of which one may come twice, and queries."""
+    return tuple((chance.choice(["ana", "bo", "cy"]), chance.randrange(1, 9)) for _ in range(chance.randrange(4)))
+
+
+def counted_runs(told: JobRecord, chance: random.Random) -> JobRecord:
+    """Return the job with counts of its runs."""
+    runs, duration = chance.randrange(1, 5), chance.choice([0, 700, 5_000_000_000])
+    return replace(told, observations=runs, users=random_users(chance), duration_us=duration)
+
+
+def random_usage(names: list[str], chance: random.Random) -> UsageRecord:
+    """Return the use of a dataset or a column on a day of the month."""
+    on = chance.randrange(1, 30)
+    last_read, last_write = (chance.choice([None, day(on + chance.random())]) for _ in range(2))
+    of = key(chance.choice(names) + chance.choice(["", ".c1"]))
+    return UsageRecord(of, date(2024, 1, on), 1, 2, random_users(chance), last_read, last_write)
 
 
 def test_a_random_sequence_leaves_equal_graphs(both_stores: tuple[GraphStore, GraphStore]) -> None:

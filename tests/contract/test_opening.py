@@ -9,12 +9,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import ladybug
 import neo4j
 import pytest
 
+from lineage.model.batch import UsageRecord
+from lineage.model.usage import UserCounts
 from lineage.store import (
     GraphStore,
     StoreAccessError,
@@ -28,8 +32,9 @@ from lineage.store.cypher_store import CypherStore
 from lineage.store.embedded import EmbeddedBackend
 from lineage.store.graph import SCHEMA_VERSION
 from lineage.store.neo4j.backend import Neo4jBackend
+from lineage.store.protocol import StoredUsage
 from tests.contract.conftest import Opener
-from tests.contract.telling import batch, key, live, view
+from tests.contract.telling import batch, day, key, live, query, view
 from tests.neo4j_fixture import Neo4jAddress
 
 
@@ -201,6 +206,27 @@ def test_version_1_of_the_embedded_store_is_migrated(tmp_path: Path) -> None:
         check_migrated(store)
 
 
+def test_version_2_of_the_embedded_store_is_migrated(tmp_path: Path) -> None:
+    path = tmp_path / "old.lbug"
+    EmbeddedBackend(path, target_version=2).close()
+    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
+        for statement in OLD_COUNTS:
+            connection.execute(statement.replace("datetime(", "timestamp("))
+    with open_store(path) as store:
+        check_counts_migrated(store)
+
+
+def test_version_2_of_the_neo4j_store_is_migrated(neo4j_uri: Neo4jAddress) -> None:
+    login = (neo4j_uri.user, neo4j_uri.password)
+    with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
+        driver.execute_query("MATCH (n) DETACH DELETE n")
+        Neo4jBackend(neo4j_uri.uri, login, target_version=2).close()
+        for statement in OLD_COUNTS:
+            driver.execute_query(statement)
+    with open_store(neo4j_uri.uri, user=login[0], password=login[1]) as store:
+        check_counts_migrated(store)
+
+
 def test_version_1_of_the_neo4j_store_is_migrated(neo4j_uri: Neo4jAddress) -> None:
     login = (neo4j_uri.user, neo4j_uri.password)
     with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
@@ -227,8 +253,36 @@ OLD_GRAPH = (
 )
 
 
+OLD_COUNTS = (
+    """CREATE (:Run {key: 'run:old', kind: 'log', source: 'tests', at: datetime('2024-01-01T00:00:00Z'),
+       last_seen: datetime('2024-01-01T00:00:00Z'), counts: '{}', complete_sources: []})""",
+    """CREATE (:Job {key: 'query:q', kind: 'query', completeness: 'full',
+       first_seen: datetime('2024-01-01T00:00:00Z'), last_seen: datetime('2024-01-01T00:00:00Z')})""",
+    OLD_GRAPH[0].replace("Shop.Orders", "a"),
+    """CREATE (:Usage {key: 'usage:run:old|2024-01-01|pg/a', run: 'run:old', day: date('2024-01-01'),
+       reads: 5, writes: 1})""",
+    "MATCH (r:Run), (j:Job) CREATE (r)-[:OBSERVED {observations: 5}]->(j)",
+    "MATCH (u:Usage), (t:`Table`) CREATE (u)-[:OF]->(t)",
+)
+
+
+def check_counts_migrated(store: GraphStore) -> None:
+    monday = date(2024, 1, 1)
+    assert store.schema_version == SCHEMA_VERSION
+    assert store.usage(key("a")) == [StoredUsage(key("a"), monday, 5, 1)]
+    [told] = store.jobs(users=True)
+    assert (told.observations, told.duration_us, told.users) == (5, 0, UserCounts())
+    for run in ("new", "old", "old"):
+        record = replace(query("q", at=1).job, observations=2, users=(("ana", 2),), duration_us=30)
+        used = UsageRecord(key("a"), monday, 2, 0, (("ana", 2),), day(1.5))
+        store.apply(replace(batch(run=run), jobs=(record,), usage=(used,)))
+    assert store.usage(key("a")) == [StoredUsage(key("a"), monday, 4, 0, UserCounts((("ana", 4),)), day(1.5))]
+    [told] = store.jobs(users=True)
+    assert (told.observations, told.duration_us, told.users) == (4, 60, UserCounts((("ana", 4),)))
+
+
 def check_migrated(store: GraphStore) -> None:
-    assert store.schema_version == SCHEMA_VERSION == 2
+    assert store.schema_version == SCHEMA_VERSION
     assert [one.key for one in store.find_datasets("orders")] == ["pg/Shop.Orders"]
     assert [hit.key for hit in store.search("id")] == ["pg/Shop.Orders#Id"]
     assert [one.path for one in store.columns(["pg/Shop.Orders"])] == ["Id"]

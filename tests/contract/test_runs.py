@@ -1,15 +1,13 @@
-"""What a run leaves beside lineage: itself, its diagnostics, counts of use."""
+"""What a run leaves beside lineage: itself and its diagnostics."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
 
-from lineage.model.batch import DiagnosticRecord, LineageBatch, UsageRecord
+from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.store import GraphStore
-from lineage.store.protocol import StoredUsage
-from tests.contract.telling import batch, day, job, key, later, rename
+from tests.contract.telling import batch, day, job, later
 
 
 def finding(source: str, message: str, job_key: str | None = None) -> DiagnosticRecord:
@@ -73,27 +71,3 @@ def test_diagnostics_of_a_file_that_is_stated_whole_are_replaced(store: GraphSto
     assert messages(store) == ["not SQL"]
     store.apply(batch(at=4, files=["f.sql"]))
     assert messages(store) == []
-
-
-def test_use_is_stored_by_run_and_read_as_a_sum(store: GraphStore) -> None:
-    def counted(run: str, reads: int) -> LineageBatch:
-        monday, tuesday = date(2024, 1, 1), date(2024, 1, 2)
-        used = (
-            UsageRecord(key("a"), monday, reads, 1),
-            UsageRecord(key("a"), tuesday, 1, 0),
-            UsageRecord(key("a.x"), monday, reads, 0),
-        )
-        return replace(batch(at=3, run=run), usage=used)
-
-    store.apply(counted("one", 5))
-    store.apply(counted("two", 7))
-    store.apply(counted("one", 6))
-    assert store.usage(key("a")) == [
-        StoredUsage(key("a"), date(2024, 1, 1), 13, 2),
-        StoredUsage(key("a"), date(2024, 1, 2), 2, 0),
-    ]
-    assert store.usage(key("a.x")) == [StoredUsage(key("a.x"), date(2024, 1, 1), 13, 0)]
-    store.apply(batch(rename("a", "b", at=5)))
-    assert store.usage(key("a")) == []
-    assert [(one.reads, one.writes) for one in store.usage(key("b"))] == [(13, 2), (2, 0)]
-    assert [one.reads for one in store.usage(key("b.x"))] == [13]

@@ -57,6 +57,15 @@ MATCH (j:Job {key: $key})-[e:WRITES]->(t:`Table`) RETURN j.key AS job, t.key AS 
 // name: observed_of_job
 MATCH (r:Run)-[e:OBSERVED]->(j:Job {key: $key}) RETURN r.key AS run, j.key AS job, e
 
+// name: counts_of_job
+MATCH (:Run)-[e:OBSERVED]->(j:Job {key: $key})
+RETURN j.key AS job, e.observations AS observations, e.duration_us AS duration_us
+
+// name: users_of_job
+MATCH (:Run)-[e:OBSERVED]->(j:Job {key: $key})
+RETURN j.key AS job, e.users AS users, e.user_queries AS user_queries, e.other_users AS other_users,
+       e.other_queries AS other_queries
+
 // name: observed_by_run
 MATCH (r:Run {key: $key})-[e:OBSERVED]->(j:Job) RETURN r.key AS run, j.key AS job, e
 
@@ -132,8 +141,14 @@ MATCH (n:Usage {key: $key})-[:OF]->(o) RETURN n, o.key AS of, o.dataset AS datas
 // name: usage_of_dataset
 MATCH (n:Usage)-[:OF]->(o:`Table` {key: $key}) RETURN n, o.key AS of
 
-// name: usage_of_column
-MATCH (n:Usage)-[:OF]->(o:`Column` {key: $key}) RETURN n, o.key AS of
+// name: usage_of_dataset_between
+MATCH (n:Usage)-[:OF]->(:`Table` {key: $key}) WITH n WHERE n.day >= $since AND n.day <= $until RETURN n
+
+// name: usage_of_column_between
+MATCH (n:Usage)-[:OF]->(:`Column` {key: $key}) WITH n WHERE n.day >= $since AND n.day <= $until RETURN n
+
+// name: used_columns
+MATCH (:Usage)-[:OF]->(o:`Column` {key: $key}) RETURN DISTINCT o.key AS of
 
 // name: usage_within_dataset
 MATCH (:`Table` {key: $key})-[:HAS_COLUMN]->(c:`Column`)<-[:OF]-(n:Usage) RETURN n, c.key AS of

@@ -37,6 +37,7 @@ _ARROW = {
     PropertyType.TEXT: pa.string(),
     PropertyType.TEXTS: pa.list_(pa.string()),
     PropertyType.INTEGER: pa.int64(),
+    PropertyType.INTEGERS: pa.list_(pa.int64()),
     PropertyType.NUMBER: pa.float64(),
     PropertyType.FLAG: pa.bool_(),
     PropertyType.TIME: pa.timestamp("us"),

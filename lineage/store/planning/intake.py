@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from lineage.model.batch import (
     DatasetChange,
@@ -19,6 +19,7 @@ from lineage.model.batch import (
 )
 from lineage.model.names import column_key
 from lineage.model.transformations import EdgeKind
+from lineage.model.usage import latest
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.periods import NOTHING_SAID, Meaning
 from lineage.store.planning.state import Pair, Relation
@@ -106,7 +107,7 @@ def take_in(batch: LineageBatch, naming: Naming) -> Intake:
         datasets=tuple(_news(record, time_of(record), naming) for record in batch.datasets),
         changes=batch.changes,
         diagnostics=tuple(replace(record, job=job_today(record.job)) for record in batch.diagnostics),
-        usage=tuple(used_today(record) for record in batch.usage),
+        usage=_one_a_day(used_today(record) for record in batch.usage),
         column_owner=owner,
     )
 
@@ -192,6 +193,27 @@ def _both(one: Stated, other: Stated) -> Stated:
             ambiguous=first.ambiguous and second.ambiguous,
         ),
         tuple(sorted({*one.spans, *other.spans})),
+    )
+
+
+def _one_a_day(records: Iterable[UsageRecord]) -> tuple[UsageRecord, ...]:
+    """Return the records with those as one that are of one dataset or column today, and of one day."""
+    found: dict[tuple[str, date], UsageRecord] = {}
+    for record in records:
+        key = (record.of, record.day)
+        known = found.get(key)
+        found[key] = record if known is None else _counted_together(known, record)
+    return tuple(found.values())
+
+
+def _counted_together(one: UsageRecord, other: UsageRecord) -> UsageRecord:
+    return replace(
+        one,
+        reads=one.reads + other.reads,
+        writes=one.writes + other.writes,
+        users=(*one.users, *other.users),
+        last_read=latest(one.last_read, other.last_read),
+        last_write=latest(one.last_write, other.last_write),
     )
 
 

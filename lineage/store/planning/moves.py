@@ -12,7 +12,7 @@ from lineage.store.planning.columns import let_go
 from lineage.store.planning.intake import split_dataset_key
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.periods import end_at, join
-from lineage.store.planning.state import Dataset, Job, Pair, Relation, Seen, State, Unit
+from lineage.store.planning.state import Dataset, Job, Pair, Relation, Seen, State, Unit, Usage
 from lineage.store.planning.timeline import UNOBSERVED
 from lineage.store.protocol import StoredColumn
 
@@ -97,8 +97,7 @@ class _Rekeying:
         state.observed = _moved(state.observed, self._observed, max)
         for pair in [pair for pair in state.histories if _feeds_itself(pair)]:
             del state.histories[pair]
-        usage = (replace(used, of=self._node_key(used.of)) for used in state.usage.values())
-        state.usage = {used.key: used for used in usage}
+        state.usage = _moved(state.usage, self._usage, Usage.joined)
         for key, found in state.diagnostics.items():
             if found.record.job is not None:
                 record = replace(found.record, job=self._job_key(found.record.job))
@@ -143,9 +142,13 @@ class _Rekeying:
         job, dataset = key
         return (self._job_key(job), self.keys.get(dataset, dataset)), value
 
-    def _observed(self, key: tuple[str, str], count: int) -> tuple[tuple[str, str], int]:
+    def _observed(self, key: tuple[str, str], value: V) -> tuple[tuple[str, str], V]:
         run, job = key
-        return (run, self._job_key(job)), count
+        return (run, self._job_key(job)), value
+
+    def _usage(self, _: str, used: Usage) -> tuple[str, Usage]:
+        moved = replace(used, of=self._node_key(used.of))
+        return moved.key, moved
 
     def _pair(self, pair: Pair, value: V) -> tuple[Pair, V]:
         new = Pair(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lineage.model.usage import UserCounts
 from lineage.store.planning.intake import Intake
-from lineage.store.planning.state import FoundDiagnostic, Run, State, Usage
+from lineage.store.planning.state import FoundDiagnostic, Observed, Run, State, Usage
 
 __all__ = ["record_run"]
 
@@ -29,7 +30,8 @@ def record_run(state: State, before: State, intake: Intake) -> None:
         )
     )
     for observation in intake.observations:
-        state.observed[run.key, observation.job.key] = observation.job.observations
+        job = observation.job
+        state.observed[run.key, job.key] = Observed(job.observations, job.duration_us, UserCounts.of(job.users))
     for record in intake.usage:
         used = Usage(
             run=run.key,
@@ -38,6 +40,9 @@ def record_run(state: State, before: State, intake: Intake) -> None:
             day=record.day,
             reads=record.reads,
             writes=record.writes,
+            users=UserCounts.of(record.users),
+            last_read=record.last_read,
+            last_write=record.last_write,
         )
         state.usage[used.key] = used
     _replace_diagnostics(state, before, intake)

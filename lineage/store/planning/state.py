@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
 from lineage.model.statement import Completeness, DatasetKind
+from lineage.model.usage import UserCounts, latest
 from lineage.store.planning.periods import History
 from lineage.store.planning.timeline import UNOBSERVED, Timeline
 from lineage.store.protocol import StoredColumn
@@ -156,6 +157,15 @@ class FoundDiagnostic:
     last_seen: datetime
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Observed:
+    """What one run counted of a job."""
+
+    observations: int
+    duration_us: int = 0
+    users: UserCounts = field(default_factory=UserCounts)
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """A `Usage` node: what one run counted of a dataset or column on a day."""
@@ -166,11 +176,30 @@ class Usage:
     day: date
     reads: int
     writes: int
+    users: UserCounts = field(default_factory=UserCounts)
+    last_read: datetime | None = None
+    last_write: datetime | None = None
 
     @property
     def key(self) -> str:
         """The key of its node."""
-        return f"usage:{self.run}|{self.day.isoformat()}|{self.of}"
+        return usage_key(self.run, self.of, self.day)
+
+    def joined(self, other: Usage) -> Usage:
+        """Return what the run counted of both, which have become one dataset or column."""
+        return replace(
+            self,
+            reads=self.reads + other.reads,
+            writes=self.writes + other.writes,
+            users=UserCounts.joined((self.users, other.users)).bounded(),
+            last_read=latest(self.last_read, other.last_read),
+            last_write=latest(self.last_write, other.last_write),
+        )
+
+
+def usage_key(run: str, of: str, day: date) -> str:
+    """Return the key of the node of what a run counted of a dataset or column on a day."""
+    return f"usage:{run}|{day.isoformat()}|{of}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +226,7 @@ class State:
     units: dict[tuple[str, str], Unit] = field(default_factory=dict)
     histories: dict[Pair, History] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
-    observed: dict[tuple[str, str], int] = field(default_factory=dict)
+    observed: dict[tuple[str, str], Observed] = field(default_factory=dict)
     changes: dict[str, KnownChange] = field(default_factory=dict)
     diagnostics: dict[str, FoundDiagnostic] = field(default_factory=dict)
     usage: dict[str, Usage] = field(default_factory=dict)

@@ -18,6 +18,7 @@ TYPES = {
     PropertyType.TEXT: "STRING",
     PropertyType.TEXTS: "STRING[]",
     PropertyType.INTEGER: "INT64",
+    PropertyType.INTEGERS: "INT64[]",
     PropertyType.NUMBER: "DOUBLE",
     PropertyType.FLAG: "BOOL",
     PropertyType.TIME: "TIMESTAMP",

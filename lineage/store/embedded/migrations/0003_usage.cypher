@@ -1,0 +1,13 @@
+// Version 3: who used a dataset, a column or a job, when last, and how long jobs ran. What was stored before has no values.
+ALTER TABLE Usage ADD users STRING[];
+ALTER TABLE Usage ADD user_queries INT64[];
+ALTER TABLE Usage ADD other_users INT64;
+ALTER TABLE Usage ADD other_queries INT64;
+ALTER TABLE Usage ADD last_read TIMESTAMP;
+ALTER TABLE Usage ADD last_write TIMESTAMP;
+ALTER TABLE OBSERVED ADD duration_us INT64;
+ALTER TABLE OBSERVED ADD users STRING[];
+ALTER TABLE OBSERVED ADD user_queries INT64[];
+ALTER TABLE OBSERVED ADD other_users INT64;
+ALTER TABLE OBSERVED ADD other_queries INT64;
+MATCH (m:Meta {key: 'schema'}) SET m.version = 3;

@@ -11,7 +11,7 @@ from sqlglot import exp
 from lineage.model.names import Naming
 from lineage.sql.identifiers import Identifiers
 
-__all__ = ["Definition", "defined_by", "definitions_of", "is_temporary", "named_after_text"]
+__all__ = ["Definition", "defined_by", "definitions_of", "is_bare_query", "is_temporary", "named_after_text"]
 
 _MARKS = ("#", "@")
 """T-SQL's temporary tables and table variables."""
@@ -98,9 +98,14 @@ def named_after_text(name: str, tree: exp.Expr | None, naming: Naming) -> str | 
     >>> named_after_text("models/Orders.sql", sqlglot.parse_one("SELECT 1 AS id"), naming)
     'mart.orders'
     """
-    if not name or not isinstance(tree, exp.Query) or tree.args.get("into") is not None:
+    if not name or not is_bare_query(tree):
         return None
     return naming.qualify([naming.dialect.fold_table(PurePath(name).stem)])
+
+
+def is_bare_query(tree: exp.Expr | None) -> bool:
+    """Return whether a statement is a query whose result goes to whoever asked."""
+    return isinstance(tree, exp.Query) and tree.args.get("into") is None
 
 
 def is_temporary(create: exp.Create) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from lineage.catalog import Catalog
@@ -19,7 +19,7 @@ from lineage.model.dialects import Dialect
 from lineage.model.names import Naming
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget
-from lineage.sql.definitions import Definition, definitions_of, named_after_text
+from lineage.sql.definitions import Definition, definitions_of, is_bare_query, named_after_text
 from lineage.sql.effects import IDENTITY
 from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.inlining import Functions
@@ -31,7 +31,7 @@ from lineage.sql.session import naming_after
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.transactions import rolled_back, without_effect
 
-__all__ = ["Script", "extract_script"]
+__all__ = ["Part", "Script", "extract_script"]
 
 _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re.IGNORECASE)
 
@@ -96,12 +96,44 @@ def extract_script(
     return Script(texts, options, catalog).resolve()
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a text that ran by itself, as a session's statements do: the rows of a query log.
+
+    Its statements' `source` is its name, their spans lie in its own text. `naming` completes its names from its
+    beginning on (the part before it says how, if it is None); `target` is the dataset that the result of its only
+    statement is written to, if that is a bare query; of a text that was cut off the last statement is read by its
+    keywords.
+    """
+
+    text: str
+    name: str = ""
+    naming: Naming | None = None
+    target: str | None = None
+    truncated: bool = False
+
+    def parsed(self, options: ExtractionOptions) -> list[ParsedStatement]:
+        """Return its statements."""
+        statements = list(parse_statements(self.text, options.naming.dialect, options.budget))
+        if self.truncated and statements:
+            last = statements[-1]
+            problem = Diagnostic(
+                DiagnosticCode.TRUNCATED_TEXT,
+                Severity.WARNING,
+                "the text was cut off where it was logged; its tables are those that the rest names",
+                last.span,
+                "raise the length that the source keeps, if it can be set",
+            )
+            statements[-1] = replace(last, tree=None, problem=problem)
+        return statements
+
+
 class _Text:
     """One text of a script: parsed when it is first needed, its trees let go when all its statements are done."""
 
-    def __init__(self, name: str, text: str, options: ExtractionOptions) -> None:
+    def __init__(self, name: str, parts: Sequence[Part], options: ExtractionOptions) -> None:
         self.name = name
-        self.text = text
+        self.parts = parts
         self._options = options
         self._parsed: list[ParsedStatement] | None = None
         self.results: list[StatementLineage | None] = []
@@ -112,28 +144,40 @@ class _Text:
         """Which statements a ROLLBACK undoes."""
         self.variables: Variables | None = None
         """The variables of its programs, if it has any."""
-        self.query_target: str | None = None
-        """The dataset that the text's only statement defines, if that is a bare query."""
+        self.part_of: list[Part] = []
+        """Which part each statement stands in."""
+        self.query_targets: dict[int, str] = {}
+        """By statement, the dataset that the result of a bare query is written to."""
 
     def parsed(self) -> list[ParsedStatement]:
         if self._parsed is None:
-            self._parsed = list(parse_statements(self.text, self._options.naming.dialect, self._options.budget))
+            by_part = [(part, part.parsed(self._options)) for part in self.parts]
+            self._parsed = [statement for _, statements in by_part for statement in statements]
             if self.definitions is None:
                 self.results = [None] * len(self._parsed)
                 naming = self._options.naming
-                for parsed in self._parsed:
-                    self.namings.append(naming)
-                    naming = naming_after(naming, parsed.tree)
+                for part, statements in by_part:
+                    naming = part.naming or naming
+                    if part.target is not None and len(statements) == 1:
+                        self.query_targets[len(self.part_of)] = part.target
+                    for parsed in statements:
+                        self.part_of.append(part)
+                        self.namings.append(naming)
+                        naming = naming_after(naming, parsed.tree)
                 self.definitions = definitions_of([p.tree for p in self._parsed], self.namings)
                 self.undone = rolled_back(self._parsed, self._options.naming.dialect.name)
                 for number in self.undone:
                     self.definitions[number] = None
                 if any(p.step is not None for p in self._parsed):
                     self.variables = Variables(p.step for p in self._parsed)
-                elif len(self._parsed) == 1:
-                    self.query_target = named_after_text(self.name, self._parsed[0].tree, naming)
-                    if self.query_target is not None:
-                        self.definitions = [Definition(self.query_target)]
+                elif len(self._parsed) == 1 and self.name and not self.query_targets:
+                    target = named_after_text(self.name, self._parsed[0].tree, naming)
+                    if target is not None:
+                        self.query_targets[0] = target
+                bare = (number for number, p in enumerate(self._parsed) if is_bare_query(p.tree))
+                self.query_targets = {n: self.query_targets[n] for n in bare if n in self.query_targets}
+                for number, target in self.query_targets.items():
+                    self.definitions[number] = Definition(target)
         return self._parsed
 
     def release(self) -> None:
@@ -144,8 +188,13 @@ class _Text:
 class Script:
     """The statements of several texts, resolved against each other and a catalog."""
 
-    def __init__(self, texts: Mapping[str, str], options: ExtractionOptions, catalog: Catalog | None = None) -> None:
-        self._texts = [_Text(name, text, options) for name, text in texts.items()]
+    def __init__(
+        self, texts: Mapping[str, str | Sequence[Part]], options: ExtractionOptions, catalog: Catalog | None = None
+    ) -> None:
+        self._texts = [
+            _Text(name, (Part(given, name),) if isinstance(given, str) else given, options)
+            for name, given in texts.items()
+        ]
         self._options = options
         self._catalog = catalog if catalog is not None else Catalog()
         self._catalog_tables: dict[Naming, CatalogTables] = {}
@@ -168,7 +217,7 @@ class Script:
         `progress` is told after each text how many texts are done, and of how many.
         """
         for text in self._texts:
-            if _DEFINES_FUNCTION.search(text.text):
+            if any(_DEFINES_FUNCTION.search(part.text) for part in text.parts):
                 self._functions.learn(text.parsed())
         for index, text in enumerate(self._texts):
             for number in range(len(text.parsed())):
@@ -178,10 +227,12 @@ class Script:
             if progress is not None:
                 progress(index + 1, len(self._texts))
         self._decide_ambiguous()
-        return [self._named(text, result) for text in self._texts for result in text.results if result is not None]
-
-    def _named(self, text: _Text, result: StatementLineage) -> StatementLineage:
-        return replace(result, source=text.name) if text.name else result
+        return [
+            replace(result, source=part.name) if part.name else result
+            for text in self._texts
+            for part, result in zip(text.part_of, text.results, strict=True)
+            if result is not None
+        ]
 
     def _settle(self, position: Position) -> None:
         """Resolve a statement, and before it those that it needs: a stack, so that a chain of any length works."""
@@ -209,7 +260,7 @@ class Script:
         options = replace(self._options, naming=text.namings[number])
         parsed = self._functions.inlined(parsed)
         variables = self._variables(position, parsed)
-        statement, outcome = resolve_statement(parsed, options, tables, text.query_target, variables)
+        statement, outcome = resolve_statement(parsed, options, tables, text.query_targets.get(number), variables)
         for name in self._cyclic.pop(position, {}):
             problem = Diagnostic(
                 DiagnosticCode.CYCLIC_DEFINITION,
@@ -229,6 +280,8 @@ class Script:
         own = (text.definitions or [])[number]
         if own is not None and own.temporary:
             statement = replace(statement, target_kind=DatasetKind.TEMPORARY)
+        elif number in text.query_targets and text.part_of[number].target is not None:
+            statement = replace(statement, target_kind=DatasetKind.TABLE)
         if outcome is not None:
             known = outcome.schema or None
             self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
@@ -482,8 +535,11 @@ def _candidates(texts: Sequence[_Text]) -> dict[str, list[int]]:
     for index, text in enumerate(texts):
         if text.name:
             found[PurePath(text.name).stem.lower()][index] = None
-        for match in _DEFINES.finditer(text.text):
-            found[_last_part(match.group(1))][index] = None
+        for part in text.parts:
+            for match in _DEFINES.finditer(part.text):
+                found[_last_part(match.group(1))][index] = None
+            if part.target is not None:
+                found[_last_part(part.target)][index] = None
     return {name: list(indexes) for name, indexes in found.items()}
 
 

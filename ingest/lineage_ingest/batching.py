@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -36,7 +36,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage.sql import mask_literals
 from lineage_ingest.renaming import composed_names
 
-__all__ = ["BatchBuilder"]
+__all__ = ["Attribution", "BatchBuilder", "Use", "of_files"]
 
 _COUNTED = {
     "resolved": Completeness.FULL,
@@ -55,42 +55,88 @@ class _Dataset:
     is_target: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Which job a statement is of, and when that ran."""
+
+    key: str
+    kind: JobKind
+    source: str | None
+    first_seen: datetime
+    last_seen: datetime
+
+
+Attribute = Callable[[StatementLineage, str | None], Attribution]
+"""Told a statement (its `source` names the text) and its target's key, answers whose it is."""
+
+
+def of_files(at: datetime) -> Attribute:
+    """Return the attribution of statements that stand in files: one job is what one file says of one target."""
+
+    def attribute(statement: StatementLineage, target: str | None) -> Attribution:
+        source = statement.source or ""
+        return Attribution(file_job_key(source, target), JobKind.SQL_FILE, source, at, at)
+
+    return attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a statement of a job reads and writes: keys of datasets and of their columns. `source` names its text."""
+
+    source: str
+    job: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class _Job:
-    source: str
-    target: str | None
+    of: Attribution
     statements: list[StatementLineage] = field(default_factory=list)
     sql: list[str] = field(default_factory=list)
     length: int = 0
-    edges: dict[tuple[str, str, EdgeKind], list[tuple[Edge, int]]] = field(default_factory=lambda: defaultdict(list))
+    edges: dict[tuple[str, str, EdgeKind, str], list[tuple[Edge, int]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     reads: dict[str, None] = field(default_factory=dict)
+    writes: dict[str, None] = field(default_factory=dict)
 
 
 class BatchBuilder:
-    """Collects the statements of SQL files. One job is what one file says of one target."""
+    """Collects statements, attributed to jobs."""
 
-    def __init__(self, naming: Naming, catalog: Catalog, observed_at: datetime) -> None:
+    def __init__(self, naming: Naming, catalog: Catalog, at: datetime, attribute: Attribute) -> None:
         self._naming = naming
         self._catalog = catalog
-        self._at = observed_at
+        self._at = at
+        self._attribute = attribute
         self._datasets: dict[str, _Dataset] = {}
-        self._jobs: dict[tuple[str, str | None], _Job] = {}
-        self._changes: list[TableChange] = []
+        self._jobs: dict[str, _Job] = {}
+        self._changes: list[tuple[TableChange, datetime]] = []
         self._diagnostics: list[DiagnosticRecord] = []
         self._sources: list[str] = []
         self._statements: list[StatementLineage] = []
+        self.uses: list[Use] = []
+        """What each statement that reads or writes does, in order."""
 
     def add_file(self, name: str, text: str, statements: Iterable[StatementLineage]) -> None:
         """Add the statements of one file, whose text their spans lie in."""
         self._sources.append(name)
+        self.add_texts({name: text}, statements)
+
+    def add_texts(self, texts: Mapping[str, str], statements: Iterable[StatementLineage]) -> None:
+        """Add statements that ran one after the other; `source` names the text that a statement's spans lie in."""
         listed = list(statements)
-        names, changes = composed_names(listed)
-        self._changes.extend(changes)
-        for statement, renamed in zip(listed, names, strict=True):
+        names, left = composed_names(listed)
+        for statement, renamed, changes in zip(listed, names, left, strict=True):
+            name = statement.source or ""
+            at = self._attribute(statement, None).last_seen if changes else self._at
+            self._changes.extend((change, at) for change in changes)
             own = [edge for edge in statement.edges if edge.target.table == statement.target]
             self._statements.append(statement)
-            self._add(name, text, replace(statement, edges=own), renamed)
-            self._besides(name, text, statement, renamed)
+            self._add(name, texts[name], replace(statement, edges=own), renamed)
+            self._besides(name, texts[name], statement, renamed)
 
     def add_diagnostic(self, source: str, diagnostic: Diagnostic) -> None:
         """Add a finding about a whole file."""
@@ -119,7 +165,7 @@ class BatchBuilder:
             datasets=datasets,
             jobs=jobs,
             edges=edges,
-            changes=tuple(self._change(change) for change in self._changes),
+            changes=tuple(self._change(change, at) for change, at in self._changes),
             diagnostics=tuple(self._diagnostics),
             usage=tuple(self._usage()),
             complete_sources=tuple(self._sources),
@@ -133,23 +179,23 @@ class BatchBuilder:
         if statement.changes or (target is None and not statement.sources):  # nothing that a job would hold
             self._diagnostics.extend(DiagnosticRecord(diagnostic, source) for diagnostic in statement.diagnostics)
             return
-        job = self._jobs.setdefault(
-            (source, target if is_stored else None), _Job(source, target if is_stored else None)
-        )
+        end = self._table_key(target) if is_stored and target is not None else None
+        of = self._attribute(statement, end)
+        job = self._jobs.setdefault(of.key, _Job(of))
         job.statements.append(statement)
-        self._diagnostics.extend(
-            DiagnosticRecord(diagnostic, source, self._job_key(job)) for diagnostic in statement.diagnostics
-        )
+        self._diagnostics.extend(DiagnosticRecord(diagnostic, source, of.key) for diagnostic in statement.diagnostics)
         offset = self._add_text(job, text, statement)
         for name in statement.sources:
             full = renamed.get(name, name)
-            job.reads.setdefault(full)
+            job.reads.setdefault(self._table_key(full))
             self._datasets.setdefault(full, _Dataset())
         for reference in statement.inferred:
             if reference.table is not None:
                 self._infer(renamed.get(reference.table, reference.table), reference.column)
-        if not is_stored or target is None:
+        self.uses.append(self._use(source, of.key, statement, end, renamed))
+        if end is None or target is None:
             return
+        job.writes.setdefault(end)
         dataset = self._datasets.setdefault(target, _Dataset())
         dataset.is_target = True
         if statement.defines:
@@ -162,7 +208,24 @@ class BatchBuilder:
                     name, ColumnRecord(name, None, position if statement.defines else None, True)
                 )
         for edge in statement.edges:
-            self._add_edge(job, edge, target, renamed, offset)
+            self._add_edge(job, edge, end, renamed, offset)
+
+    def _use(
+        self, source: str, job: str, statement: StatementLineage, target: str | None, renamed: Mapping[str, str]
+    ) -> Use:
+        def key(table: str) -> str:
+            return self._table_key(renamed.get(table, table))
+
+        reads = dict.fromkeys(key(name) for name in statement.sources)
+        reads.update(
+            dict.fromkeys(column_key(key(e.source.table), e.source.column) for e in statement.edges if e.source.table)
+        )
+        writes = dict.fromkeys([target] if target is not None else [])
+        if target is not None:
+            columns = (e.target.column for e in statement.edges if isinstance(e.target, ColumnRef))
+            named = dict.fromkeys((*statement.output_columns, *columns))
+            writes.update(dict.fromkeys(column_key(target, name) for name in named))
+        return Use(source, job, tuple(reads), tuple(writes))
 
     def _besides(self, source: str, text: str, statement: StatementLineage, renamed: Mapping[str, str]) -> None:
         """Add what a statement writes beside its target: each other target is a job of its own."""
@@ -191,17 +254,14 @@ class BatchBuilder:
         job.length += len(masked)
         return offset
 
-    def _add_edge(self, job: _Job, edge: Edge, target: str, renamed: Mapping[str, str], offset: int) -> None:
+    def _add_edge(self, job: _Job, edge: Edge, output: str, renamed: Mapping[str, str], offset: int) -> None:
         source = edge.source
         if source.table is None:
             return
         table = renamed.get(source.table, source.table)
         self._datasets.setdefault(table, _Dataset())
-        written = edge.target
-        end = self._table_key(target)
-        if isinstance(written, ColumnRef):
-            end = column_key(end, written.column)
-        key = (column_key(self._table_key(table), source.column), end, edge.kind)
+        end = column_key(output, edge.target.column) if isinstance(edge.target, ColumnRef) else output
+        key = (column_key(self._table_key(table), source.column), end, edge.kind, output)
         job.edges[key].append((edge, offset))
 
     # Datasets
@@ -238,31 +298,27 @@ class BatchBuilder:
 
     # Jobs and edges
 
-    def _job_key(self, job: _Job) -> str:
-        return file_job_key(job.source, self._table_key(job.target) if job.target is not None else None)
-
     def _job(self, job: _Job) -> JobRecord:
         operations = dict.fromkeys(statement.operation for statement in job.statements)
         completeness = max((s.completeness for s in job.statements), key=_WORST.index)
+        first = job.statements[0].span
         return JobRecord(
-            key=self._job_key(job),
-            kind=JobKind.SQL_FILE,
-            first_seen=self._at,
-            last_seen=self._at,
-            reads=tuple(self._table_key(name) for name in job.reads),
-            writes=(self._table_key(job.target),) if job.target is not None else (),
+            key=job.of.key,
+            kind=job.of.kind,
+            first_seen=job.of.first_seen,
+            last_seen=job.of.last_seen,
+            reads=tuple(job.reads),
+            writes=tuple(job.writes),
             sql="".join(job.sql),
             dialect=self._naming.dialect.name,
-            source=job.source,
-            source_line=first.line if (first := job.statements[0].span) and len(job.statements) == 1 else None,
+            source=job.of.source,
+            source_line=first.line if first and len(job.statements) == 1 and job.of.source else None,
             operation=" ".join(operations),
             completeness=completeness,
         )
 
     def _edges(self, job: _Job) -> Iterable[EdgeRecord]:
-        key = self._job_key(job)
-        output = self._table_key(job.target) if job.target is not None else ""
-        for (source, target, kind), stated in job.edges.items():
+        for (source, target, kind, output), stated in job.edges.items():
             places = {
                 (edge.span.start + offset, edge.span.end + offset) for edge, offset in stated if edge.span is not None
             }
@@ -270,7 +326,7 @@ class BatchBuilder:
                 source=source,
                 target=target,
                 kind=kind,
-                job=key,
+                job=job.of.key,
                 output=output,
                 subtypes=tuple(sorted({edge.subtype for edge, _ in stated}, key=list(Subtype).index)),
                 masking=all(edge.masking for edge, _ in stated),
@@ -279,9 +335,9 @@ class BatchBuilder:
                 spans=tuple(sorted(places)),
             )
 
-    def _change(self, change: TableChange) -> DatasetChange:
+    def _change(self, change: TableChange, at: datetime) -> DatasetChange:
         other = self._table_key(change.other) if change.other is not None else None
-        return DatasetChange(change.kind, self._table_key(change.table), self._at, other)
+        return DatasetChange(change.kind, self._table_key(change.table), at, other)
 
     def _usage(self) -> Iterable[UsageRecord]:
         reads: dict[str, int] = defaultdict(int)

@@ -13,13 +13,13 @@ from lineage.model.statement import ChangeKind, StatementLineage, TableChange
 __all__ = ["composed_names"]
 
 
-def composed_names(statements: Sequence[StatementLineage]) -> tuple[list[dict[str, str]], list[TableChange]]:
-    """Return, for each statement, the later names of tables built before their renaming; and the changes left over.
+def composed_names(statements: Sequence[StatementLineage]) -> tuple[list[dict[str, str]], list[list[TableChange]]]:
+    """Return, for each statement, the later names of tables built before their renaming; and its changes left over.
 
     A DROP before the table is built again says nothing more and is left out.
     """
     names: list[dict[str, str]] = [{} for _ in statements]
-    left: list[TableChange] = []
+    left: list[list[TableChange]] = [[] for _ in statements]
     built: dict[str, int] = {}
     for position, statement in enumerate(statements):
         if statement.target is not None and not statement.changes:
@@ -27,12 +27,12 @@ def composed_names(statements: Sequence[StatementLineage]) -> tuple[list[dict[st
         for change in statement.changes:
             if change.kind is ChangeKind.DROP:
                 if not _built_later(statements, position, change.table):
-                    left.append(change)
+                    left[position].append(change)
                 built.pop(change.table, None)
             elif change.other is not None and (change.table in built or change.other in built):
                 _compose(names, built, position, change)
             else:
-                left.append(change)
+                left[position].append(change)
     return names, left
 
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from lineage.model.dialects import Dialect
 from lineage.model.names import Naming, parse_table_name
 from lineage.sql.identifiers import Identifiers
+from lineage.sql.parsing import parse_statements
 
-__all__ = ["naming_after"]
+__all__ = ["naming_after", "session_defaults"]
 
 # `USE x` names a database where databases hold schemas, else what others call a schema.
 _USE_NAMES_A_DATABASE = frozenset(("tsql", "fabric", "snowflake", "redshift"))
@@ -45,6 +47,19 @@ def naming_after(naming: Naming, tree: exp.Expr | None) -> Naming:
             if isinstance(assignment, exp.EQ) and assignment.this.name.lower() in ("search_path", "schema"):
                 return _with_schema(naming, assignment.expression.name)
     return naming
+
+
+def session_defaults(text: str, dialect: Dialect) -> tuple[str | None, str | None]:
+    """Return the default database and schema that a text leaves its session with; None for what it leaves as it was.
+
+    >>> from lineage.model.dialects import dialect_named
+    >>> session_defaults("SET search_path = mart, public", dialect_named("postgres"))
+    (None, 'mart')
+    """
+    naming = Naming(dialect)
+    for parsed in parse_statements(text, dialect):
+        naming = naming_after(naming, parsed.tree)
+    return naming.default_database, naming.default_schema
 
 
 def _after_use(naming: Naming, tree: exp.Use) -> Naming:

@@ -17,7 +17,7 @@ from lineage.model.statement import StatementLineage
 from lineage.sql.extractor import ExtractionOptions
 from lineage.sql.script import Script
 from lineage.store.protocol import AppliedChanges, GraphStore
-from lineage_ingest.batching import BatchBuilder
+from lineage_ingest.batching import BatchBuilder, of_files
 from lineage_ingest.sql_files.reading import find_sql_files, read_sql_file
 from lineage_ingest.stars import opened_stars
 
@@ -79,7 +79,8 @@ def ingest_sql_files(
     by_file: dict[str, list[StatementLineage]] = defaultdict(list)
     for statement in statements:
         by_file[statement.source or ""].append(statement)
-    builder = BatchBuilder(naming, given, observed_at or datetime.now(UTC))
+    at = observed_at or datetime.now(UTC)
+    builder = BatchBuilder(naming, given, at, of_files(at))
     for file in files:
         for problem in file.problems:
             builder.add_diagnostic(file.name, problem)

@@ -1,0 +1,112 @@
+"""`ingest_log`: a query log into the graph."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from lineage.catalog import Catalog, TableSchema
+from lineage.model.batch import DiagnosticRecord, RunRecord
+from lineage.model.diagnostics import Severity
+from lineage.model.statement import ColumnSchema
+from lineage.store.protocol import AppliedChanges, GraphStore
+from lineage_ingest.query_log.pipeline.engine import Engine, Progress
+from lineage_ingest.query_log.pipeline.extraction import Knowledge, Setting
+from lineage_ingest.query_log.pipeline.stages import extract_log
+from lineage_ingest.stars import opened_stars
+
+__all__ = ["LogSummary", "ingest_log", "learnt_from"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogSummary:
+    """What an ingest of a log read, resolved and changed."""
+
+    run: RunRecord
+    applied: AppliedChanges
+    diagnostics: tuple[DiagnosticRecord, ...]
+    failures: tuple[tuple[str, int], ...]
+    """Why statements are not resolved in full, or rows left out, with how many runs that were; the most first."""
+    seconds: float
+    storing: float
+    """The part of the seconds that the store took."""
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether some of the input could not be used."""
+        return any(d.diagnostic.severity is Severity.ERROR for d in self.diagnostics)
+
+    def to_dict(self) -> dict[str, int | float]:
+        """Return the counts, and the seconds that it took."""
+        return {
+            **self.run.counts,
+            "edges_created": self.applied.edges_created,
+            "seconds": round(self.seconds, 2),
+            "storing_seconds": round(self.storing, 2),
+        }
+
+
+def ingest_log(
+    engine: Engine,
+    store: GraphStore,
+    setting: Setting,
+    run_key: str,
+    catalog: Catalog | None = None,
+    progress: Progress | None = None,
+) -> LogSummary:
+    """Extract what a log says and store it.
+
+    Args:
+        engine: over the log's rows; it is not closed.
+        store: takes the lineage; what it knows of tables is used.
+        setting: how names are completed, and what the log is called.
+        run_key: what makes this log this and no other: ingested again, its counts are overwritten.
+        catalog: schemas of tables that the log does not define.
+        progress: told the stages, and how far they are.
+
+    Raises:
+        StoreError: the store could not be read or written.
+        ColumnsMissingError: the log is not of this source.
+    """
+    began = time.perf_counter()
+    notify = progress or (lambda _stage, _done, _total: None)
+    found = extract_log(engine, setting, Knowledge(_given(catalog), learnt_from(store)), notify)
+    extracted = time.perf_counter()
+    run = RunRecord(run_key, "log", setting.source, setting.at, found.counts, extracted - began)
+    applied = AppliedChanges()
+    described: dict[str, None] = {}
+    for done, batch in enumerate(found.batches(run)):
+        notify("storing", done, None)
+        applied += store.apply(batch)
+        described.update(dict.fromkeys(record.key for record in batch.datasets if record.schema_known))
+    for opened in opened_stars(store, described, setting.at):
+        applied += store.apply(opened)
+    ended = time.perf_counter()
+    return LogSummary(
+        run,
+        applied,
+        found.merger.diagnostics,
+        tuple(found.failures),
+        ended - began,
+        ended - extracted,
+    )
+
+
+def _given(catalog: Catalog | None) -> tuple[TableSchema, ...]:
+    return tuple(catalog) if catalog is not None else ()
+
+
+def learnt_from(store: GraphStore) -> dict[tuple[str, str], TableSchema]:
+    """Return what earlier ingests learnt of tables, by namespace and name."""
+    known = {dataset.key: dataset for dataset in store.datasets()}
+    columns: dict[str, list[ColumnSchema]] = {key: [] for key in known}
+    for column in store.columns(list(known)):
+        if column.parent is None:
+            columns[column.dataset].append(ColumnSchema(column.path, column.data_type))
+    return {
+        (dataset.namespace, dataset.name): TableSchema(
+            dataset.name, tuple(columns[key]), inferred=not dataset.schema_known
+        )
+        for key, dataset in known.items()
+        if columns[key]
+    }

@@ -1,0 +1,1 @@
+"""From rows of the log schema to lineage and statistics: stages that are the same functions in-process and on Spark."""

@@ -1,0 +1,154 @@
+"""Waves: a unit that reads a table which another unit defines is extracted again once its columns are known.
+
+Of several definitions of a table that counts which was last in force when the reader last ran, else the first after
+it: what LineageX's stack of deferred statements does for a script, for a log in which everything runs many times.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from lineage.catalog import TableSchema
+from lineage.model.statement import ColumnSchema
+from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place
+
+__all__ = ["Definitions", "Span"]
+
+Columns = tuple[str, ...]
+
+
+class Span(NamedTuple):
+    """When a unit ran first and last, in microseconds since 1970; None where the log does not say."""
+
+    first: int | None
+    last: int | None
+
+
+class _Version(NamedTuple):
+    unit: int
+    first: int
+    last: int
+    columns: Columns
+
+
+class Definitions:
+    """The schemas that units define, and which units have to be extracted again for them."""
+
+    def __init__(self, base: Knowledge) -> None:
+        self._base = base
+        self._given = {table.name: tuple(table.names) for table in base.given}
+        self._facts: dict[int, Facts] = {}
+        self._spans: dict[int, Span] = {}
+        self._versions: dict[Place, dict[int, _Version]] = defaultdict(dict)
+        self._seen_with: dict[int, dict[Place, Columns | None]] = defaultdict(dict)
+        self._readers: dict[Place, set[int]] = defaultdict(set)
+        self._decided: set[int] = set()
+        self._inferred: dict[Place, dict[str, None]] = defaultdict(dict)
+
+    def add(self, facts: Facts, span: Span) -> None:
+        """Take in what a unit's extraction found, the first or one more time."""
+        key, namespace = facts.key, facts.namespace
+        if key in self._facts:
+            for name, _ in self._facts[key].defines:
+                self._versions[namespace, name].pop(key, None)
+        self._facts[key] = facts
+        self._spans[key] = span
+        for name, columns in facts.defines:
+            version = _Version(key, span.first or 0, span.last or 0, columns)
+            self._versions[namespace, name][key] = version
+        for name in (*facts.reads, *facts.fills):
+            self._readers[namespace, name].add(key)
+        for name, inferred in facts.inferred:
+            self._inferred[namespace, name].update(dict.fromkeys(inferred))
+
+    def stale(self) -> dict[int, dict[str, Columns | None]]:
+        """Return the units to extract again: for each, the tables that it sees other than `knowledge` has them.
+
+        What they see from now on is remembered: asked again without an `add`, nothing is stale.
+        """
+        found: dict[int, dict[str, Columns | None]] = {}
+        for place in sorted(self._versions):
+            if not self._versions[place]:
+                continue
+            newest = self._newest(place)
+            for key in sorted(self._readers.get(place, ())):
+                columns = self._seen_by(place, key)
+                before = self._seen_with[key].get(place, self._known(place))
+                if columns == before:
+                    continue
+                self._seen_with[key][place] = columns
+                if not self._bears_on(key, place, columns, before):
+                    continue
+                found.setdefault(key, {})
+        for key, facts in self._facts.items():
+            if facts.ambiguous and key not in self._decided:
+                self._decided.add(key)
+                found.setdefault(key, {})
+        for key, overlay in found.items():
+            for place, columns in self._seen_with[key].items():
+                newest = self._newest(place)
+                if columns != newest:
+                    overlay[place[1]] = columns
+        return found
+
+    def knowledge(self) -> Knowledge:
+        """Return what is known now: the newest definition of each table, and of the others what use shows."""
+        tables: dict[Place, TableSchema] = {
+            place: TableSchema(place[1], tuple(map(ColumnSchema, columns)), inferred=True)
+            for place, columns in self._inferred.items()
+            if place[1] not in self._given
+        }
+        tables.update(self._base.tables)
+        for place, versions in self._versions.items():
+            if versions:
+                tables[place] = TableSchema(place[1], tuple(map(ColumnSchema, self._newest(place) or ())))
+        return Knowledge(self._base.given, tables)
+
+    def _newest(self, place: Place) -> Columns | None:
+        versions = self._versions.get(place)
+        if not versions:
+            return self._known(place)
+        return max(versions.values(), key=lambda v: (v.last, v.unit)).columns
+
+    def _known(self, place: Place) -> Columns | None:
+        table = self._base.tables.get(place)
+        if table is not None and not table.inferred:
+            return tuple(table.names)
+        return self._given.get(place[1])
+
+    def _seen_by(self, place: Place, key: int) -> Columns | None:
+        """Return the columns that a unit's table had when the unit ran last."""
+        at = self._spans[key].last or 0
+        others = [version for version in self._versions[place].values() if version.unit != key]
+        before = [version for version in others if version.first <= at]
+        if before:
+            return max(before, key=lambda v: (min(v.last, at), v.last, v.unit)).columns
+        if others:
+            return min(others, key=lambda v: (v.first, v.unit)).columns
+        return self._known(place)
+
+    def _bears_on(self, key: int, place: Place, columns: Columns | None, before: Columns | None) -> bool:
+        """Return whether knowing a table's columns can make a unit's result another.
+
+        It cannot where the unit is resolved in full, nothing else that it reads is unknown, and the columns that were
+        concluded from its use are among them.
+        """
+        facts = self._facts[key]
+        if facts.open or before is not None or columns is None or place[1] in facts.fills:
+            return True
+        unknown = [n for n in facts.reads if n != place[1] and self._known((facts.namespace, n)) is None]
+        used = dict(facts.inferred).get(place[1], ())
+        return bool(unknown) or not set(used) <= set(columns)
+
+    def spans(self) -> Mapping[int, Span]:
+        """Return when each unit ran."""
+        return self._spans
+
+    def facts(self) -> Iterable[Facts]:
+        """Return what is known of each unit."""
+        return self._facts.values()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._facts)

@@ -1,0 +1,93 @@
+"""What an engine does: where the rows lie, and how work is dealt to processors. The stages are the same for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from lineage_ingest.query_log.pipeline.definitions import Span
+from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, UnitLineage
+from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession
+from lineage_ingest.query_log.pipeline.statistics import JobRuns
+from lineage_ingest.query_log.pipeline.units import Part, Unit
+
+__all__ = ["Engine", "LogCounts", "Progress", "Slice", "Template", "Work"]
+
+Progress = Callable[[str, int, int | None], None]
+"""Told a stage's name, how much of it is done, and of how much (None where that is not known)."""
+
+
+class Template(NamedTuple):
+    """A template: its sample, when it ran, how often."""
+
+    key: int
+    part: Part
+    span: Span
+    runs: int
+
+
+class Slice(NamedTuple):
+    """Statements of a session that need each other."""
+
+    key: int
+    members: tuple[Member, ...]
+
+
+class Work(NamedTuple):
+    """A unit to extract: a template, or a slice; and what it sees of tables other than is known in general."""
+
+    key: int
+    overlay: Mapping[str, tuple[str, ...] | None] | None = None
+
+
+@dataclass(slots=True)
+class LogCounts:
+    """What was read: rows, those of them that are no lineage by their reason, and some of these."""
+
+    rows: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    samples: dict[str, list[str]] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """The stages over the rows of one log."""
+
+    def read(self, progress: Progress) -> LogCounts:
+        """Read, normalise and fingerprint all rows; they are kept for the stages after this."""
+
+    def templates(self) -> Iterator[Template]:
+        """Yield the templates, one sample each."""
+
+    def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
+        """Assign every run to its unit; return the units that are no templates.
+
+        `templates` are those of sessions in which something changes what later statements mean, and no others; the
+        runs of all other sessions are their templates'.
+        """
+
+    def extract(
+        self, work: Collection[Work] | None, setting: Setting, knowledge: Knowledge, progress: Progress
+    ) -> Iterator[Facts]:
+        """Extract units (all templates, without `work`); yield what the stages have to know, keep what they state."""
+
+    def runs(self) -> dict[int, dict[int, JobRuns]]:
+        """Return how often each part of each unit ran."""
+
+    def days(self) -> Iterator[Any]:
+        """Yield the counts of runs (`COUNTED_SCHEMA`), a day at a time."""
+
+    def lineage(self, units: Collection[int]) -> Iterator[tuple[int, UnitLineage]]:
+        """Yield what these units state."""
+
+    def close(self) -> None:
+        """Let go of what was kept."""
+
+
+def unit_of(slice_or_template: Template | Slice, parts: Mapping[int, Part], span: Span, work: Work) -> Unit:
+    """Return the unit that a template or a slice is."""
+    if isinstance(slice_or_template, Template):
+        listed: tuple[Part, ...] = (slice_or_template.part,)
+    else:
+        listed = tuple(parts[m.template].within(m.database, m.schema) for m in slice_or_template.members)
+    return Unit(slice_or_template.key, listed, span.first, span.last, work.overlay)

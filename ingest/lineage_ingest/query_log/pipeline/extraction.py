@@ -1,0 +1,372 @@
+"""The stage "extract": units in, what they state out, with what the next stages have to know of them."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from lineage.catalog import Catalog, TableSchema
+from lineage.model.batch import JobKind, LineageBatch, definition_job_key, query_job_key
+from lineage.model.dialects import dialect_named
+from lineage.model.names import Naming, format_name, split_name
+from lineage.model.statement import (
+    ChangeKind,
+    ColumnRef,
+    ColumnSchema,
+    Completeness,
+    DatasetKind,
+    Edge,
+    StatementLineage,
+)
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage.sql import Budget
+from lineage.sql.extractor import ExtractionOptions, options_for
+from lineage.sql.script import Part as ScriptPart
+from lineage.sql.script import Script
+from lineage.sql.session import session_defaults
+from lineage_ingest.batching import Attribution, BatchBuilder, Use
+from lineage_ingest.query_log.pipeline.units import Part, StatedColumn, Unit, units_from
+
+__all__ = [
+    "RESULT_SCHEMA",
+    "Extractor",
+    "Facts",
+    "Knowledge",
+    "Place",
+    "Setting",
+    "UnitLineage",
+    "extracted",
+    "results_from",
+]
+
+Place = tuple[str, str]
+"""A table: namespace and full name."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SETS = re.compile(r"\b(?:use|search_path|schema|current_schema)\b", re.IGNORECASE)
+_LONGEST_SETTING = 2_000
+_TRANSACTION = re.compile(
+    r"\s*(?:(begin|start\s+transaction)\b(?!\s+\w*\s*(?:select|insert|update|delete|if|declare))|(commit|end)\b|(rollback)\b|(save(?:point)?)\b)[^;]{0,80};?\s*$",
+    re.IGNORECASE,
+)
+_STAR = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the whole ingest has in common."""
+
+    source: str
+    """What diagnostics name as their source."""
+    at: datetime
+    """When runs ran whose log does not say it."""
+    namespace: str = ""
+    database: str | None = None
+    schema: str | None = None
+    functions: tuple[str, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The tables that are known before a unit is extracted, by namespace and name.
+
+    `given` are known whatever the namespace; the columns of a table that was only seen in use are `inferred`.
+    """
+
+    given: tuple[TableSchema, ...] = ()
+    tables: Mapping[Place, TableSchema] = field(default_factory=dict)
+
+    @cached_property
+    def by_namespace(self) -> dict[str, list[TableSchema]]:
+        """The tables of each namespace."""
+        found: dict[str, list[TableSchema]] = {}
+        for (namespace, _), table in self.tables.items():
+            found.setdefault(namespace, []).append(table)
+        return found
+
+
+class SessionFacts(NamedTuple):
+    """What a template does to its session, and the last parts of the names of all tables that it speaks of."""
+
+    tables: tuple[str, ...] = ()
+    database: str | None = None
+    schema: str | None = None
+    transaction: str = ""
+    temporary: tuple[str, ...] = ()
+    creates: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+    renames: tuple[tuple[str, str], ...] = ()
+    writes: bool = False
+
+    @property
+    def stateful(self) -> bool:
+        """Whether later statements of the session may mean something else by it."""
+        return bool(self.database or self.schema or self.transaction or self.temporary or self.drops or self.renames)
+
+
+class Facts(NamedTuple):
+    """What the stages after extraction have to know of a unit."""
+
+    key: int
+    namespace: str
+    reads: tuple[str, ...]
+    fills: tuple[str, ...]
+    """Tables that are written to, and not defined: their columns may be named by their order."""
+    defines: tuple[tuple[str, tuple[str, ...]], ...]
+    inferred: tuple[tuple[str, tuple[str, ...]], ...]
+    open: bool
+    """What other statements tell of tables may make the result another: something is a star, or in part."""
+    ambiguous: bool
+    completeness: tuple[str, ...]
+    """Of each statement."""
+    problems: tuple[str, ...]
+    """What stood against its lineage, for the summary: "CODE: message"."""
+    session: SessionFacts
+
+
+class UnitLineage(NamedTuple):
+    """What a unit states, and who reads and writes what; `source` of a use is the number of the part."""
+
+    batch: LineageBatch
+    uses: tuple[Use, ...]
+
+
+RESULT_SCHEMA = pa.schema(
+    [pa.field("key", pa.int64()), pa.field("facts", pa.binary()), pa.field("lineage", pa.binary())]
+)
+
+
+def extracted(batches: Iterable[Any], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:
+    """Yield record batches of units as batches of `RESULT_SCHEMA`."""
+    extractor = Extractor(setting, knowledge)
+    for batch in batches:
+        keys, facts, lineage = [], [], []
+        for unit in units_from(batch):
+            found, stated = extractor.unit(unit)
+            keys.append(unit.key)
+            facts.append(pickle.dumps(found))
+            lineage.append(pickle.dumps(stated))
+        columns = [pa.array(keys, pa.int64()), pa.array(facts, pa.binary()), pa.array(lineage, pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, schema=RESULT_SCHEMA)
+
+
+def results_from(batch: Any) -> Iterator[tuple[Facts, bytes]]:
+    """Yield the facts of each unit in a batch of `RESULT_SCHEMA`, and its lineage, packed."""
+    for facts, lineage in zip(batch.column("facts"), batch.column("lineage"), strict=True):
+        yield pickle.loads(facts.as_buffer()), lineage.as_py()  # our own, made by `extracted` in this run
+
+
+class Extractor:
+    """Extracts units, one after the other; catalogs and options are made once."""
+
+    def __init__(self, setting: Setting, knowledge: Knowledge) -> None:
+        self._setting = setting
+        self._knowledge = knowledge
+        self._options: dict[str, ExtractionOptions] = {}
+        self._catalogs: dict[str, Catalog] = {}
+
+    def unit(self, unit: Unit) -> tuple[Facts, UnitLineage]:
+        """Return what a unit states. Bad SQL ends in diagnostics, never in an error."""
+        options = self._options_for(unit.parts[0].dialect)
+        naming = options.naming
+        namings = [self._naming(naming, part) for part in unit.parts]
+        parts = [
+            ScriptPart(part.text, str(number), own, _name(part.destination), part.truncated)
+            for number, (part, own) in enumerate(zip(unit.parts, namings, strict=True))
+        ]
+        statements = Script({"": parts}, options, self._catalog(naming, unit)).resolve()
+        for number, part in enumerate(unit.parts):
+            if part.stated is not None:
+                statements = _with_stated(statements, str(number), part.stated)
+        builder = BatchBuilder(naming, Catalog(), self._setting.at, self._attribution(unit))
+        builder.add_texts({part.name: part.text for part in parts}, statements)
+        batch = builder.batch("unit", self._setting.source, ())
+        facts = _facts(unit, naming, statements)
+        return facts, UnitLineage(batch, tuple(builder.uses))
+
+    def _options_for(self, dialect: str) -> ExtractionOptions:
+        found = self._options.get(dialect)
+        if found is None:
+            setting = self._setting
+            found = self._options[dialect] = options_for(
+                dialect,
+                namespace=setting.namespace,
+                default_database=setting.database,
+                default_schema=setting.schema,
+                functions=setting.functions,
+                budget=setting.budget,
+            )
+        return found
+
+    def _naming(self, naming: Naming, part: Part) -> Naming:
+        database, schema = (
+            naming.dialect.fold_table(n, quoted=True) if n else None for n in (part.database, part.schema)
+        )
+        return Naming(
+            naming.dialect, naming.namespace, database or naming.default_database, schema or naming.default_schema
+        )
+
+    def _catalog(self, naming: Naming, unit: Unit) -> Catalog:
+        namespace = naming.dataset_namespace
+        found = self._catalogs.get(naming.dialect.name)
+        if found is None:
+            own = self._knowledge.by_namespace.get(namespace, ())
+            found = self._catalogs[naming.dialect.name] = Catalog((*self._knowledge.given, *own), naming.dialect)
+        if not unit.overlay:
+            return found
+        kept = (table for table in found if table.name not in unit.overlay)
+        anew = (
+            TableSchema(name, tuple(map(ColumnSchema, columns)))
+            for name, columns in unit.overlay.items()
+            if columns is not None
+        )
+        return Catalog((*kept, *anew), naming.dialect)
+
+    def _attribution(self, unit: Unit) -> Any:
+        first = moment(unit.first, self._setting.at)
+        last = moment(unit.last, self._setting.at)
+
+        def attribute(statement: StatementLineage, target: str | None) -> Attribution:
+            part = unit.parts[int(statement.source or 0)]
+            if target is not None and statement.defines:
+                return Attribution(definition_job_key(target), JobKind.DEFINITION, None, first, last)
+            key = query_job_key(part.fingerprint, part.database, part.schema)
+            return Attribution(key, JobKind.QUERY, None, first, last)
+
+        return attribute
+
+
+def moment(microseconds: int | None, otherwise: datetime) -> datetime:
+    return otherwise if microseconds is None else EPOCH + timedelta(microseconds=microseconds)
+
+
+def _name(name: str | None) -> str | None:
+    return format_name([part for part, _ in split_name(name)]) if name else None
+
+
+def _with_stated(
+    statements: list[StatementLineage], source: str, stated: tuple[StatedColumn, ...]
+) -> list[StatementLineage]:
+    """Return a part's statements with what the source of the log states of columns where the SQL leaves that open.
+
+    The source says which columns a value comes from, not how it is made of them: such an edge is a TRANSFORMATION.
+    """
+    own = [s for s in statements if s.source == source]
+    if own and all(s.completeness is Completeness.FULL for s in own):
+        return statements
+    known = {(edge.source, edge.target) for s in own for edge in s.edges}
+    by_target: dict[str, list[Edge]] = {}
+    for column in stated:
+        target, table = _name(column.target_table) or "", _name(column.source_table)
+        edge = Edge(
+            ColumnRef(table, column.source_column),
+            ColumnRef(target, column.target_column),
+            EdgeKind.CONTRIBUTES,
+            Subtype.TRANSFORMATION,
+        )
+        if (edge.source, edge.target) not in known:
+            by_target.setdefault(target, []).append(edge)
+    added = [
+        StatementLineage(
+            "WRITE",
+            target=target,
+            sources=list(dict.fromkeys(str(edge.source.table) for edge in edges)),
+            output_columns=list(
+                dict.fromkeys(edge.target.column for edge in edges if isinstance(edge.target, ColumnRef))
+            ),
+            edges=edges,
+            source=source,
+        )
+        for target, edges in by_target.items()
+    ]
+    return [*statements, *added]
+
+
+def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage]) -> Facts:
+    reads: dict[str, None] = {}
+    fills: dict[str, None] = {}
+    defines: list[tuple[str, tuple[str, ...]]] = []
+    inferred: dict[str, dict[str, None]] = {}
+    problems: list[str] = []
+    is_open = ambiguous = False
+    for statement in statements:
+        reads.update(dict.fromkeys(statement.sources))
+        if statement.target is not None and not statement.defines:
+            fills[statement.target] = None
+        if statement.target is not None and statement.schema and statement.target_kind is not DatasetKind.TEMPORARY:
+            defines.append((statement.target, tuple(column.name for column in statement.schema)))
+        for reference in statement.inferred:
+            if reference.table is not None:
+                inferred.setdefault(reference.table, {})[reference.column] = None
+        is_open = is_open or statement.completeness is not Completeness.FULL or bool(statement.unresolved)
+        is_open = is_open or any(edge.source.column == _STAR for edge in statement.edges)
+        ambiguous = ambiguous or any(edge.ambiguous for edge in statement.edges)
+        if statement.completeness is not Completeness.FULL and statement.reason:
+            problems.append(statement.reason)
+    return Facts(
+        unit.key,
+        naming.dataset_namespace,
+        tuple(reads),
+        tuple(fills),
+        tuple(defines),
+        tuple((table, tuple(columns)) for table, columns in inferred.items()),
+        is_open or ambiguous,
+        ambiguous,
+        tuple(str(statement.completeness) for statement in statements),
+        tuple(problems),
+        _session_facts(unit.parts[0], statements) if len(unit.parts) == 1 else SessionFacts(),
+    )
+
+
+def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFacts:
+    tables: dict[str, None] = {}
+    temporary: dict[str, None] = {}
+    creates: dict[str, None] = {}
+    drops: dict[str, None] = {}
+    renames: list[tuple[str, str]] = []
+    for statement in statements:
+        names = [*statement.sources, *([statement.target] if statement.target else [])]
+        tables.update(dict.fromkeys(map(_last, names)))
+        if statement.target is not None:
+            if statement.target_kind is DatasetKind.TEMPORARY:
+                temporary[_last(statement.target)] = None
+            elif statement.defines or statement.schema:
+                creates[_last(statement.target)] = None
+        for change in statement.changes:
+            tables[_last(change.table)] = None
+            if change.kind is ChangeKind.DROP:
+                drops[_last(change.table)] = None
+            elif change.other is not None:
+                tables[_last(change.other)] = None
+                renames.append((_last(change.table), _last(change.other)))
+    database = schema = None
+    if len(part.text) <= _LONGEST_SETTING and _SETS.search(part.text):
+        database, schema = session_defaults(part.text, dialect_named(part.dialect))
+    return SessionFacts(
+        tuple(tables),
+        database,
+        schema,
+        _transaction(part.text),
+        tuple(temporary),
+        tuple(creates),
+        tuple(drops),
+        tuple(renames),
+        any(statement.target is not None or statement.changes for statement in statements),
+    )
+
+
+def _transaction(text: str) -> str:
+    found = _TRANSACTION.match(text)
+    return ("begin", "commit", "rollback", "savepoint")[(found.lastindex or 1) - 1] if found else ""
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2] if '"' not in name else split_name(name)[-1][0]

@@ -1,0 +1,145 @@
+"""The stages in this process: for logs of some hundred megabytes, without Spark's start."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.pipeline.definitions import Span
+from lineage_ingest.query_log.pipeline.engine import LogCounts, Progress, Slice, Template, Work, unit_of
+from lineage_ingest.query_log.pipeline.extraction import (
+    Facts,
+    Knowledge,
+    Setting,
+    UnitLineage,
+    extracted,
+    results_from,
+)
+from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession, assigned, plain
+from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
+from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA, templated
+from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
+
+__all__ = ["LocalEngine"]
+
+_KEPT = [name for name in RUN_SCHEMA.names if name not in ("outcome", "sample", "part")]
+
+
+class LocalEngine:
+    """Rows in memory, without their texts; one process."""
+
+    def __init__(self, log: Callable[[], Iterable[Any]]) -> None:
+        """Take a function that yields the log's rows, as batches of the log schema."""
+        self._log = log
+        self._runs: Any = pa.table({name: pa.array([], RUN_SCHEMA.field(name).type) for name in _KEPT})
+        self._templates: dict[int, Template] = {}
+        self._slices: dict[int, Slice] = {}
+        self._counted: Any = COUNTED_SCHEMA.empty_table()
+        self._spans: dict[int, Span] = {}
+        self._lineage: dict[int, bytes] = {}
+
+    def read(self, progress: Progress) -> LogCounts:
+        """Read, normalise and fingerprint all rows."""
+        counts = LogCounts()
+        parts: dict[int, tuple[tuple[int, str], Part]] = {}
+        held: list[Any] = []
+        for batch in templated(self._log()):
+            counts.rows += batch.num_rows
+            _count_left_out(counts, batch)
+            given = batch.filter(pc.is_valid(batch.column("part")))
+            for key, row in zip(given.column("template").to_pylist(), given.column("part").to_pylist(), strict=True):
+                part = Part.of(row)
+                rank = (len(part.text), part.text)
+                if key not in parts or rank < parts[key][0]:
+                    parts[key] = rank, part
+            held.append(batch.select(_KEPT).filter(pc.is_valid(batch.column("template"))))
+            progress("reading", counts.rows, None)
+        if held:
+            self._runs = pa.Table.from_batches(held)
+        grouped = self._runs.group_by("template", use_threads=False).aggregate(
+            [("started_at", "min"), ("started_at", "max"), ("runs", "sum")]
+        )
+        names = ("template", "started_at_min", "started_at_max", "runs_sum")
+        for key, first, last, runs in zip(*(grouped[name].to_pylist() for name in names), strict=True):
+            self._templates[key] = Template(key, parts[key][1], Span(first, last), runs)
+        return counts
+
+    def templates(self) -> Iterator[Template]:
+        """Yield the templates."""
+        yield from self._templates.values()
+
+    def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
+        """Assign every run to its unit; return the units that are no templates."""
+        stateful = pa.array([key for key, one in templates.items() if one.facts.stateful], pa.int64())
+        touched = pc.is_in(self._runs["template"], value_set=stateful)
+        sessions = self._runs["session"].filter(touched).unique().drop_null()
+        inside = pc.fill_null(pc.is_in(self._runs["session"], value_set=sessions), False)
+        rest = self._runs.filter(pc.invert(inside))
+        ordered = self._runs.filter(inside).sort_by(
+            [(name, "ascending") for name in ("session", "started_at", "position", "template")]
+        )
+        counts = [counted(pa.Table.from_batches([plain(batch)])) for batch in rest.to_batches()]
+        for batch in assigned(ordered.to_batches(), templates):
+            first = batch.filter(pc.is_valid(batch.column("members")))
+            for key, members in zip(first.column("unit").to_pylist(), first.column("members").to_pylist(), strict=True):
+                self._slices[key] = Slice(key, tuple(Member(**member) for member in members))
+            counts.append(counted(pa.Table.from_batches([batch])))
+        if counts:
+            self._counted = counted(pa.concat_tables(counts))
+        grouped = self._counted.group_by("unit", use_threads=False).aggregate([("first", "min"), ("last", "max")])
+        names = ("unit", "first_min", "last_max")
+        for key, start, end in zip(*(grouped[name].to_pylist() for name in names), strict=True):
+            self._spans[key] = Span(start, end)
+        return list(self._slices.values())
+
+    def extract(
+        self, work: Collection[Work] | None, setting: Setting, knowledge: Knowledge, progress: Progress
+    ) -> Iterator[Facts]:
+        """Extract units; yield what the stages have to know, keep what they state."""
+        wanted = [Work(key) for key in self._templates] if work is None else work
+        done = 0
+        for batch in extracted(work_batches(map(self._unit, wanted), 64), setting, knowledge):
+            for facts, lineage in results_from(batch):
+                self._lineage[facts.key] = lineage
+                yield facts
+                done += 1
+            progress("extracting", done, len(wanted))
+
+    def _unit(self, work: Work) -> Unit:
+        found: Template | Slice = self._templates.get(work.key) or self._slices[work.key]
+        parts = {}
+        if isinstance(found, Slice):
+            parts = {member.template: self._templates[member.template].part for member in found.members}
+        span = self._spans.get(work.key) or (found.span if isinstance(found, Template) else Span(None, None))
+        return unit_of(found, parts, span, work)
+
+    def runs(self) -> dict[int, dict[int, JobRuns]]:
+        """Return how often each part of each unit ran."""
+        return runs_by_unit(self._counted)
+
+    def days(self) -> Iterator[Any]:
+        """Yield the counts of runs, a day at a time."""
+        for day in sorted(self._counted["day"].unique().to_pylist(), key=lambda d: -1 if d is None else d):
+            own = pc.is_null(self._counted["day"]) if day is None else pc.equal(self._counted["day"], day)
+            yield self._counted.filter(own)
+
+    def lineage(self, units: Collection[int]) -> Iterator[tuple[int, UnitLineage]]:
+        """Yield what these units state."""
+        for key in units:
+            yield key, pickle.loads(self._lineage[key])  # our own, of this run
+
+    def close(self) -> None:
+        """Nothing is kept outside this object."""
+
+
+def _count_left_out(counts: LogCounts, batch: Any) -> None:
+    outcome = batch.column("outcome").drop_null()
+    for entry in pc.value_counts(outcome).to_pylist():
+        counts.left_out[entry["values"]] = counts.left_out.get(entry["values"], 0) + entry["counts"]
+    samples = batch.filter(pc.is_valid(batch.column("sample")))
+    for kind, sample in zip(samples.column("outcome").to_pylist(), samples.column("sample").to_pylist(), strict=True):
+        counts.samples.setdefault(kind, []).append(sample)

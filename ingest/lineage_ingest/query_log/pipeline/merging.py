@@ -1,0 +1,190 @@
+"""The stage "merge": what units state, brought together by job, dataset and edge, into batches for the store."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from lineage.catalog import TableSchema
+from lineage.model.batch import (
+    ColumnRecord,
+    DatasetChange,
+    DatasetRecord,
+    DiagnosticRecord,
+    EdgeRecord,
+    JobRecord,
+    LineageBatch,
+    RunRecord,
+)
+from lineage.model.statement import Completeness, DatasetKind
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage_ingest.query_log.pipeline.extraction import UnitLineage
+from lineage_ingest.query_log.pipeline.statistics import JobRuns
+
+__all__ = ["Merger"]
+
+_WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+_EdgeKey = tuple[str, str, EdgeKind, str]
+
+
+@dataclass(slots=True)
+class _Job:
+    record: JobRecord
+    edges: dict[_EdgeKey, EdgeRecord] = field(default_factory=dict)
+    runs: JobRuns = field(default_factory=JobRuns)
+
+
+class Merger:
+    """Takes in the units of a log; `batches` are what they state together."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, dict[str, _Job]] = defaultdict(dict)
+        """By key, and by SQL where several texts define one dataset."""
+        self._datasets: dict[str, DatasetRecord] = {}
+        self._diagnostics: dict[str, DiagnosticRecord] = {}
+        self._changes: dict[tuple[str, str, str | None], DatasetChange] = {}
+
+    def add(self, lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> None:
+        """Take in what a unit states, and how often each of its parts ran. The order of units does not matter."""
+        batch = lineage.batch
+        jobs = {record.key: self._job(record) for record in batch.jobs}
+        for edge in batch.edges:
+            _state(jobs[edge.job], edge)
+        counted: set[tuple[str, str]] = set()
+        for use in lineage.uses:
+            if (use.job, use.source) not in counted and int(use.source) in runs:
+                counted.add((use.job, use.source))
+                jobs[use.job].runs.add(runs[int(use.source)])
+        for dataset in batch.datasets:
+            known = self._datasets.get(dataset.key)
+            at = max((job.last_seen for job in batch.jobs if dataset.key in job.writes), default=None)
+            found = replace(dataset, at=at) if dataset.schema_known else dataset
+            self._datasets[dataset.key] = found if known is None else _together(known, found)
+        for diagnostic in batch.diagnostics:
+            self._diagnostics.setdefault(diagnostic.key, diagnostic)
+        for change in batch.changes:
+            key = (str(change.kind), change.dataset, change.other)
+            last = self._changes.get(key)
+            if last is None or last.at < change.at:
+                self._changes[key] = change
+
+    def know(self, namespace: str, table: TableSchema) -> None:
+        """Take in the schema of a table that was given, if the log speaks of the table and does not say itself."""
+        record = DatasetRecord(
+            namespace,
+            table.name,
+            columns=tuple(ColumnRecord(c.name, c.data_type, n) for n, c in enumerate(table.columns)),
+            schema_known=True,
+        )
+        known = self._datasets.get(record.key)
+        if known is None or not known.schema_known:
+            self._datasets[record.key] = (
+                record if known is None else replace(record, kind=known.kind, dialect=known.dialect)
+            )
+
+    @property
+    def diagnostics(self) -> tuple[DiagnosticRecord, ...]:
+        """What was found on the way."""
+        return tuple(self._diagnostics[key] for key in sorted(self._diagnostics))
+
+    def note(self, diagnostic: DiagnosticRecord) -> None:
+        """Take in a finding about the log as a whole."""
+        self._diagnostics.setdefault(diagnostic.key, diagnostic)
+
+    def batches(self, run: RunRecord) -> Iterator[LineageBatch]:
+        """Yield the batches, to be applied in this order: all in one, unless several texts define one dataset in turn.
+
+        Each has the run's key, with a number behind it from the second on.
+        """
+        turns = max(map(len, self._jobs.values()), default=1)
+        ordered = {
+            key: sorted(
+                jobs.values(), key=lambda job: (job.record.last_seen, job.record.first_seen, job.record.sql or "")
+            )
+            for key, jobs in self._jobs.items()
+        }
+        for turn in range(max(turns, 1)):
+            # The newest definition comes in the last turn, the one before it in the turn before.
+            picked = [jobs[place] for jobs in ordered.values() if 0 <= (place := len(jobs) - turns + turn) < len(jobs)]
+            last = turn == turns - 1 or turns == 0
+            yield LineageBatch(
+                run=run if last else replace(run, key=f"{run.key}/{turn + 1}", counts={}),
+                datasets=tuple(self._datasets[key] for key in sorted(self._datasets)) if last else (),
+                jobs=tuple(job.runs.into(job.record) for job in picked),
+                edges=tuple(edge for job in picked for edge in job.edges.values()),
+                changes=tuple(self._changes[key] for key in sorted(self._changes, key=str)) if last else (),
+                diagnostics=self.diagnostics if last else (),
+            )
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How much there is: tables, columns, edges, jobs, diagnostics."""
+        return {
+            "tables": len(self._datasets),
+            "columns": sum(len(dataset.columns) for dataset in self._datasets.values()),
+            "edges": sum(len(job.edges) for jobs in self._jobs.values() for job in jobs.values()),
+            "jobs": len(self._jobs),
+            "diagnostics": len(self._diagnostics),
+        }
+
+    def _job(self, record: JobRecord) -> _Job:
+        versions = self._jobs[record.key]
+        version = (record.sql or "") if record.kind.defines_output else ""
+        known = versions.get(version)
+        if known is None:
+            known = versions[version] = _Job(record)
+            return known
+        old = known.record
+        if _size(record) < _size(old):  # one text, whatever the order: its spans are kept
+            known.edges = {key: replace(edge, spans=()) for key, edge in known.edges.items()}
+            old, record = record, old
+        known.record = replace(
+            old,
+            first_seen=min(old.first_seen, record.first_seen),
+            last_seen=max(old.last_seen, record.last_seen),
+            reads=tuple(sorted({*old.reads, *record.reads})),
+            writes=tuple(sorted({*old.writes, *record.writes})),
+            completeness=max(old.completeness, record.completeness, key=_WORST.index),
+        )
+        return known
+
+
+def _size(record: JobRecord) -> tuple[int, str]:
+    return len(record.sql or ""), record.sql or ""
+
+
+def _state(job: _Job, edge: EdgeRecord) -> None:
+    key = (edge.source, edge.target, edge.kind, edge.output)
+    known = job.edges.get(key)
+    if known is None:
+        job.edges[key] = edge
+        return
+    job.edges[key] = replace(
+        known,
+        subtypes=tuple(sorted({*known.subtypes, *edge.subtypes}, key=list(Subtype).index)),
+        masking=known.masking and edge.masking,
+        limited=known.limited or edge.limited,
+        ambiguous=known.ambiguous and edge.ambiguous,
+        spans=tuple(sorted({*known.spans, *edge.spans})),
+    )
+
+
+def _together(one: DatasetRecord, other: DatasetRecord) -> DatasetRecord:
+    """Return what two units say of a dataset: a schema before what use shows, of two schemas the later."""
+    ranked = sorted((one, other), key=_rank)
+    best, rest = ranked[1], ranked[0]
+    kind = best.kind if best.kind is not DatasetKind.TABLE or best.schema_known else rest.kind
+    if best.schema_known:
+        return replace(best, kind=kind)
+    columns = {column.path: column for column in rest.columns}
+    columns.update(
+        {column.path: column for column in best.columns if not column.inferred or column.path not in columns}
+    )
+    return replace(best, kind=kind, columns=tuple(columns[path] for path in sorted(columns)))
+
+
+def _rank(record: DatasetRecord) -> tuple[bool, bool, datetime | int, int, str]:
+    at = record.at.timestamp() if record.at is not None else 0
+    return record.schema_known, record.kind is not DatasetKind.TABLE, int(at), len(record.columns), repr(record.columns)

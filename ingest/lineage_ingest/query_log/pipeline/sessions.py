@@ -1,0 +1,284 @@
+"""The stage "sessions": which statements of a session need each other, and with which defaults each ran.
+
+A session is read in its order. Statements that a temporary table, a renaming or a rolled-back transaction ties
+together are one unit, a slice of the session; the others are their templates, or these with other defaults after USE
+or SET. Slices that repeat, in whatever sessions, are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from lineage_ingest.query_log.pipeline.extraction import SessionFacts
+from lineage_ingest.query_log.pipeline.units import slice_key
+
+__all__ = ["ASSIGNED_SCHEMA", "Member", "TemplateInSession", "assigned", "plain"]
+
+
+class Member(NamedTuple):
+    """A template within a slice, and the defaults that it ran with."""
+
+    template: int
+    database: str | None
+    schema: str | None
+
+
+class TemplateInSession(NamedTuple):
+    """What a template does to its session, its dialect, and the defaults that the log states for it."""
+
+    facts: SessionFacts
+    dialect: str
+    database: str | None
+    schema: str | None
+
+
+_MEMBERS = pa.list_(pa.struct([("template", pa.int64()), ("database", pa.string()), ("schema", pa.string())]))
+ASSIGNED_SCHEMA = pa.schema(
+    [
+        pa.field("unit", pa.int64()),
+        pa.field("part", pa.int64()),
+        pa.field("started_at", pa.int64()),
+        pa.field("user", pa.string()),
+        pa.field("duration_us", pa.int64()),
+        pa.field("runs", pa.int64()),
+        pa.field("members", _MEMBERS),  # of a unit that is no template, where a worker meets it first
+    ]
+)
+
+_LARGEST_SLICE = 500
+_MOST_KNOWN = 200_000
+_OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
+_TAKEN = ("template", "started_at", "user", "duration_us", "runs")
+
+
+def plain(batch: Any) -> Any:
+    """Return runs whose units are their templates, of `RUN_SCHEMA`, as a batch of `ASSIGNED_SCHEMA`."""
+    columns = {name: batch.column(name) for name in _TAKEN}
+    return pa.RecordBatch.from_arrays(
+        [
+            columns["template"],
+            pa.repeat(pa.scalar(0, pa.int64()), batch.num_rows),
+            columns["started_at"],
+            columns["user"],
+            columns["duration_us"],
+            columns["runs"],
+            pa.nulls(batch.num_rows, _MEMBERS),
+        ],
+        schema=ASSIGNED_SCHEMA,
+    )
+
+
+def assigned(batches: Iterable[Any], templates: Mapping[int, TemplateInSession]) -> Iterator[Any]:
+    """Yield the runs of sessions with the units that they are parts of, as batches of `ASSIGNED_SCHEMA`.
+
+    Args:
+        batches: of `RUN_SCHEMA`, sorted by session, started_at and position; a session is in one worker whole.
+        templates: all that occur in them.
+    """
+    known: set[int] = set()
+    for rows in _sessions(batches):
+        yield _assigned(rows, templates, known)
+        if len(known) > _MOST_KNOWN:
+            known.clear()
+
+
+class _Rows(NamedTuple):
+    template: list[int]
+    started_at: list[int | None]
+    user: list[str | None]
+    duration_us: list[int | None]
+    runs: list[int]
+
+
+def _sessions(batches: Iterable[Any]) -> Iterator[_Rows]:
+    current: str | None = None
+    held = _Rows([], [], [], [], [])
+    for batch in batches:
+        sessions = batch.column("session").to_pylist()
+        columns = [batch.column(name).to_pylist() for name in _TAKEN]
+        start = 0
+        for end in range(1, len(sessions) + 1):
+            if end < len(sessions) and sessions[end] == sessions[start]:
+                continue
+            if sessions[start] != current and held.template:
+                yield held
+                held = _Rows([], [], [], [], [])
+            current = sessions[start]
+            for name, column in zip(_TAKEN, columns, strict=True):
+                getattr(held, name).extend(column[start:end])
+            start = end
+    if held.template:
+        yield held
+
+
+def _assigned(rows: _Rows, templates: Mapping[int, TemplateInSession], known: set[int]) -> Any:
+    ran = [templates[number] for number in rows.template]
+    defaults = _defaults(ran)
+    units: list[int] = []
+    parts: list[int] = []
+    members: list[list[dict[str, Any]] | None] = [None] * len(ran)
+    slices = _slices(ran)
+    unit_of: dict[int, tuple[int, int]] = {}
+    for together in slices:
+        listed = [Member(rows.template[at], *defaults[at]) for at in together]
+        if len(listed) == 1 and listed[0][1:] == ran[together[0]][2:]:
+            unit_of[together[0]] = (listed[0].template, 0)
+            continue
+        key = slice_key(listed)
+        if key not in known:
+            known.add(key)
+            members[together[0]] = [member._asdict() for member in listed]
+        unit_of.update((at, (key, number)) for number, at in enumerate(together))
+    for at in range(len(ran)):
+        unit, part = unit_of[at]
+        units.append(unit)
+        parts.append(part)
+    columns: list[tuple[Sequence[Any], Any]] = [
+        (units, pa.int64()),
+        (parts, pa.int64()),
+        (rows.started_at, pa.int64()),
+        (rows.user, pa.string()),
+        (rows.duration_us, pa.int64()),
+        (rows.runs, pa.int64()),
+        (members, _MEMBERS),
+    ]
+    return pa.RecordBatch.from_arrays([pa.array(values, kind) for values, kind in columns], schema=ASSIGNED_SCHEMA)
+
+
+def _defaults(ran: list[TemplateInSession]) -> list[tuple[str | None, str | None]]:
+    """Return the default database and schema that each statement ran with.
+
+    What the log states counts where it changes: some sources state what the session has now, others what it logged on
+    with. In between the session's own USE and SET count.
+    """
+    found: list[tuple[str | None, str | None]] = []
+    stated: tuple[str | None, str | None] | None = None
+    database = schema = None
+    for template in ran:
+        if (template.database, template.schema) != stated:
+            stated = database, schema = template.database, template.schema
+        found.append((database, schema))
+        database = template.facts.database or database
+        schema = template.facts.schema or schema
+    return found
+
+
+@dataclass(slots=True)
+class _Ties:
+    """Which statements belong together: a forest, whose roots are their first statements."""
+
+    above: list[int]
+
+    def root(self, at: int) -> int:
+        while self.above[at] != at:
+            self.above[at] = self.above[self.above[at]]
+            at = self.above[at]
+        return at
+
+    def tie(self, one: int, other: int) -> None:
+        first, second = sorted((self.root(one), self.root(other)))
+        self.above[second] = first
+
+    def groups(self) -> list[list[int]]:
+        found: dict[int, list[int]] = {}
+        for at in range(len(self.above)):
+            found.setdefault(self.root(at), []).append(at)
+        return list(found.values())
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What a session has, while it is read."""
+
+    ties: _Ties
+    temporary: dict[str, int] = field(default_factory=dict)
+    """Which statement made each temporary table that is there."""
+    made: dict[str, int] = field(default_factory=dict)
+    """Which statement made each other table, and may see it renamed."""
+    mentioned: dict[str, list[int]] = field(default_factory=dict)
+    renamed: dict[str, int] = field(default_factory=dict)
+    opened: int | None = None
+    """Where the transaction that is open began."""
+
+
+def _slices(ran: list[TemplateInSession]) -> list[list[int]]:
+    """Return which statements of a session belong together, each group in order."""
+    reading = _Reading(_Ties(list(range(len(ran)))))
+    staged = _staged(ran)
+    for at, template in enumerate(ran):
+        _read(reading, at, template, staged.get(at, ()), ran)
+    slices: list[list[int]] = []
+    for group in reading.ties.groups():
+        if len(group) <= _LARGEST_SLICE:
+            slices.append(group)
+            continue
+        writers = [at for at in group if ran[at].facts.writes or ran[at].facts.stateful]
+        slices.append(writers)
+        slices.extend([at] for at in group if at not in set(writers))
+    return slices
+
+
+def _read(
+    reading: _Reading, at: int, template: TemplateInSession, staged: Iterable[str], ran: list[TemplateInSession]
+) -> None:
+    facts, ties = template.facts, reading.ties
+    fresh = {*facts.temporary, *staged}
+    for table in facts.tables:
+        if table in reading.temporary and table not in fresh:
+            ties.tie(reading.temporary[table], at)
+        reading.mentioned.setdefault(table, []).append(at)
+    for table in facts.drops:
+        reading.temporary.pop(table, None)
+        reading.made.pop(table, None)
+        if table in reading.renamed:
+            ties.tie(reading.renamed.pop(table), at)
+    for table in fresh:
+        reading.temporary[table] = at
+    for table in facts.creates:
+        if table not in fresh:
+            reading.made[table] = at
+            reading.mentioned[table] = [at]
+    for old, new in facts.renames:
+        _rename(reading, at, old, new)
+    if facts.transaction == "begin":
+        reading.opened = at
+    elif facts.transaction == "commit":
+        reading.opened = None
+    elif facts.transaction == "rollback" and reading.opened is not None:
+        inside = range(reading.opened, at)
+        if any(ran[number].facts.writes for number in inside):
+            for number in inside:
+                ties.tie(number, at)
+    if reading.opened is None and not facts.transaction and template.dialect in _OPENS_BY_ITSELF:
+        reading.opened = at
+
+
+def _rename(reading: _Reading, at: int, old: str, new: str) -> None:
+    made = [reading.made[name] for name in (old, new) if name in reading.made]
+    for since in made[:1]:
+        for name in (old, new):
+            for mention in reading.mentioned.get(name, ()):
+                if mention >= since:
+                    reading.ties.tie(mention, at)
+        reading.made[new] = since
+        reading.made.pop(old, None)
+    reading.renamed[new] = at
+
+
+def _staged(ran: list[TemplateInSession]) -> dict[int, list[str]]:
+    """Return the tables that statements make, which the session drops again and does not make anew after that."""
+    found: dict[int, list[str]] = {}
+    gone: set[str] = set()
+    made_later: set[str] = set()
+    for at in range(len(ran) - 1, -1, -1):
+        facts = ran[at].facts
+        for table in facts.creates:
+            if table in gone and table not in made_later:
+                found.setdefault(at, []).append(table)
+            made_later.add(table)
+        gone.update(facts.drops)
+    return found

@@ -1,0 +1,168 @@
+"""The order of the stages: what is made of a log, on whatever engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.statement import Completeness
+from lineage_ingest.query_log.pipeline.definitions import Definitions, Span
+from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Slice, Work
+from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting
+from lineage_ingest.query_log.pipeline.merging import Merger
+from lineage_ingest.query_log.pipeline.sessions import TemplateInSession
+from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
+
+__all__ = ["Extraction", "extract_log"]
+
+_MOST_WAVES = 50
+"""Of views over views, each known only after the one below it; what is still open then is a circle."""
+
+_COUNTED = {
+    Completeness.FULL: "resolved",
+    Completeness.PARTIAL: "partial",
+    Completeness.TABLES: "tables_only",
+    Completeness.NONE: "unresolved",
+}
+
+
+@dataclass
+class Extraction:
+    """What a log says, before it is stored."""
+
+    log: LogCounts
+    merger: Merger
+    runs: dict[int, dict[int, JobRuns]]
+    uses: dict[tuple[int, int], tuple[tuple[str, ...], tuple[str, ...]]]
+    counts: dict[str, int]
+    failures: list[tuple[str, int]]
+    """Why statements are not resolved in full, with how often these ran; the most frequent first."""
+    engine: Engine
+    setting: Setting
+
+    def batches(self, run: RunRecord) -> Iterator[LineageBatch]:
+        """Yield what is to be stored, in order: the lineage, then the use of tables and columns by day."""
+        yield from self.merger.batches(run)
+        for table in self.engine.days():
+            for usage in usage_by_day(table, self.uses, self.setting.at):
+                yield LineageBatch(run=run, usage=tuple(usage))
+
+
+def extract_log(engine: Engine, setting: Setting, base: Knowledge, progress: Progress) -> Extraction:
+    """Read a log and extract what it says.
+
+    Args:
+        engine: over the log's rows.
+        setting: how names are completed, and the like.
+        base: the tables that are known beforehand.
+        progress: told the stages, and how far they are.
+    """
+    log = engine.read(progress)
+    templates = {
+        template.key: (template.part.dialect, template.part.database, template.part.schema)
+        for template in engine.templates()
+    }
+    first: dict[int, Facts] = {}
+    for facts in engine.extract(None, setting, base, progress):
+        first[facts.key] = facts
+    progress("sessions", 0, None)
+    slices = _slices(engine, first, templates)
+    runs = engine.runs()
+    spans = {key: _span(parts) for key, parts in runs.items()}
+    definitions = Definitions(base)
+    for key, facts in first.items():
+        if key in runs:
+            definitions.add(facts, spans[key])
+    if slices:
+        for facts in engine.extract([Work(one.key) for one in slices], setting, base, progress):
+            definitions.add(facts, spans[facts.key])
+    waves = 1
+    while waves < _MOST_WAVES and (stale := definitions.stale()):
+        waves += 1
+        work = [Work(key, overlay or None) for key, overlay in stale.items()]
+        for facts in engine.extract(work, setting, definitions.knowledge(), progress):
+            definitions.add(facts, spans[facts.key])
+    return _merged(engine, setting, base, definitions, log, runs, waves, progress)
+
+
+def _slices(engine: Engine, first: dict[int, Facts], templates: dict[int, Any]) -> list[Slice]:
+    stateful = any(facts.session.stateful for facts in first.values())
+    known = {key: TemplateInSession(facts.session, *templates[key]) for key, facts in first.items()} if stateful else {}
+    return engine.sessions(known)
+
+
+def _span(parts: dict[int, JobRuns]) -> Span:
+    return Span(
+        min((one.first for one in parts.values() if one.first is not None), default=None),
+        max((one.last for one in parts.values() if one.last is not None), default=None),
+    )
+
+
+def _merged(
+    engine: Engine,
+    setting: Setting,
+    base: Knowledge,
+    definitions: Definitions,
+    log: LogCounts,
+    runs: dict[int, dict[int, JobRuns]],
+    waves: int,
+    progress: Progress,
+) -> Extraction:
+    merger = Merger()
+    uses: dict[tuple[int, int], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    namespaces: set[str] = set()
+    for done, (key, lineage) in enumerate(engine.lineage(sorted(runs))):
+        merger.add(lineage, runs[key])
+        for use in lineage.uses:
+            read, written = uses.get((key, int(use.source)), ((), ()))
+            uses[key, int(use.source)] = (
+                tuple(dict.fromkeys((*read, *use.reads))),
+                tuple(dict.fromkeys((*written, *use.writes))),
+            )
+        if done % 1_000 == 0:
+            progress("merging", done, len(runs))
+    counts: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
+    for facts in definitions.facts():
+        namespaces.add(facts.namespace)
+        ran = sum(part.runs for part in runs[facts.key].values())
+        for completeness in facts.completeness:
+            counts[_COUNTED[Completeness(completeness)]] += 1
+        for reason in dict.fromkeys(facts.problems):
+            failures[reason] += ran
+    for table in base.given:
+        for namespace in sorted(namespaces):
+            merger.know(namespace, table)
+    for problem in _problems(log, setting.source):
+        merger.note(problem)
+    for kind, count in log.left_out.items():
+        failures[kind] += count
+    figures = {
+        "rows": log.rows,
+        "left_out": sum(log.left_out.values()),
+        "templates": len(runs),
+        "statements": sum(counts.values()),
+        **{name: counts[name] for name in _COUNTED.values()},
+        "waves": waves,
+        **merger.counts,
+    }
+    return Extraction(log, merger, runs, uses, figures, failures.most_common(), engine, setting)
+
+
+def _problems(log: LogCounts, source: str) -> Iterator[DiagnosticRecord]:
+    """Yield a diagnostic for each reason for which rows are no lineage."""
+    for kind, count in sorted(log.left_out.items()):
+        code = DiagnosticCode.LOG_ROWS_LEFT_OUT
+        examples = "; ".join(sorted(log.samples.get(kind, []), key=lambda s: (len(s), s))[:2])
+        hint = f"for example: {examples}" if examples else None
+        yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, f"{count:,} rows: {kind}", None, hint), source)
+
+
+def run_key(kind: str, *content: str) -> str:
+    """Return the key of the run that ingests this content."""
+    return f"{kind}:{hashlib.sha256(chr(31).join(content).encode()).hexdigest()[:24]}"

@@ -1,0 +1,146 @@
+"""The stage "count": how often, by whom and for how long templates ran, and tables and columns were used by day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage.model.batch import JobRecord, UsageRecord
+from lineage_ingest.query_log.pipeline.extraction import EPOCH, moment
+
+__all__ = ["COUNTED_SCHEMA", "JobRuns", "counted", "runs_by_unit", "usage_by_day"]
+
+_DAY = 86_400_000_000
+COUNTED_SCHEMA = pa.schema(
+    [
+        pa.field("unit", pa.int64()),
+        pa.field("part", pa.int64()),
+        pa.field("day", pa.int64()),  # since 1970; null where the log does not say when
+        pa.field("user", pa.string()),
+        pa.field("runs", pa.int64()),
+        pa.field("duration_us", pa.int64()),
+        pa.field("first", pa.int64()),
+        pa.field("last", pa.int64()),
+    ]
+)
+
+
+@dataclass(slots=True)
+class JobRuns:
+    """How often something ran, by whom, for how long."""
+
+    runs: int = 0
+    duration_us: int = 0
+    users: dict[str, int] = field(default_factory=dict)
+    first: int | None = None
+    last: int | None = None
+
+    def add(self, other: JobRuns) -> None:
+        """Add others' runs."""
+        self.runs += other.runs
+        self.duration_us += other.duration_us
+        for user, count in other.users.items():
+            self.users[user] = self.users.get(user, 0) + count
+        self.first = min((at for at in (self.first, other.first) if at is not None), default=None)
+        self.last = max((at for at in (self.last, other.last) if at is not None), default=None)
+
+    def into(self, record: JobRecord) -> JobRecord:
+        """Return the job with these counts, seen when these runs ran."""
+        return replace(
+            record,
+            observations=max(self.runs, 1),
+            first_seen=moment(self.first, record.first_seen),
+            last_seen=moment(self.last, record.last_seen),
+        )
+
+
+def counted(table: Any) -> Any:
+    """Return runs counted by unit, day and user: of `ASSIGNED_SCHEMA`, or what this made of parts of them."""
+    if "day" not in table.column_names:
+        day = pc.cast(pc.floor(pc.divide(pc.cast(table["started_at"], pa.float64()), _DAY)), pa.int64())
+        table = pa.table(
+            {
+                "unit": table["unit"],
+                "part": table["part"],
+                "day": day,
+                "user": table["user"],
+                "runs": table["runs"],
+                "duration_us": table["duration_us"],
+                "first": table["started_at"],
+                "last": table["started_at"],
+            }
+        )
+    summed = table.group_by(["unit", "part", "day", "user"], use_threads=False).aggregate(
+        [("runs", "sum"), ("duration_us", "sum"), ("first", "min"), ("last", "max")]
+    )
+    named = summed.rename_columns(["unit", "part", "day", "user", "runs", "duration_us", "first", "last"])
+    return named.select(COUNTED_SCHEMA.names).cast(COUNTED_SCHEMA)
+
+
+def runs_by_unit(table: Any) -> dict[int, dict[int, JobRuns]]:
+    """Return how often each part of each unit ran, from counts of `COUNTED_SCHEMA`."""
+    by_user = table.group_by(["unit", "part", "user"], use_threads=False).aggregate(
+        [("runs", "sum"), ("duration_us", "sum"), ("first", "min"), ("last", "max")]
+    )
+    found: dict[int, dict[int, JobRuns]] = {}
+    names = ("unit", "part", "user", "runs_sum", "duration_us_sum", "first_min", "last_max")
+    for unit, part, user, runs, duration, first, last in zip(*(by_user[n].to_pylist() for n in names), strict=True):
+        one = JobRuns(runs, duration or 0, {} if user is None else {user: runs}, first, last)
+        found.setdefault(unit, {}).setdefault(part, JobRuns()).add(one)
+    return found
+
+
+def usage_by_day(
+    table: Any, uses: Mapping[tuple[int, int], tuple[Iterable[str], Iterable[str]]], at: datetime
+) -> Iterator[list[UsageRecord]]:
+    """Yield the use of tables and columns, a day at a time.
+
+    Args:
+        table: counts of `COUNTED_SCHEMA`.
+        uses: what each part of each unit reads and writes, as keys of datasets and columns.
+        at: the day of runs whose log does not say it.
+    """
+    days = table["day"].unique().to_pylist()
+    otherwise = (at.date() - EPOCH.date()).days
+    for day in sorted({otherwise if d is None else d for d in days}):
+        own = pc.equal(pc.fill_null(table["day"], otherwise), day)
+        yield list(_usage(table.filter(own), uses, EPOCH.date() + timedelta(days=day)))
+
+
+def _usage(
+    table: Any, uses: Mapping[tuple[int, int], tuple[Iterable[str], Iterable[str]]], day: date
+) -> Iterator[UsageRecord]:
+    found: dict[str, _Use] = {}
+    names = ("unit", "part", "user", "runs", "last")
+    for unit, part, user, runs, last in zip(*(table[name].to_pylist() for name in names), strict=True):
+        read, written = uses.get((unit, part), ((), ()))
+        for of in read:
+            use = found.get(of) or found.setdefault(of, _Use())
+            use.reads += runs
+            use.count(user, runs)
+            use.last_read = max(use.last_read, last or 0)
+        for of in written:
+            use = found.get(of) or found.setdefault(of, _Use())
+            use.writes += runs
+            use.count(user, runs)
+            use.last_write = max(use.last_write, last or 0)
+    for of, use in sorted(found.items()):
+        yield UsageRecord(of, day, use.reads, use.writes)
+
+
+@dataclass(slots=True)
+class _Use:
+    reads: int = 0
+    writes: int = 0
+    users: dict[str, int] = field(default_factory=dict)
+    last_read: int = 0
+    last_write: int = 0
+
+    def count(self, user: str | None, runs: int) -> None:
+        if user is not None:
+            self.users[user] = self.users.get(user, 0) + runs

@@ -1,0 +1,210 @@
+"""The stage "fingerprint": rows of the log schema become runs of templates, and each template keeps one sample.
+
+A template is what a million runs of one query have in common: dialect, defaults, fingerprint, whether the text was
+cut, where the result went. The text goes on once for each template and not with every run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage.model.dialects import UnknownDialectError, dialect_named
+from lineage.sql.scan import mask_literals
+from lineage.sql.scan.arrays import fingerprint_array
+from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
+from lineage_ingest.query_log.pipeline.units import PART_TYPE
+
+__all__ = ["RUN_SCHEMA", "templated"]
+
+RUN_SCHEMA = pa.schema(
+    [
+        pa.field("template", pa.int64()),  # null: the row is no lineage, `outcome` says why
+        pa.field("session", pa.string()),
+        pa.field("started_at", pa.int64()),  # microseconds since 1970 in UTC; null where the log does not say
+        pa.field("position", pa.int64()),
+        pa.field("user", pa.string()),
+        pa.field("duration_us", pa.int64()),
+        pa.field("runs", pa.int64()),
+        pa.field("outcome", pa.string()),
+        pa.field("sample", pa.string()),  # of a row with an outcome: its beginning, masked; for the first of each kind
+        pa.field("part", PART_TYPE),  # of a template's smallest text so far
+    ]
+)
+
+_LINEAGE = frozenset((str(Status.SUCCESS), str(Status.UNKNOWN)))
+_MOST_TEMPLATES = 100_000
+_MOST_CHARACTERS = 200_000_000
+_SAMPLES = 5
+_SAMPLE_LENGTH = 200
+_SEPARATOR = "\x1f"
+_SMALLEST, _LARGEST = 0, 4_102_444_800_000_000  # 1970 to 2100: what is beyond is no time of a run
+
+
+def templated(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield record batches of the log schema as batches of `RUN_SCHEMA`, row for row."""
+    templates = _Templates()
+    for batch in batches:
+        if batch.num_rows:
+            yield templates.runs(batch)
+
+
+class _Templates:
+    """What one worker has seen of templates: so much that texts are passed on seldom, in bounded memory."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._best: dict[int, tuple[int, str]] = {}
+        self._characters = 0
+        self._sampled: dict[str, int] = {}
+
+    def runs(self, batch: Any) -> Any:
+        """Return the runs of a batch."""
+        columns = {name: batch.column(name) for name in LOG_SCHEMA.names}
+        prints, outcome = _fingerprints(columns)
+        stated = _stated_by_source(columns["source_lineage"])
+        if stated is not None:
+            prints = pc.coalesce(pc.binary_join_element_wise(prints, stated, ""), stated, prints)
+        outcome = pc.if_else(pc.and_(pc.is_null(prints), pc.is_null(outcome)), str(Problem.NO_TEXT), outcome)
+        identity = pc.binary_join_element_wise(
+            columns["dialect"],
+            pc.fill_null(columns["default_database"], "\x00"),
+            pc.fill_null(columns["default_schema"], "\x00"),
+            pc.fill_null(columns["destination"], "\x00"),
+            pc.if_else(columns["truncated"], "cut", "whole"),
+            prints,
+            _SEPARATOR,
+        )
+        identity = pc.if_else(pc.is_null(outcome), identity, pa.scalar(None, pa.string()))
+        encoded = identity.dictionary_encode()
+        numbers = pa.array([self._number(name) for name in encoded.dictionary.to_pylist()], pa.int64())
+        template = numbers.take(encoded.indices)
+        moments = columns["started_at"].cast(pa.int64())
+        absurd = pc.or_(pc.less(moments, _SMALLEST), pc.greater(moments, _LARGEST))
+        return pa.RecordBatch.from_arrays(
+            [
+                template,
+                columns["session"],
+                pc.if_else(pc.fill_null(absurd, False), pa.scalar(None, pa.int64()), moments),
+                columns["position"],
+                columns["user"],
+                columns["duration_us"],
+                columns["runs"],
+                outcome,
+                self._samples(outcome, columns["query_text"], columns["dialect"]),
+                self._parts(template, columns, prints),
+            ],
+            schema=RUN_SCHEMA,
+        )
+
+    def _number(self, identity: str | None) -> int | None:
+        if identity is None:
+            return None
+        number = self._numbers.get(identity)
+        if number is None:
+            if len(self._numbers) >= _MOST_TEMPLATES:
+                self._numbers.clear()
+            digest = hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            number = self._numbers[identity] = int.from_bytes(digest, "big", signed=True)
+        return number
+
+    def _parts(self, template: Any, columns: dict[str, Any], prints: Any) -> Any:
+        """Return the part of each row whose text is smaller than those of its template so far; null for the rest.
+
+        The smallest text of all is a template's sample, so that it does not depend on the order of rows.
+        """
+        if len(self._best) > _MOST_TEMPLATES or self._characters > _MOST_CHARACTERS:
+            self._best.clear()
+            self._characters = 0
+        lengths = pc.fill_null(pc.utf8_length(columns["query_text"]), 0).to_pylist()
+        chosen: dict[int, int] = {}
+        texts = columns["query_text"]
+        for row, (number, length) in enumerate(zip(template.to_pylist(), lengths, strict=True)):
+            if number is None:
+                continue
+            best = self._best.get(number)
+            if best is not None and length > best[0]:
+                continue
+            text = texts[row].as_py() or ""
+            if best is None or (length, text) < best:
+                self._best[number] = (length, text)
+                self._characters += length
+                chosen[number] = row
+        rows = sorted(chosen.values())
+        picked = pa.array(rows, pa.int64())
+        fields = {
+            "text": pc.fill_null(texts.take(picked), ""),
+            "fingerprint": prints.take(picked),
+            "dialect": columns["dialect"].take(picked),
+            "database": columns["default_database"].take(picked),
+            "schema": columns["default_schema"].take(picked),
+            "destination": columns["destination"].take(picked),
+            "truncated": columns["truncated"].take(picked),
+            "stated": columns["source_lineage"].take(picked),
+        }
+        parts = pa.StructArray.from_arrays([fields[f.name].cast(f.type) for f in PART_TYPE], fields=list(PART_TYPE))
+        places: list[int | None] = [None] * len(template)
+        for place, row in enumerate(rows):
+            places[row] = place
+        return parts.take(pa.array(places, pa.int64()))
+
+    def _samples(self, outcome: Any, texts: Any, dialects: Any) -> Any:
+        found: list[str | None] = [None] * len(outcome)
+        for row in pc.indices_nonzero(pc.is_valid(outcome)).to_pylist():
+            kind = outcome[row].as_py()
+            count = self._sampled.get(kind, 0)
+            text = texts[row].as_py()
+            if count < _SAMPLES and text:
+                self._sampled[kind] = count + 1
+                found[row] = _beginning(text, dialects[row].as_py())
+        return pa.array(found, pa.string())
+
+
+def _beginning(text: str, dialect: str | None) -> str:
+    """Return the beginning of a text, its literals masked: it may be anybody's."""
+    try:
+        name = dialect_named(dialect or "ansi").name
+    except UnknownDialectError:
+        name = "ansi"
+    return mask_literals(text[: 10 * _SAMPLE_LENGTH], name)[:_SAMPLE_LENGTH]
+
+
+def _fingerprints(columns: dict[str, Any]) -> tuple[Any, Any]:
+    """Return each row's fingerprint, and why a row is no lineage: its problem, or how it ended."""
+    problem = columns["problem"]
+    # A time that cannot be is left out; the statement is still what it is.
+    problem = pc.if_else(pc.equal(problem, str(Problem.ABSURD_TIME)), pa.scalar(None, pa.string()), problem)
+    ended = pc.is_in(columns["status"], value_set=pa.array(sorted(_LINEAGE)))
+    outcome = pc.coalesce(problem, pc.if_else(ended, pa.scalar(None, pa.string()), columns["status"]))
+    texts = pc.if_else(pc.is_null(outcome), columns["query_text"], pa.scalar(None, pa.string()))
+    encoded = columns["dialect"].dictionary_encode()
+    prints = pa.nulls(len(texts), pa.string())
+    for place, name in enumerate(encoded.dictionary.to_pylist()):
+        own = pc.equal(encoded.indices, place)
+        try:
+            of_dialect = fingerprint_array(pc.if_else(own, texts, pa.scalar(None, pa.string())), name)
+        except UnknownDialectError:
+            outcome = pc.if_else(pc.fill_null(own, False), str(Problem.UNKNOWN_DIALECT), outcome)
+            continue
+        prints = pc.coalesce(prints, of_dialect)
+    return prints, outcome
+
+
+def _stated_by_source(lineage: Any) -> Any:
+    """Return a fingerprint of what the source itself states of columns; None where it states nothing of any row."""
+    if lineage.null_count == len(lineage):
+        return None
+    digests = [
+        None if stated is None else hashlib.blake2b(_canonical(stated).encode(), digest_size=16).hexdigest()
+        for stated in lineage.to_pylist()
+    ]
+    return pa.array(digests, pa.string())
+
+
+def _canonical(stated: list[dict[str, str]]) -> str:
+    return "stated" + json.dumps(sorted(stated, key=lambda edge: sorted(edge.items())), sort_keys=True)

@@ -1,0 +1,118 @@
+"""What is extracted as one: a template, or statements of a session that need each other."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+__all__ = ["PART_TYPE", "Part", "StatedColumn", "Unit", "slice_key", "units_from", "work_batches"]
+
+_TEXT = pa.string()
+PART_TYPE = pa.struct(
+    [
+        pa.field("text", _TEXT),
+        pa.field("fingerprint", _TEXT),
+        pa.field("dialect", _TEXT),
+        pa.field("database", _TEXT),
+        pa.field("schema", _TEXT),
+        pa.field("destination", _TEXT),
+        pa.field("truncated", pa.bool_()),
+        pa.field(
+            "stated",
+            pa.list_(
+                pa.struct(
+                    [(n, _TEXT) for n in ("target_table", "target_column", "source_table", "source_column")],
+                )
+            ),
+        ),
+    ]
+)
+"""A template's sample on its way between the stages."""
+
+
+class StatedColumn(NamedTuple):
+    """A column, and one that it was written from, as the source of the log itself says."""
+
+    target_table: str
+    target_column: str
+    source_table: str
+    source_column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A statement (or a script) that ran by itself, with the defaults that complete its names."""
+
+    text: str
+    fingerprint: str
+    dialect: str
+    database: str | None = None
+    schema: str | None = None
+    destination: str | None = None
+    truncated: bool = False
+    stated: tuple[StatedColumn, ...] | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Part:
+        """Return the part in a value of `PART_TYPE`."""
+        stated = row["stated"]
+        listed = None if stated is None else tuple(sorted(StatedColumn(**edge) for edge in stated))
+        return cls(**{**row, "stated": listed})
+
+    def within(self, database: str | None, schema: str | None) -> Part:
+        """Return the part with other defaults."""
+        if (database, schema) == (self.database, self.schema):
+            return self
+        return replace(self, database=database, schema=schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Parts that are resolved with each other, in the order that they ran in; when first and last they did.
+
+    Times are microseconds since 1970. `overlay` holds the columns of tables, by name, that this unit saw other than
+    the catalog says, since the table was defined anew later; None says that nothing is known of them.
+    """
+
+    key: int
+    parts: tuple[Part, ...]
+    first: int | None
+    last: int | None
+    overlay: Mapping[str, tuple[str, ...] | None] | None = None
+
+
+def slice_key(members: Iterable[tuple[int, str | None, str | None]]) -> int:
+    """Return the key of a session's statements that belong together: (template, database, schema) of each."""
+    digest = hashlib.blake2b(repr(tuple(members)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+_WORK = pa.schema([pa.field("key", pa.int64()), pa.field("unit", pa.binary())])
+
+
+def work_batches(units: Iterable[Unit], size: int = 256) -> Iterator[Any]:
+    """Yield units as record batches, to be sent to workers."""
+    held: list[Unit] = []
+    for unit in units:
+        held.append(unit)
+        if len(held) >= size:
+            yield _batch(held)
+            held = []
+    if held:
+        yield _batch(held)
+
+
+def units_from(batch: Any) -> Iterator[Unit]:
+    """Yield the units in a record batch that `work_batches` made."""
+    for packed in batch.column("unit"):
+        yield pickle.loads(packed.as_buffer())  # our own, made by `work_batches` in this run
+
+
+def _batch(units: list[Unit]) -> Any:
+    keys = pa.array([unit.key for unit in units], pa.int64())
+    return pa.RecordBatch.from_arrays([keys, pa.array([pickle.dumps(u) for u in units], pa.binary())], schema=_WORK)

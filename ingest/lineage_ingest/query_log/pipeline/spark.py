@@ -1,0 +1,283 @@
+"""The stages on Spark: a laptop's processors, or a cluster's. Rows never come to the driver; what templates state does.
+
+Python's part runs in `mapInArrow`, on the same functions as in-process; joining, sorting and summing is Spark's own.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import functions as f
+
+from lineage_ingest.query_log.pipeline.definitions import Span
+from lineage_ingest.query_log.pipeline.engine import LogCounts, Progress, Slice, Template, Work, unit_of
+from lineage_ingest.query_log.pipeline.extraction import (
+    RESULT_SCHEMA,
+    Facts,
+    Knowledge,
+    Setting,
+    UnitLineage,
+    extracted,
+    results_from,
+)
+from lineage_ingest.query_log.pipeline.sessions import ASSIGNED_SCHEMA, Member, TemplateInSession, assigned
+from lineage_ingest.query_log.pipeline.statistics import JobRuns, runs_by_unit
+from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA, templated
+from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["SparkEngine"]
+
+Normalise = Callable[[Iterable[Any]], Iterator[Any]]
+"""Batches of a source's rows in, batches of the log schema out; it is sent to the workers."""
+
+_DAY = 86_400_000_000
+_FEW = 200
+"""So few units are extracted in the driver: sending them to workers would take longer."""
+_COUNTED_BY = ("unit", "part", "day", "user")
+
+
+class SparkEngine:
+    """Rows in Spark's storage on disk, without their texts."""
+
+    def __init__(self, spark: SparkSession, rows: DataFrame, normalise: Normalise) -> None:
+        """Take the log's rows, and what makes them rows of the log schema."""
+        self._spark = spark
+        self._rows = rows
+        self._normalise = normalise
+        self._kept: list[DataFrame] = []
+        self._templates: DataFrame | None = None
+        self._count = 0
+        self._slices: dict[int, Slice] = {}
+        self._results: DataFrame | None = None
+        self._again: dict[int, bytes] = {}
+        self._spans: dict[int, Span] = {}
+        self._counted: DataFrame | None = None
+        self._runs: dict[int, dict[int, JobRuns]] = {}
+
+    def read(self, progress: Progress) -> LogCounts:
+        """Read, normalise and fingerprint all rows."""
+        runs = self._keep(self._rows.mapInArrow(partial(_templated, normalise=self._normalise), _ddl(RUN_SCHEMA)))
+        counts = LogCounts()
+        by_outcome = runs.groupBy("outcome").agg(
+            f.count("*").alias("rows"), f.slice(f.array_sort(f.collect_set("sample")), 1, 5).alias("samples")
+        )
+        for row in by_outcome.collect():
+            counts.rows += row["rows"]
+            if row["outcome"] is not None:
+                counts.left_out[row["outcome"]] = row["rows"]
+                counts.samples[row["outcome"]] = list(row["samples"])
+        progress("reading", counts.rows, counts.rows)
+        lineage = runs.where(f.col("template").isNotNull())
+        text = f.col("part.text")
+        samples = (
+            lineage.where(f.col("part").isNotNull())
+            .groupBy("template")
+            .agg(f.min_by("part", f.struct(f.length(text), text)).alias("part"))
+        )
+        totals = lineage.groupBy("template").agg(
+            f.min("started_at").alias("first"), f.max("started_at").alias("last"), f.sum("runs").alias("runs")
+        )
+        processors = self._spark.sparkContext.defaultParallelism
+        self._templates = self._keep(samples.join(totals, "template").repartition(processors * 8, "template"))
+        self._count = self._templates.count()
+        return counts
+
+    def templates(self) -> Iterator[Template]:
+        """Yield the templates, without their texts."""
+        assert self._templates is not None
+        named = self._templates.select(
+            "template", "part.dialect", "part.database", "part.schema", "first", "last", "runs"
+        )
+        for row in named.toArrow().to_pylist():
+            part = Part("", "", row["dialect"], row["database"], row["schema"])
+            yield Template(row["template"], part, Span(row["first"], row["last"]), row["runs"])
+
+    def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
+        """Assign every run to its unit; return the units that are no templates."""
+        runs = self._kept[0].where(f.col("template").isNotNull())
+        plain = runs
+        by_session = None
+        stateful = [(key,) for key, one in templates.items() if one.facts.stateful]
+        if stateful:
+            keys = self._spark.createDataFrame(stateful, "template long")
+            sessions = self._keep(
+                runs.join(f.broadcast(keys), "template", "left_semi").select("session").distinct().dropna()
+            )
+            plain = runs.join(sessions, "session", "left_anti")
+            shared = self._spark.sparkContext.broadcast(dict(templates))
+            by_session = self._keep(
+                runs.join(sessions, "session", "left_semi")
+                .select("session", "template", "started_at", "position", "user", "duration_us", "runs")
+                .repartition("session")
+                .sortWithinPartitions(
+                    "session", f.asc_nulls_last("started_at"), f.asc_nulls_last("position"), "template"
+                )
+                .mapInArrow(partial(_assigned, shared=shared), _ddl(ASSIGNED_SCHEMA))
+            )
+            for row in by_session.where(f.col("members").isNotNull()).select("unit", "members").collect():
+                members = (Member(m["template"], m["database"], m["schema"]) for m in row["members"])
+                self._slices[row["unit"]] = Slice(row["unit"], tuple(members))
+        taken = ("unit", "part", "started_at", "user", "duration_us", "runs")
+        units = plain.withColumn("unit", f.col("template")).withColumn("part", f.lit(0).cast("long")).select(*taken)
+        if by_session is not None:
+            units = units.unionByName(by_session.select(*taken))
+        self._counted = self._keep(
+            units.withColumn("day", f.floor(f.col("started_at") / _DAY))
+            .groupBy(*_COUNTED_BY)
+            .agg(
+                f.sum("runs").alias("runs"),
+                f.sum("duration_us").alias("duration_us"),
+                f.min("started_at").alias("first"),
+                f.max("started_at").alias("last"),
+            )
+        )
+        self._runs = self._totals()
+        for key, parts in self._runs.items():
+            firsts = [one.first for one in parts.values() if one.first is not None]
+            lasts = [one.last for one in parts.values() if one.last is not None]
+            self._spans[key] = Span(min(firsts, default=None), max(lasts, default=None))
+        return list(self._slices.values())
+
+    def extract(
+        self, work: Collection[Work] | None, setting: Setting, knowledge: Knowledge, progress: Progress
+    ) -> Iterator[Facts]:
+        """Extract units; yield what the stages have to know, keep what they state."""
+        assert self._templates is not None
+        if work is None:
+            shared = self._spark.sparkContext.broadcast((setting, knowledge))
+            self._results = self._keep(
+                self._templates.mapInArrow(partial(_extracted_templates, shared=shared), _ddl(RESULT_SCHEMA))
+            )
+            for done, row in enumerate(self._results.select("facts").toLocalIterator(prefetchPartitions=True), 1):
+                yield pickle.loads(row["facts"])  # our own, of this run
+                if done % 100 == 0 or done == self._count:
+                    progress("extracting", done, self._count)
+            return
+        units = self._units(work)
+        for done, batch in enumerate(self._extracted(units, setting, knowledge), 1):
+            for facts, lineage in results_from(batch):
+                self._again[facts.key] = lineage
+                yield facts
+            progress("extracting", min(done * 64, len(units)), len(units))
+
+    def _extracted(self, units: list[Unit], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:
+        batches = list(work_batches(units, 64))
+        if len(units) <= _FEW:
+            yield from extracted(batches, setting, knowledge)
+            return
+        shared = self._spark.sparkContext.broadcast((setting, knowledge))
+        given = self._spark.createDataFrame(pa.Table.from_batches(batches))
+        processors = self._spark.sparkContext.defaultParallelism
+        results = given.repartition(processors * 4).mapInArrow(partial(_extracted, shared=shared), _ddl(RESULT_SCHEMA))
+        yield from results.toArrow().to_batches()
+
+    def _units(self, work: Collection[Work]) -> list[Unit]:
+        """Return the units to extract, with their texts."""
+        assert self._templates is not None
+        needed = {w.key for w in work if w.key not in self._slices}
+        for one in work:
+            if one.key in self._slices:
+                needed.update(member.template for member in self._slices[one.key].members)
+        keys = self._spark.createDataFrame([(key,) for key in sorted(needed)], "template long")
+        rows = self._templates.join(f.broadcast(keys), "template", "left_semi").select("template", "part")
+        parts = {row["template"]: Part.of(row["part"]) for row in rows.toArrow().to_pylist()}
+        units = []
+        for one in work:
+            span = self._spans.get(one.key, Span(None, None))
+            found: Template | Slice | None = self._slices.get(one.key)
+            units.append(unit_of(found or Template(one.key, parts[one.key], span, 0), parts, span, one))
+        return units
+
+    def runs(self) -> dict[int, dict[int, JobRuns]]:
+        """Return how often each part of each unit ran."""
+        return self._runs
+
+    def _totals(self) -> dict[int, dict[int, JobRuns]]:
+        assert self._counted is not None
+        summed = self._counted.groupBy("unit", "part", "user").agg(
+            f.sum("runs").alias("runs"),
+            f.sum("duration_us").alias("duration_us"),
+            f.min("first").alias("first"),
+            f.max("last").alias("last"),
+        )
+        return runs_by_unit(summed.toArrow())
+
+    def days(self) -> Iterator[Any]:
+        """Yield the counts of runs, a day at a time."""
+        assert self._counted is not None
+        days = [row["day"] for row in self._counted.select("day").distinct().collect()]
+        for day in sorted(days, key=lambda d: -1 if d is None else d):
+            yield self._counted.where(f.col("day").isNull() if day is None else f.col("day") == day).toArrow()
+
+    def lineage(self, units: Collection[int]) -> Iterator[tuple[int, UnitLineage]]:
+        """Yield what these units state."""
+        assert self._results is not None
+        wanted = set(units)
+        for row in self._results.select("key", "lineage").toLocalIterator(prefetchPartitions=True):
+            if row["key"] in wanted and row["key"] not in self._again:
+                yield row["key"], pickle.loads(row["lineage"])  # our own, of this run
+        for key, lineage in self._again.items():
+            if key in wanted:
+                yield key, pickle.loads(lineage)
+
+    def close(self) -> None:
+        """Let go of what Spark stored."""
+        for frame in self._kept:
+            frame.unpersist()
+        self._kept.clear()
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        """Return the frame, so that it is computed once, into storage on disk."""
+        kept = frame.persist(StorageLevel.DISK_ONLY)
+        self._kept.append(kept)
+        return kept
+
+
+# What runs in the workers
+
+
+def _templated(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
+    return templated(normalise(batches))
+
+
+def _assigned(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
+    return assigned(batches, shared.value)
+
+
+def _extracted(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
+    # Syntax trees are circles of objects: looked for less often, they cost a third less.
+    gc.set_threshold(50_000, 20, 50)
+    setting, knowledge = shared.value
+    return extracted(batches, setting, knowledge)
+
+
+def _extracted_templates(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
+    return _extracted(work_batches(_template_units(batches), 64), shared)
+
+
+def _template_units(batches: Iterable[Any]) -> Iterator[Unit]:
+    for batch in batches:
+        for row in batch.select(["template", "part", "first", "last"]).to_pylist():
+            yield Unit(row["template"], (Part.of(row["part"]),), row["first"], row["last"])
+
+
+def _ddl(schema: Any) -> str:
+    """Return an Arrow schema as Spark writes it."""
+    return ", ".join(f"`{field.name}` {_type(field.type)}" for field in schema)
+
+
+def _type(kind: Any) -> str:
+    if pa.types.is_list(kind):
+        return f"array<{_type(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{', '.join(f'`{field.name}`: {_type(field.type)}' for field in kind)}>"
+    return {pa.int64(): "bigint", pa.bool_(): "boolean", pa.binary(): "binary", pa.string(): "string"}[kind]

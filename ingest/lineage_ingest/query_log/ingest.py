@@ -50,8 +50,9 @@ def ingest_log(
     engine: Engine,
     store: GraphStore,
     setting: Setting,
-    run_key: str,
     catalog: Catalog | None = None,
+    *,
+    run_key: str | None = None,
     progress: Progress | None = None,
 ) -> LogSummary:
     """Extract what a log says and store it.
@@ -60,8 +61,9 @@ def ingest_log(
         engine: over the log's rows; it is not closed.
         store: takes the lineage; what it knows of tables is used.
         setting: how names are completed, and what the log is called.
-        run_key: what makes this log this and no other: ingested again, its counts are overwritten.
         catalog: schemas of tables that the log does not define.
+        run_key: what makes this log this and no other, so that its counts are overwritten when it is ingested again;
+            what ran in it and when, if it is left out.
         progress: told the stages, and how far they are.
 
     Raises:
@@ -72,7 +74,7 @@ def ingest_log(
     notify = progress or (lambda _stage, _done, _total: None)
     found = extract_log(engine, setting, Knowledge(_given(catalog), learnt_from(store)), notify)
     extracted = time.perf_counter()
-    run = RunRecord(run_key, "log", setting.source, setting.at, found.counts, extracted - began)
+    run = RunRecord(run_key or found.key, "log", setting.source, setting.at, found.counts, extracted - began)
     applied = AppliedChanges()
     described: dict[str, None] = {}
     for done, batch in enumerate(found.batches(run)):

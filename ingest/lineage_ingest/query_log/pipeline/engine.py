@@ -43,11 +43,11 @@ class Work(NamedTuple):
 
 @dataclass(slots=True)
 class LogCounts:
-    """What was read: rows, those of them that are no lineage by their reason, and some of these."""
+    """What was read: rows, those of them that are no lineage by their reason, one of each."""
 
     rows: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
-    samples: dict[str, list[str]] = field(default_factory=dict)
+    samples: dict[str, str] = field(default_factory=dict)
 
 
 class Engine(Protocol):

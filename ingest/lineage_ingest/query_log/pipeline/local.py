@@ -142,4 +142,4 @@ def _count_left_out(counts: LogCounts, batch: Any) -> None:
         counts.left_out[entry["values"]] = counts.left_out.get(entry["values"], 0) + entry["counts"]
     samples = batch.filter(pc.is_valid(batch.column("sample")))
     for kind, sample in zip(samples.column("outcome").to_pylist(), samples.column("sample").to_pylist(), strict=True):
-        counts.samples.setdefault(kind, []).append(sample)
+        counts.samples[kind] = min(counts.samples.get(kind, sample), sample, key=lambda text: (len(text), text))

@@ -68,13 +68,15 @@ class SparkEngine:
         runs = self._keep(self._rows.mapInArrow(partial(_templated, normalise=self._normalise), _ddl(RUN_SCHEMA)))
         counts = LogCounts()
         by_outcome = runs.groupBy("outcome").agg(
-            f.count("*").alias("rows"), f.slice(f.array_sort(f.collect_set("sample")), 1, 5).alias("samples")
+            f.count("*").alias("rows"),
+            f.min_by("sample", f.struct(f.length("sample"), "sample")).alias("sample"),
         )
         for row in by_outcome.collect():
             counts.rows += row["rows"]
             if row["outcome"] is not None:
                 counts.left_out[row["outcome"]] = row["rows"]
-                counts.samples[row["outcome"]] = list(row["samples"])
+                if row["sample"] is not None:
+                    counts.samples[row["outcome"]] = row["sample"]
         progress("reading", counts.rows, counts.rows)
         lineage = runs.where(f.col("template").isNotNull())
         text = f.col("part.text")

@@ -45,6 +45,15 @@ class Extraction:
     engine: Engine
     setting: Setting
 
+    @property
+    def key(self) -> str:
+        """What makes this log this and no other: what ran in it, when and how often, in whatever files it lies."""
+        digest = hashlib.sha256(repr((self.setting.namespace, self.setting.database, self.setting.schema)).encode())
+        for unit in sorted(self.runs):
+            for part, one in sorted(self.runs[unit].items()):
+                digest.update(repr((unit, part, one.runs, one.first, one.last, one.duration_us)).encode())
+        return f"log:{digest.hexdigest()[:24]}"
+
     def batches(self, run: RunRecord) -> Iterator[LineageBatch]:
         """Yield what is to be stored, in order: the lineage, then the use of tables and columns by day."""
         yield from self.merger.batches(run)
@@ -158,11 +167,6 @@ def _problems(log: LogCounts, source: str) -> Iterator[DiagnosticRecord]:
     """Yield a diagnostic for each reason for which rows are no lineage."""
     for kind, count in sorted(log.left_out.items()):
         code = DiagnosticCode.LOG_ROWS_LEFT_OUT
-        examples = "; ".join(sorted(log.samples.get(kind, []), key=lambda s: (len(s), s))[:2])
-        hint = f"for example: {examples}" if examples else None
+        example = log.samples.get(kind)
+        hint = f"for example: {example}" if example else None
         yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, f"{count:,} rows: {kind}", None, hint), source)
-
-
-def run_key(kind: str, *content: str) -> str:
-    """Return the key of the run that ingests this content."""
-    return f"{kind}:{hashlib.sha256(chr(31).join(content).encode()).hexdigest()[:24]}"

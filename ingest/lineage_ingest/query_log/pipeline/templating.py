@@ -32,7 +32,7 @@ RUN_SCHEMA = pa.schema(
         pa.field("duration_us", pa.int64()),
         pa.field("runs", pa.int64()),
         pa.field("outcome", pa.string()),
-        pa.field("sample", pa.string()),  # of a row with an outcome: its beginning, masked; for the first of each kind
+        pa.field("sample", pa.string()),  # of a row with an outcome, masked: the smallest so far
         pa.field("part", PART_TYPE),  # of a template's smallest text so far
     ]
 )
@@ -40,7 +40,6 @@ RUN_SCHEMA = pa.schema(
 _LINEAGE = frozenset((str(Status.SUCCESS), str(Status.UNKNOWN)))
 _MOST_TEMPLATES = 100_000
 _MOST_CHARACTERS = 200_000_000
-_SAMPLES = 5
 _SAMPLE_LENGTH = 200
 _SEPARATOR = "\x1f"
 _SMALLEST, _LARGEST = 0, 4_102_444_800_000_000  # 1970 to 2100: what is beyond is no time of a run
@@ -61,7 +60,7 @@ class _Templates:
         self._numbers: dict[str, int] = {}
         self._best: dict[int, tuple[int, str]] = {}
         self._characters = 0
-        self._sampled: dict[str, int] = {}
+        self._sampled: dict[str, tuple[int, str]] = {}
 
     def runs(self, batch: Any) -> Any:
         """Return the runs of a batch."""
@@ -154,14 +153,18 @@ class _Templates:
         return parts.take(pa.array(places, pa.int64()))
 
     def _samples(self, outcome: Any, texts: Any, dialects: Any) -> Any:
+        """Return, for each reason why rows are no lineage, the beginning of the smallest text so far."""
         found: list[str | None] = [None] * len(outcome)
         for row in pc.indices_nonzero(pc.is_valid(outcome)).to_pylist():
-            kind = outcome[row].as_py()
-            count = self._sampled.get(kind, 0)
-            text = texts[row].as_py()
-            if count < _SAMPLES and text:
-                self._sampled[kind] = count + 1
-                found[row] = _beginning(text, dialects[row].as_py())
+            kind, text = outcome[row].as_py(), texts[row].as_py()
+            if not text:
+                continue
+            best = self._sampled.get(kind)
+            if best is None or len(text) <= best[0]:
+                rank = len(text), _beginning(text, dialects[row].as_py())
+                if best is None or rank < best:
+                    self._sampled[kind] = rank
+                    found[row] = rank[1]
         return pa.array(found, pa.string())
 
 

@@ -1,0 +1,228 @@
+"""`lineage ingest log`, as a command; `python -m lineage_ingest.query_log` and spark-submit run it, too."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
+from lineage.cli.options import (
+    BudgetOption,
+    CatalogOption,
+    DatabaseOption,
+    FormatOption,
+    FunctionsOption,
+    NamespaceOption,
+    SchemaOption,
+    StoreOption,
+    extraction_options,
+    read_catalogs,
+)
+from lineage.model.diagnostics import Severity
+from lineage.model.dialects import UnknownDialectError
+from lineage.sql import scan
+from lineage.store import open_store
+from lineage_ingest.progress import progress_bar
+from lineage_ingest.query_log.ingest import LogSummary, ingest_log
+from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.opening import (
+    EngineKind,
+    Jdbc,
+    LogInput,
+    SparkMissingError,
+    SparkOptions,
+    chosen_engine,
+    open_engine,
+)
+from lineage_ingest.query_log.pipeline.plan import planned
+from lineage_ingest.query_log.reading import LogFormatError, NoLogFilesError
+from lineage_ingest.query_log.sources import (
+    SOURCES,
+    ColumnsMissingError,
+    MappingError,
+    NotOverJdbcError,
+    Source,
+    UnknownSourceError,
+    source_named,
+)
+
+__all__ = ["log", "print_log_summary"]
+
+_FAILURES = 10
+_LATE = timedelta(days=30)
+
+
+def _sources(incomplete: str) -> list[str]:
+    return [name for name in SOURCES if name.startswith(incomplete)]
+
+
+def log(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders and patterns: Parquet, JSON lines, CSV, or the log itself."),
+    ] = None,
+    source: Annotated[
+        str,
+        typer.Option(
+            "--source", help=f"Whose log it is: {', '.join(SOURCES)}.", autocompletion=_sources, envvar="LINEAGE_SOURCE"
+        ),
+    ] = "generic",
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="FIELD=COLUMN",
+            help="Of the source generic: which column holds query_text, started_at, user, session, dialect, …; "
+            "query_text=sql. May be given several times.",
+        ),
+    ] = None,
+    dialect: Annotated[
+        str | None, typer.Option("--dialect", "-d", help="SQL dialect, where it is not the source's own.")
+    ] = None,
+    zone: Annotated[
+        str | None, typer.Option(help="Time zone of times that do not say theirs; UTC, if left out.")
+    ] = None,
+    jdbc_url: Annotated[
+        str | None,
+        typer.Option(help="Read the log from a database: jdbc:postgresql://host/db; the driver by --spark-conf."),
+    ] = None,
+    jdbc_query: Annotated[str | None, typer.Option(help="Instead of the source's own query over JDBC.")] = None,
+    jdbc_option: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="user=…, password=…, driver=…. Several times.")
+    ] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="Over JDBC: from when on (UTC); 30 days ago, if left out.")
+    ] = None,
+    engine: Annotated[
+        EngineKind, typer.Option(help="In this process, or on Spark; auto: on Spark from 200 MB on.")
+    ] = EngineKind.AUTO,
+    master: Annotated[str | None, typer.Option(help="Spark's master; local[*], if left out.")] = None,
+    spark_conf: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Spark configuration. May be given several times.")
+    ] = None,
+    catalog: CatalogOption = None,
+    namespace: NamespaceOption = "",
+    default_database: DatabaseOption = None,
+    default_schema: SchemaOption = None,
+    functions: FunctionsOption = None,
+    budget: BudgetOption = None,
+    store: StoreOption = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Print the plan of stages; read nothing.")] = False,
+    show: Annotated[int, typer.Option("--show", min=0, help="Errors to print; 0 prints all.")] = 5,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Read a query log: lineage from every statement that ran, and who used which tables and columns.
+
+    Statements that differ in literals only are one template. Temporary tables are composed through, USE and SET
+    search_path followed, session by session. Ingesting a log again changes nothing. Nothing is executed.
+
+    Example: lineage ingest log history/*.parquet --source snowflake --namespace snowflake://org-account
+    """
+    given = LogInput(
+        _source(source, mapping, dialect, zone), tuple(paths or ()), _jdbc(jdbc_url, jdbc_query, jdbc_option, since)
+    )
+    if bool(given.paths) == (given.jdbc is not None):
+        raise typer.BadParameter("give files, or --jdbc-url", param_hint="PATHS")
+    spark = SparkOptions(master, _pairs(spark_conf, "--spark-conf"))
+    # What is wrong with these is said before anything is read.
+    options = extraction_options(
+        given.source.dialect or "ansi", namespace, default_database, default_schema, functions, budget
+    )
+    schemas = read_catalogs(catalog, given.source.dialect or "ansi")
+    setting = Setting(
+        given.name,
+        datetime.now(UTC),
+        namespace,
+        default_database,
+        default_schema,
+        tuple(str(path.resolve()) for path in functions or ()),
+        options.budget,
+    )
+    try:
+        kind = chosen_engine(given, engine)
+        if explain:
+            print_listing(("stage", "where", "what"), planned(given, kind, spark), output)
+            return
+        with open_store(store) as opened, progress_bar() as progress:
+            progress("starting", 0, None)
+            with open_engine(given, kind, spark) as running:
+                summary = ingest_log(running, opened, setting, schemas, progress=progress)
+            address = opened.address
+    except (NoLogFilesError, LogFormatError, ColumnsMissingError, NotOverJdbcError) as error:
+        raise typer.BadParameter(str(error), param_hint="PATHS") from error
+    except SparkMissingError as error:
+        raise typer.BadParameter(str(error), param_hint="--engine") from error
+    print_log_summary(summary, address, output, show)
+    if summary.has_errors:
+        raise typer.Exit(1)
+
+
+def _source(name: str, mapping: list[str] | None, dialect: str | None, zone: str | None) -> Source:
+    fields = _pairs(mapping, "--map") or None
+    try:
+        return source_named(name, dialect=dialect, zone=zone, mapping=fields)
+    except UnknownSourceError as error:
+        raise typer.BadParameter(str(error), param_hint="--source") from error
+    except MappingError as error:
+        raise typer.BadParameter(str(error), param_hint="--map") from error
+    except UnknownDialectError as error:
+        raise typer.BadParameter(str(error), param_hint="--dialect") from error
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--zone") from error
+
+
+def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given or ()]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise typer.BadParameter(f"expected NAME=VALUE, got {name!r}", param_hint=option)
+    return {name.strip(): value for name, _, value in pairs}
+
+
+def _jdbc(url: str | None, query: str | None, options: list[str] | None, since: datetime | None) -> Jdbc | None:
+    if url is None:
+        if query or options or since:
+            raise typer.BadParameter("it says from where the log is read", param_hint="--jdbc-url")
+        return None
+    at = since or datetime.now(UTC) - _LATE
+    return Jdbc(url, at if at.tzinfo else at.replace(tzinfo=UTC), query, _pairs(options, "--jdbc-option"))
+
+
+def print_log_summary(summary: LogSummary, address: str, output: OutputFormat, show: int = 5) -> None:
+    """Print what an ingest of a log found: the counts, and what failed most often."""
+    failures = summary.failures[:_FAILURES]
+    if output is OutputFormat.JSON:
+        listed = [{"reason": reason, "runs": runs} for reason, runs in failures]
+        print_object({"store": address, "run": summary.run.key, **summary.to_dict(), "failures": listed})
+        return
+    if output is OutputFormat.CSV:
+        figures = summary.to_dict()
+        print_listing(tuple(figures), [tuple(figures.values())], output)
+        return
+    errors = [d for d in summary.diagnostics if d.diagnostic.severity is Severity.ERROR]
+    for record in errors[: show or None]:
+        note(f"{record.job or record.source}: {record.diagnostic}", "red")
+    if show and len(errors) > show:
+        note(f"… and {counted(len(errors) - show, 'more error')}; --show 0 prints all")
+    counts = summary.run.counts
+    out = console()
+    if failures:
+        out.print("most frequent failures:")
+        print_listing(("runs", "reason"), [(runs, reason) for reason, runs in failures], output)
+    if scan.engine() == "python":
+        note("the native scanner is not installed: its Python twin read the log, a hundred times slower", "yellow")
+    rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
+    unresolved = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
+    out.print(
+        f"{counted(counts['rows'], 'row')}, {counts['left_out']:,} left out; "
+        f"{counted(counts['templates'], 'template')}, {counted(counts['statements'], 'statement')}: "
+        f"{counts['resolved']:,} resolved{unresolved}"
+    )
+    ended = f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
+    out.print(
+        f"{counted(counts['tables'], 'table')}, {counted(counts['columns'], 'column')}, "
+        f"{counted(counts['edges'], 'edge')} ({summary.applied.edges_created:,} new{ended}) "
+        f"in {summary.seconds:.1f} s ({summary.storing:.1f} s storing) → {address}"
+    )

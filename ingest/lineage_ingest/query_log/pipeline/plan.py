@@ -1,0 +1,48 @@
+"""What an ingest of a log is going to do, stage by stage, for people to read before it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions
+from lineage_ingest.query_log.reading import find_log_files
+
+__all__ = ["planned"]
+
+
+def planned(given: LogInput, kind: EngineKind, spark: SparkOptions) -> Iterator[tuple[str, str, str]]:
+    """Yield the stages: each with where it runs, and what it does.
+
+    Raises:
+        NoLogFilesError: a path gives no file.
+    """
+    source = given.source
+    where = "this process" if kind is EngineKind.LOCAL else f"Spark, {spark.master or 'local[*]'}"
+    together = f"; rows of one {' and '.join(source.assembly.by)} put together" if source.assembly else ""
+    yield "read", where, f"{source.title}: {_inputs(given)}"
+    yield "normalise", where, f"its columns into the log schema{together}; failed statements and bad rows are counted"
+    yield "fingerprint", where, "what differs in literals only is one template; of each the smallest text is kept"
+    yield "extract", where, "the lineage of one text a template, with what is known of tables"
+    yield (
+        "sessions",
+        where,
+        "temporary tables, USE and SET, renamings and rollbacks tie statements of a session together",
+    )
+    yield (
+        "waves",
+        where,
+        "what reads a table that the log itself defines, again with its columns, until nothing changes",
+    )
+    yield "count", where, "runs, users and durations of templates; use of tables and columns by day"
+    yield "merge", "this process", "what templates state, by job, dataset and edge"
+    yield "store", "this process", "into the graph; the same log again changes nothing"
+
+
+def _inputs(given: LogInput) -> str:
+    if given.jdbc is not None:
+        query = given.jdbc.query or given.source.query_since(given.jdbc.since)
+        return f"{given.jdbc.url.partition('?')[0]}: {query}"
+    if given.is_remote:
+        return ", ".join(given.paths)
+    count = len(find_log_files(given.paths))
+    return f"{count:,} file{'' if count == 1 else 's'}, {given.size() / 1e6:,.1f} MB"

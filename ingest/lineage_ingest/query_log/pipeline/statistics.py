@@ -54,6 +54,8 @@ class JobRuns:
         return replace(
             record,
             observations=max(self.runs, 1),
+            users=tuple(sorted(self.users.items())),
+            duration_us=self.duration_us,
             first_seen=moment(self.first, record.first_seen),
             last_seen=moment(self.last, record.last_seen),
         )
@@ -123,14 +125,23 @@ def _usage(
             use = found.get(of) or found.setdefault(of, _Use())
             use.reads += runs
             use.count(user, runs)
-            use.last_read = max(use.last_read, last or 0)
+            use.last_read = _later(use.last_read, last)
         for of in written:
             use = found.get(of) or found.setdefault(of, _Use())
             use.writes += runs
             use.count(user, runs)
-            use.last_write = max(use.last_write, last or 0)
+            use.last_write = _later(use.last_write, last)
     for of, use in sorted(found.items()):
-        yield UsageRecord(of, day, use.reads, use.writes)
+        users = tuple(sorted(use.users.items()))
+        yield UsageRecord(of, day, use.reads, use.writes, users, _time(use.last_read), _time(use.last_write))
+
+
+def _later(one: int | None, other: int | None) -> int | None:
+    return other if one is None or (other is not None and other > one) else one
+
+
+def _time(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else EPOCH + timedelta(microseconds=microseconds)
 
 
 @dataclass(slots=True)
@@ -138,8 +149,8 @@ class _Use:
     reads: int = 0
     writes: int = 0
     users: dict[str, int] = field(default_factory=dict)
-    last_read: int = 0
-    last_write: int = 0
+    last_read: int | None = None
+    last_write: int | None = None
 
     def count(self, user: str | None, runs: int) -> None:
         if user is not None:

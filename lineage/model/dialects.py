@@ -43,6 +43,10 @@ class Dialect:
     quoted_column: Folding = Folding.LOWER
     aliases: tuple[str, ...] = ()
 
+    def __hash__(self) -> int:
+        """Return the hash of the name: naming options are looked up for every statement."""
+        return hash(self.name)
+
     def fold_table(self, name: str, *, quoted: bool = False) -> str:
         """Return a catalog, schema or table name as this dialect compares it.
 

@@ -12,11 +12,12 @@ __all__ = ["Identifiers"]
 class Identifiers:
     """Folds identifiers of one dialect. Kept apart from `Dialect` because it is asked for every name there is."""
 
-    __slots__ = ("_dialect", "_lower_columns")
+    __slots__ = ("_dialect", "_lower_columns", "_lower_tables")
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._lower_columns = dialect.column is Folding.LOWER
+        self._lower_tables = dialect.table is Folding.LOWER
 
     def written(self, node: exp.Expr) -> str:
         """Return the name of a column as a list of INSERT or the left of SET has it: `a`, `t.a`, `a[1]`, `a.b`."""
@@ -41,7 +42,10 @@ class Identifiers:
         args = node.args
         if args.get("temporary"):
             return "#" + self._dialect.fold_table(node.name)
-        return (self._dialect.quoted_table if args.get("quoted") else self._dialect.table).apply(args["this"])
+        text: str = args["this"]
+        if args.get("quoted"):
+            return self._dialect.quoted_table.apply(text)
+        return text.lower() if self._lower_tables else self._dialect.table.apply(text)
 
     def alias(self, node: exp.Expr) -> str:
         """Return a table alias or CTE name, folded as columns are: even where tables keep their case, these do not.
@@ -53,9 +57,11 @@ class Identifiers:
     def table_parts(self, table: exp.Table) -> list[str]:
         """Return the parts of a table's name, outermost first; empty for a table function."""
         args = table.args
-        nodes = [args.get("catalog"), args.get("db"), args["this"]]
+        catalog, schema, name = args.get("catalog"), args.get("db"), args["this"]
+        if schema is None and catalog is None and type(name) is exp.Identifier:
+            return [self.table(name)]
         parts: list[str] = []
-        for outer in nodes:
+        for outer in (catalog, schema, name):
             if outer is None:
                 continue
             node = outer

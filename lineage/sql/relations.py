@@ -95,7 +95,9 @@ def absorb_rows(sink: Sources, rows: Rows | None, effect: int = IDENTITY) -> Non
     composed = COMPOSE[effect]
     while stack:
         node = stack.pop()
-        if effect == IDENTITY:  # the keys stay what they are
+        if effect == IDENTITY and not sink:
+            sink.update(node.own)
+        elif effect == IDENTITY:  # the keys stay what they are
             for key, place in node.own.items():
                 if key not in sink:
                     sink[key] = place
@@ -130,8 +132,8 @@ class Relation:
         self.sources = sources
         self.rows = rows
         self.opens = list(opens)
-        self.index: Mapping[str, Any] | None = None
-        """The names that it surely has, once someone asked; the resolver looks into it before it calls `find`."""
+        self.index: dict[str, Sources | None] | None = None
+        """The columns that it surely has, once someone asked: a name that is not in it need not be looked for."""
 
     @property
     def is_open(self) -> bool:
@@ -142,11 +144,9 @@ class Relation:
         """Return the sources of a column that is known to be there."""
         index = self.index
         if index is None:
-            names = self.names
             # The first of several columns of one name counts: it is written last.
-            index = self.index = dict(zip(reversed(names), range(len(names) - 1, -1, -1), strict=True))
-        found = index.get(name)
-        return None if found is None else self.sources[found]
+            index = self.index = dict(zip(reversed(self.names), reversed(self.sources), strict=True))
+        return index.get(name)
 
     def infer(self, name: str) -> Sources | None:
         """Return the sources of a column that must come through a star over an unknown table, if one can tell."""
@@ -170,7 +170,6 @@ class Relation:
         return Relation([*names[: len(sources)], *kept], sources, self.rows)
 
 
-_NOTHING: Mapping[str, Any] = {}
 _MOST_SHARED = 50_000
 
 
@@ -182,7 +181,7 @@ class BaseTable(Relation):
     def __init__(self, name: str, schema: dict[str, None] | None, make: Callable[[str, str], Source]) -> None:
         self.name = name
         self.known = schema
-        self.index = schema if schema is not None else _NOTHING
+        self.index: dict[str, Sources | None] = dict(schema) if schema is not None else {}
         self.rows = None
         self.opens = []
         self._columns: dict[str, Sources] = {}
@@ -195,9 +194,13 @@ class BaseTable(Relation):
 
     def find(self, name: str) -> Sources | None:
         """Return the sources of a column of the schema."""
-        if self.known is None or name not in self.known:
+        index = self.index
+        if name not in index:
             return None
-        return self.infer(name)
+        found = index[name]
+        if found is None:
+            found = index[name] = self.infer(name)
+        return found
 
     def infer(self, name: str) -> Sources:
         """Return the sources of a column, whether a schema knows it or not."""

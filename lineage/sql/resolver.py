@@ -272,13 +272,9 @@ class Resolver:
     ) -> None:
         """Add to `sink` every base column that an expression reads, each with what it does to the result."""
         stack: Stack = []
-        push, rules, leaves = stack.append, EXPRESSION_RULES, LEAVES
-        node: exp.Expr | None = root
+        push, leaves = stack.append, LEAVES
+        node = root
         while True:
-            if node is None:
-                if not stack:
-                    return
-                node, effect = stack.pop()
             kind = type(node)
             if kind is exp.Column:
                 composed = COMPOSE[effect]
@@ -286,36 +282,33 @@ class Resolver:
                     key = (source, composed[inner])
                     if key not in sink:
                         sink[key] = place or node
-                node = None
-                continue
-            if kind in leaves:
-                node = None
-                continue
-            if kind in BINARY:
-                args = node.args
+            elif kind in BINARY:
                 if effect < FIRST_REFERENCE:
                     effect = COMPOSE[effect][TRANSFORMATION]
+                args = node.args
                 right = args["expression"]
                 if type(right) not in leaves:
                     push((right, effect))
                 node = args["this"]  # the left side next, without a way over the stack
                 continue
-            rule = rules.get(kind)
-            if rule is not None:
-                rule(self, scope, node, effect, stack, sink)
-                node = None
-                continue
-            if effect < FIRST_REFERENCE:
-                effect = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
-            for value in reversed(node.args.values()):
-                if isinstance(value, exp.Expr):
-                    if type(value) not in leaves:
-                        push((value, effect))
-                elif type(value) is list:
-                    for item in reversed(value):
-                        if isinstance(item, exp.Expr) and type(item) not in leaves:
-                            push((item, effect))
-            node = None
+            elif kind not in leaves:
+                rule = EXPRESSION_RULES.get(kind)
+                if rule is not None:
+                    rule(self, scope, node, effect, stack, sink)
+                else:
+                    if effect < FIRST_REFERENCE:
+                        effect = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
+                    for value in reversed(node.args.values()):
+                        if isinstance(value, exp.Expr):
+                            if type(value) not in leaves:
+                                push((value, effect))
+                        elif type(value) is list:
+                            for item in reversed(value):
+                                if isinstance(item, exp.Expr) and type(item) not in leaves:
+                                    push((item, effect))
+            if not stack:
+                return
+            node, effect = stack.pop()
 
     def _step(self, node: exp.Expr, kind: type[exp.Expr]) -> int:
         """Return what a node does to the values below it: computes with them, aggregates them, hides them."""

@@ -168,37 +168,37 @@ class Scope:
         A reference that was found is remembered by its text, as long as what is visible stays the same.
         """
         args = column.args
-        node, table = args["this"], args.get("table")
-        if type(node) is exp.Literal and table:  # ClickHouse: `tuple.1`
-            return self.value([self.resolver.identifiers.column(table), node.name]) or _NO_SOURCES
+        node = args["this"]
         if type(node) is not exp.Identifier:
-            return self._unnamed(node, table)
+            return self._unnamed(node, args.get("table"))
         text = node.args
-        key: tuple[Any, ...]
+        table = args.get("table")
         if table is None:
             if aliases_first and self.aliases:
                 sources = self.aliases.get(self.resolver.identifiers.column(node))
                 if sources is not None:
                     return sources
             key = (text["this"], text.get("quoted"))
-        else:
-            owner = table.args
-            key = (owner["this"], text["this"], owner.get("quoted"), text.get("quoted"))
-        found = self._found.get(key)
-        if found is None:
-            name = self.resolver.identifiers.column(node)
-            if table is None:
+            found = self._found.get(key)
+            if found is None:
+                name = self.resolver.identifiers.column(node)
                 found = self._unqualified(column, name)
                 if found and name not in self.aliases:
                     self._found[key] = found
-            else:
-                found = self._qualified(column, table, name)
-                if found and "db" not in args:
-                    self._found[key] = found
+            return found
+        owner = table.args
+        full = (owner["this"], text["this"], owner.get("quoted"), text.get("quoted"))
+        found = self._found.get(full)
+        if found is None:
+            found = self._qualified(column, table, self.resolver.identifiers.column(node))
+            if found and "db" not in args:
+                self._found[full] = found
         return found
 
     def _unnamed(self, node: exp.Expr, table: exp.Expr | None) -> Sources:
         """Return the sources of a column that is no name: `t.$1`, `t.*`, `*`."""
+        if type(node) is exp.Literal and table:  # ClickHouse: `tuple.1`
+            return self.value([self.resolver.identifiers.column(table), node.name]) or _NO_SOURCES
         if type(node) is exp.Parameter:
             return self.positional(node.name, self.resolver.identifiers.alias(table) if table else None)
         return self._whole_row(self.resolver.identifiers.alias(table)) if table else self._all_rows()
@@ -302,7 +302,8 @@ class Scope:
                 return scope.merged[name]
             found: Sources | None = None
             for relation in scope.items.values():
-                if (relation.index is None or name in relation.index) and (sources := relation.find(name)) is not None:
+                index = relation.index
+                if (index is None or name in index) and (sources := relation.find(name)) is not None:
                     if found is not None:
                         return self._ambiguous(column, name, scope.having(name), sure=True)
                     found = sources

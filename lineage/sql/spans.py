@@ -21,28 +21,28 @@ def _own(node: exp.Expr) -> Span | None:
     return Span(start, end, meta["line"], max(1, meta["col"] - (end - start) + 1))
 
 
-def _of_column(node: exp.Expr) -> Span | None:
-    """Return the place of `a.b.c`, from its first part to its last: nearly all places are asked for columns."""
+def span_of(node: exp.Expr | None) -> Span | None:
+    """Return the place of a node, or None where nothing in it has one (a node that sqlglot made up)."""
+    if type(node) is not exp.Column:
+        return _around(node) if node is not None else None
+    # `a.b.c`, from its first part to its last: nearly all places are asked for columns.
     args = node.args
-    last = args["this"]._meta
-    first = last
+    first = last = args["this"]._meta
     if len(args) > 1:
         for part in ("catalog", "db", "table"):
             if (qualifier := args.get(part)) is not None and qualifier._meta is not None:
                 first = qualifier._meta
                 break
-    if not last or not first or "start" not in last or "start" not in first:
+    try:
+        start = first["start"]
+        column = first["col"] - first["end"] + start
+        return tuple.__new__(Span, (start, last["end"] + 1, first["line"], column if column > 0 else 1))
+    except (TypeError, KeyError):  # a name that sqlglot made up
         return None
-    start, column = first["start"], first["col"] - first["end"] + first["start"]
-    return tuple.__new__(Span, (start, last["end"] + 1, first["line"], column if column > 0 else 1))
 
 
-def span_of(node: exp.Expr | None) -> Span | None:
-    """Return the place of a node, or None where nothing in it has one (a node that sqlglot made up)."""
-    if node is None:
-        return None
-    if type(node) is exp.Column:
-        return _of_column(node)
+def _around(node: exp.Expr) -> Span | None:
+    """Return the place of a node that is no column: its own, or the hull of those below it."""
     own = _own(node)
     if own is not None and not node.args.get("expressions"):
         return own

@@ -57,7 +57,7 @@ class CatalogTables:
         self._naming = naming
         # Shared by all that look into this catalog with these defaults.
         self._entries: dict[tuple[str, ...], TableEntry] = catalog.memo.setdefault(naming, {})
-        self.shared: BaseTables = catalog.memo.setdefault(BaseTables, BaseTables())
+        self.shared: BaseTables = catalog.memo.get(BaseTables) or catalog.memo.setdefault(BaseTables, BaseTables())
 
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name: the catalog's, if it knows the table, else the defaults fill it in."""

@@ -36,10 +36,6 @@ def add_joins(resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scop
     """Add joined relations in order. JOIN binds tighter than a comma: it joins what stands after the last one."""
     start = first
     for join in joins:
-        if len(join.args) == 1:
-            start = len(scope.items)
-            add_source(resolver, join.args["this"], scope, rows)
-            continue
         if _is_comma(join):
             start = len(scope.items)
         _join(resolver, join, scope, rows, start)
@@ -103,35 +99,37 @@ def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str 
     pivots = args.get("pivots")
     alias = (pivots and pivots[-1].args.get("alias")) or args.get("alias")
     if alias is not None:
-        if type(alias) is exp.TableAlias and alias.this is not None:
-            return identifiers.column(alias.this), None
+        if type(alias) is exp.TableAlias and (name := alias.args.get("this")) is not None:
+            return identifiers.column(name), None
         if type(alias) is exp.Identifier:
             return identifiers.column(alias), None
-    if type(node) is exp.Table and type(args["this"]) is exp.Identifier:
-        schema = args.get("db")
-        name = identifiers.column(args["this"])
-        return name, f"{identifiers.alias(schema)}.{name}" if schema else None
+    if type(node) is exp.Table and type(named := args["this"]) is exp.Identifier:
+        key, schema = identifiers.column(named), args.get("db")
+        return key, f"{identifiers.alias(schema)}.{key}" if schema else None
     return f"?{position}", None
 
 
 _HALF_JOINS = ("SEMI", "ANTI")
-_COMPARES_ON = frozenset(("this", "on", "side", "kind", "hint", "global_"))
+_PLAIN_JOIN = frozenset(("this", "on", "side", "kind", "hint", "global_", "pivots"))
 
 
 def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: int) -> None:
     """Add one join; its left side are the items from `start` on."""
     args = join.args
-    count = len(scope.items)
-    if args.get("kind") == "ARRAY":
-        _array_join(resolver, [join.this, *(join.args.get("expressions") or ())], scope, rows)
+    joined, on, kind = args["this"], args.get("on"), (args.get("kind") or "").upper()
+    if kind == "ARRAY":
+        _array_join(resolver, [joined, *(args.get("expressions") or ())], scope, rows)
         return
-    on, kind = args.get("on"), (args.get("kind") or "").upper()
-    if on is None and "pivots" in join.this.args:
+    if on is None and "pivots" in joined.args:
         _pivots_of_the_join(resolver, join)
-    add_source(resolver, join.this, scope, rows)
-    if on is not None and not start and kind not in _HALF_JOINS and args.keys() <= _COMPARES_ON:  # nearly all joins
-        resolver.evaluate(scope, on, JOIN, rows.own)
-        return
+    count = len(scope.items)
+    add_source(resolver, joined, scope, rows)
+    if args.keys() <= _PLAIN_JOIN and kind not in _HALF_JOINS and not args.get("pivots"):  # nearly all joins
+        if on is None:
+            return
+        if not start:
+            resolver.evaluate(scope, on, JOIN, rows.own)
+            return
     keys = list(scope.items)
     left, right = keys[start:count], keys[count:]
     sees = scope.part([*left, *right]) if start else scope
@@ -144,7 +142,7 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: i
         names = [resolver.identifiers.column(name.this if isinstance(name, exp.Column) else name) for name in using]
         _merge(scope, left, right, dict(zip(names, using, strict=True)), side, rows)
     elif (args.get("method") or "").upper() == "NATURAL":
-        _merge(scope, left, right, dict.fromkeys(_shared(scope, left, right), join.this), side, rows)
+        _merge(scope, left, right, dict.fromkeys(_shared(scope, left, right), joined), side, rows)
     if kind in _HALF_JOINS:
         # Only whether a row matches counts: the other side is gone after the join.
         gone = left if side == "RIGHT" else right

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -21,14 +21,23 @@ _CALL = re.compile(r"(\w+)\s*\(\s*(?:DISTINCT\s+)?\Z", re.IGNORECASE)
 __all__ = ["Projection", "output_name", "project"]
 
 
-@dataclass(slots=True)
+def _position(key: exp.Expr) -> int | None:
+    """Return the position, from 0, that an integer literal means as a key."""
+    if type(key) is not exp.Literal or key.is_string or not str(key.this).isdigit():
+        return None
+    return int(key.this) - 1 if int(key.this) else None
+
+
 class Projection:
     """Output columns in order: names, sources, and the expression that each was written as (None behind a star)."""
 
-    names: list[str] = field(default_factory=list)
-    sources: list[Sources] = field(default_factory=list)
-    expressions: list[exp.Expr | None] = field(default_factory=list)
-    opens: list[Relation] = field(default_factory=list)
+    __slots__ = ("expressions", "names", "opens", "sources")
+
+    def __init__(self, names: Sequence[str] = (), sources: Sequence[Sources] = ()) -> None:
+        self.names = list(names)
+        self.sources = list(sources)
+        self.expressions: list[exp.Expr | None] = [None] * len(names)
+        self.opens: list[Relation] = []
 
     def add(self, name: str, sources: Sources, expression: exp.Expr | None) -> None:
         """Append a column."""
@@ -38,19 +47,14 @@ class Projection:
 
     def ordinal(self, key: exp.Expr) -> Sources | None:
         """Return the column that an integer literal in GROUP BY or ORDER BY counts to."""
-        if isinstance(key, exp.Literal) and not key.is_string and str(key.this).isdigit():
-            position = int(key.this) - 1
-            if 0 <= position < len(self.sources):
-                return self.sources[position]
-        return None
+        position = _position(key)
+        return self.sources[position] if position is not None and position < len(self.sources) else None
 
     def written(self, key: exp.Expr) -> exp.Expr:
         """Return the expression that a key stands for: that of the column that an integer literal counts to."""
-        if isinstance(key, exp.Literal) and not key.is_string and str(key.this).isdigit():
-            position = int(key.this) - 1
-            if 0 <= position < len(self.expressions):
-                return self.expressions[position] or key
-        return key
+        position = _position(key)
+        found = self.expressions[position] if position is not None and position < len(self.expressions) else None
+        return found or key
 
     def named(self, key: exp.Expr, resolver: Resolver) -> Sources | None:
         """Return the column that a bare name in ORDER BY means: that of the output, if it has the name."""
@@ -76,7 +80,9 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             name = identifiers.column(args["alias"])
             scope.aliases.setdefault(name, sources)
             projection.add(name, sources, args["this"])
-        elif kind is exp.Star or (kind is exp.Column and type(item.this) is exp.Star):
+        elif kind is exp.Column and type(item.args["this"]) is not exp.Star:
+            projection.add(identifiers.column(item.args["this"]), value_of(resolver, item, scope), item)
+        elif kind is exp.Star or kind is exp.Column:
             expand_star(resolver, item, scope, projection)
         elif kind is exp.Aliases:
             _several(resolver, item, scope, projection)
@@ -85,12 +91,11 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
         elif kind is exp.Dot and type(item.args["expression"]) is exp.Star:
             expand_star(resolver, item, scope, projection)
         else:
-            name = identifiers.column(item.this) if kind is exp.Column else output_name(resolver, item, position)
             sources = value_of(resolver, item, scope)
             if scope.choice is not None:
                 expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
                 continue
-            projection.add(name, sources, item)
+            projection.add(output_name(resolver, item, position), sources, item)
     return projection
 
 

@@ -79,18 +79,20 @@ def _outputs_named(
     if not scope.aliases:
         return []
     found: list[tuple[exp.Expr, Sources]] = []
+    for node in having.walk(prune=lambda below: isinstance(below, _GROUPED)):
+        if type(node) is exp.Column and node.args.get("table") is None and type(node.this) is exp.Identifier:
+            output = scope.aliases.get(resolver.identifiers.column(node.this))
+            if output is not None:
+                found.append((node.this, output))
+    if not found:
+        return found
     listed = [projection.written(key) for key in group.expressions] if group is not None else []
     if group is not None and group.args.get("all"):
         listed = [written for written in projection.expressions if written is not None]
     if resolver.naming.dialect.name != "duckdb":  # DuckDB reads `HAVING n + 0` by the alias even under `GROUP BY n + 0`
         listed = [column for key in listed for column in key.find_all(exp.Column)]
     keys = {key.name.lower() for key in listed if type(key) is exp.Column}
-    for node in having.walk(prune=lambda below: isinstance(below, _GROUPED)):
-        if type(node) is exp.Column and node.args.get("table") is None and type(node.this) is exp.Identifier:
-            output = scope.aliases.get(resolver.identifiers.column(node.this))
-            if output is not None and node.name.lower() not in keys:
-                found.append((node.this, output))
-    return found
+    return [(name, output) for name, output in found if name.name.lower() not in keys]
 
 
 _GROUPED = (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Query, exp.Window, exp.Anonymous)
@@ -109,7 +111,7 @@ def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Pro
             absorb(sink, ordinal, GROUP_BY, key)
         else:
             resolver.evaluate(scope, key, GROUP_BY, sink)
-    if group.args.get("all") or (len(keys) == 1 and keys[0].name.upper() == "ALL" and isinstance(keys[0], exp.Var)):
+    if group.args.get("all") or (len(keys) == 1 and isinstance(keys[0], exp.Var) and keys[0].name.upper() == "ALL"):
         for position, expression in enumerate(projection.expressions):
             if expression is None or not _aggregates(expression, resolver):
                 absorb(sink, projection.sources[position], GROUP_BY, expression)
@@ -152,27 +154,22 @@ def _sort_key(
         resolver.evaluate(scope, key, effect, sink, aliases_first=aliases_first)
 
 
-_ORDERING = frozenset(("order", "limit", "offset", "fetch", "sort", "cluster", "distribute"))
-
-
 def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
     """ORDER BY (SORT BY, CLUSTER BY, DISTRIBUTE BY): by ordinal, output name or expression, in that order."""
     args = node.args
-    if _ORDERING.isdisjoint(args):
-        return
-    limits = [limit for key in ("limit", "offset", "fetch") if (limit := args.get(key)) is not None]
-    for limit in limits:  # the count may be a sub-query
-        resolver.evaluate(scope, limit, FILTER, sink)
-    limited = bool(limits)
-    distinct = args.get("distinct")
     # DISTINCT ON keeps the first row of each group, and the order says which that is.
-    limited = limited or (isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None)
+    distinct = args.get("distinct")
+    limited = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None
+    for clause in ("limit", "offset", "fetch"):
+        if (limit := args.get(clause)) is not None:
+            limited = True
+            resolver.evaluate(scope, limit, FILTER, sink)  # the count may be a sub-query
+    effect = LIMITED_SORT if limited else SORT
     for clause in ("order", "sort", "cluster", "distribute"):
         if (ordering := args.get(clause)) is None:
             continue
         for item in ordering.expressions:
             key = item.this if isinstance(item, exp.Ordered) else item
-            effect = LIMITED_SORT if limited else SORT
             if isinstance(key, exp.Var) and key.name.upper() == "ALL":
                 for sources in projection.sources:
                     absorb(sink, sources, effect, key)

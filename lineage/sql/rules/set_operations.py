@@ -36,7 +36,7 @@ def _ordered(resolver: Resolver, operation: exp.Expr, relation: Relation, around
         return relation
     scope = Scope(resolver, None, around.ctes)
     scope.add("", relation)
-    projection = Projection(relation.names, relation.sources, [None] * len(relation.names))
+    projection = Projection(relation.names, relation.sources)
     rows = Rows()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)

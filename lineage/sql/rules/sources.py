@@ -33,8 +33,10 @@ def _listed(resolver: Resolver, node: exp.Expr) -> list[str]:
     alias = node.args.get("alias")
     if type(alias) is not exp.TableAlias:
         return []
-    columns = (c.this if isinstance(c, exp.ColumnDef) else c for c in alias.args.get("columns") or ())
-    return [resolver.identifiers.alias(column) for column in columns]
+    columns = alias.args.get("columns")
+    if not columns:
+        return []
+    return [resolver.identifiers.alias(c.this if isinstance(c, exp.ColumnDef) else c) for c in columns]
 
 
 @relation_rule(exp.Table)

@@ -20,7 +20,7 @@ pub fn features(dialect: &str) -> Option<u32> {
 }
 
 /// Returns what is known of the word that lies at `start..end`, in any case.
-#[inline]
+#[inline(always)]
 pub fn word(text: &[u8], start: usize, end: usize) -> &'static Word {
     let length = end - start;
     let key = key(text, start, length);

@@ -4,6 +4,7 @@ use blake2b_simd::many::{HashManyJob, hash_many};
 use blake2b_simd::{Hash, Params};
 
 use crate::contexts::{Level, Region, behind, inner_region};
+use crate::eight;
 use crate::facts::{self, feature, flag, role};
 use crate::pieces::{Kind, Pieces};
 
@@ -56,23 +57,13 @@ fn push_lower(out: &mut Vec<u8>, text: &[u8], start: usize, end: usize) {
     let length = out.len() + end - start;
     let mut place = start;
     while let (true, Some(eight)) = (place < end, text[place..].first_chunk()) {
-        out.extend_from_slice(&lower(u64::from_le_bytes(*eight)).to_le_bytes());
+        out.extend_from_slice(&eight::lower(u64::from_le_bytes(*eight)).to_le_bytes());
         place += 8;
     }
     if place < end {
         out.extend(text[place..end].iter().map(u8::to_ascii_lowercase));
     }
     out.truncate(length);
-}
-
-/// Returns eight characters with the ASCII capitals among them in lower case.
-#[inline]
-fn lower(eight: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let ascii = eight & (0x7f * ONES);
-    let from_a = ascii + (0x80 - b'A' as u64) * ONES;
-    let beyond_z = ascii + (0x7f - b'Z' as u64) * ONES;
-    eight | ((from_a ^ beyond_z) & !eight & (0x80 * ONES)) >> 2
 }
 
 /// A place in the output that a literal's sign or type begins at, and whether a word ends there.

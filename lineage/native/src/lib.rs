@@ -2,6 +2,7 @@
 
 mod arrays;
 mod contexts;
+mod eight;
 mod ends;
 mod facts;
 mod fingerprint;

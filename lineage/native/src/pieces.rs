@@ -2,6 +2,7 @@
 
 use memchr::{memchr, memchr2, memmem};
 
+use crate::eight;
 use crate::ends::{character_length, doubled_end, escaped_end, line_end, operator_length, space_at, triple_end};
 use crate::facts::feature;
 
@@ -89,11 +90,21 @@ impl<'a> Pieces<'a> {
     }
 
     #[inline]
+    fn eight(&self, place: usize) -> Option<u64> {
+        Some(u64::from_le_bytes(*self.text.get(place..)?.first_chunk()?))
+    }
+
+    #[inline]
     fn skip_space(&mut self) -> Option<u8> {
         let mut place = self.position;
         let found = loop {
             match self.text.get(place) {
-                Some(..=b' ' | 0x7f) => place += 1,
+                Some(..=b' ' | 0x7f) => {
+                    place += 1; // in most places one space, else the end of a line and an indentation
+                    if let Some(eight) = self.eight(place) {
+                        place += eight::first(eight::beyond_space(eight));
+                    }
+                }
                 Some(&byte) if byte >= 0x80 => match space_at(self.text, place) {
                     0 => break Some(byte),
                     length => place += length,
@@ -109,6 +120,16 @@ impl<'a> Pieces<'a> {
     #[inline]
     fn word_end(&self, mut place: usize, dollar: bool) -> usize {
         let inside = if dollar { &IN_WORD } else { &IN_PLAIN_WORD };
+        while let Some(eight) = self.eight(place) {
+            let letters = eight::first(eight::outside_word(eight, dollar));
+            place += letters;
+            if letters < 8 {
+                if eight::byte(eight, letters) < 0x80 {
+                    return place;
+                }
+                break;
+            }
+        }
         while let Some(&byte) = self.text.get(place) {
             if inside[byte as usize] {
                 place += 1;

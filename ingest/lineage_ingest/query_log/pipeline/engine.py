@@ -59,6 +59,9 @@ class Engine(Protocol):
     def templates(self) -> Iterator[Template]:
         """Yield the templates, one sample each."""
 
+    def samples(self) -> list[Part]:
+        """Return the sample of each template."""
+
     def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
         """Assign every run to its unit; return the units that are no templates.
 

@@ -72,6 +72,10 @@ class LocalEngine:
         """Yield the templates."""
         yield from self._templates.values()
 
+    def samples(self) -> list[Part]:
+        """Return the sample of each template."""
+        return [template.part for template in self._templates.values()]
+
     def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
         """Assign every run to its unit; return the units that are no templates."""
         stateful = pa.array([key for key, one in templates.items() if one.facts.stateful], pa.int64())

@@ -103,6 +103,11 @@ class SparkEngine:
             part = Part("", "", row["dialect"], row["database"], row["schema"])
             yield Template(row["template"], part, Span(row["first"], row["last"]), row["runs"])
 
+    def samples(self) -> list[Part]:
+        """Return the sample of each template."""
+        assert self._templates is not None
+        return [Part.of(row["part"]) for row in self._templates.select("part").toArrow().to_pylist()]
+
     def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
         """Assign every run to its unit; return the units that are no templates."""
         runs = self._kept[0].where(f.col("template").isNotNull())

@@ -44,6 +44,7 @@ _COUNTED = {
     "tables_only": Completeness.TABLES,
     "unresolved": Completeness.NONE,
 }
+_STAR = "*"
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
@@ -217,14 +218,14 @@ class BatchBuilder:
             return self._table_key(renamed.get(table, table))
 
         reads = dict.fromkeys(key(name) for name in statement.sources)
-        reads.update(
-            dict.fromkeys(column_key(key(e.source.table), e.source.column) for e in statement.edges if e.source.table)
-        )
+        for table, column in dict.fromkeys(edge.source for edge in statement.edges):
+            if table is not None and column != _STAR:
+                reads[column_key(key(table), column)] = None
         writes = dict.fromkeys([target] if target is not None else [])
         if target is not None:
             columns = (e.target.column for e in statement.edges if isinstance(e.target, ColumnRef))
             named = dict.fromkeys((*statement.output_columns, *columns))
-            writes.update(dict.fromkeys(column_key(target, name) for name in named))
+            writes.update(dict.fromkeys(column_key(target, name) for name in named if name != _STAR))
         return Use(source, job, tuple(reads), tuple(writes))
 
     def _besides(self, source: str, text: str, statement: StatementLineage, renamed: Mapping[str, str]) -> None:

@@ -174,9 +174,13 @@ class _Loading:
 
     def _load_usage(self, changed: set[str]) -> None:
         run = self.intake.run.key
-        keys = {usage_key(run, used.of, used.day) for used in self.intake.usage}
+        keys = {usage_key(run, used.of, used.day): used.of for used in self.intake.usage}
+        # Most are new: whether there is such a node is answered faster than what it hangs on.
+        there = {row["key"] for row in self._by_key("usage_keys", keys.keys())}
+        of_datasets = {key for key in there if self.intake.column_owner(keys[key]) == keys[key]}
         rows = [
-            *((row, row["of"], row["dataset"] is not None) for row in self._by_key("usage_by_key", keys)),
+            *((row, row["of"], False) for row in self._by_key("usage_of_dataset_by_key", of_datasets)),
+            *((row, row["of"], True) for row in self._by_key("usage_of_column_by_key", there - of_datasets)),
             *((row, row["of"], False) for row in self._by_key("usage_of_dataset", changed)),
             *((row, row["of"], True) for row in self._by_key("usage_within_dataset", changed)),
         ]

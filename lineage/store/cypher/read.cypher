@@ -135,8 +135,14 @@ MATCH (n:Diagnostic) WHERE n.source IN $sources RETURN n
 // name: all_diagnostics
 MATCH (n:Diagnostic) RETURN n
 
-// name: usage_by_key
-MATCH (n:Usage {key: $key})-[:OF]->(o) RETURN n, o.key AS of, o.dataset AS dataset
+// name: usage_keys
+MATCH (n:Usage {key: $key}) RETURN n.key AS key
+
+// name: usage_of_dataset_by_key
+MATCH (n:Usage {key: $key})-[:OF]->(o:`Table`) RETURN n, o.key AS of
+
+// name: usage_of_column_by_key
+MATCH (n:Usage {key: $key})-[:OF]->(o:`Column`) RETURN n, o.key AS of
 
 // name: usage_of_dataset
 MATCH (n:Usage)-[:OF]->(o:`Table` {key: $key}) RETURN n, o.key AS of

@@ -7,7 +7,7 @@ or SET. Slices that repeat, in whatever sessions, are one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -50,6 +50,7 @@ ASSIGNED_SCHEMA = pa.schema(
 )
 
 _LARGEST_SLICE = 500
+_BATCH = 8_192
 _MOST_KNOWN = 200_000
 _OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
 _TAKEN = ("template", "started_at", "user", "duration_us", "runs")
@@ -80,10 +81,33 @@ def assigned(batches: Iterable[Any], templates: Mapping[int, TemplateInSession])
         templates: all that occur in them.
     """
     known: set[int] = set()
+    held = _Columns()
     for rows in _sessions(batches):
-        yield _assigned(rows, templates, known)
+        _assign(rows, templates, known, held)
+        if len(held.unit) >= _BATCH:
+            yield held.batch()
+            held = _Columns()
         if len(known) > _MOST_KNOWN:
             known.clear()
+    if held.unit:
+        yield held.batch()
+
+
+@dataclass(slots=True)
+class _Columns:
+    """Assigned runs by column, on their way into a batch."""
+
+    unit: list[int] = field(default_factory=list)
+    part: list[int] = field(default_factory=list)
+    started_at: list[int | None] = field(default_factory=list)
+    user: list[str | None] = field(default_factory=list)
+    duration_us: list[int | None] = field(default_factory=list)
+    runs: list[int] = field(default_factory=list)
+    members: list[list[dict[str, Any]] | None] = field(default_factory=list)
+
+    def batch(self) -> Any:
+        columns = [pa.array(getattr(self, own.name), own.type) for own in ASSIGNED_SCHEMA]
+        return pa.RecordBatch.from_arrays(columns, schema=ASSIGNED_SCHEMA)
 
 
 class _Rows(NamedTuple):
@@ -115,38 +139,32 @@ def _sessions(batches: Iterable[Any]) -> Iterator[_Rows]:
         yield held
 
 
-def _assigned(rows: _Rows, templates: Mapping[int, TemplateInSession], known: set[int]) -> Any:
+def _assign(rows: _Rows, templates: Mapping[int, TemplateInSession], known: set[int], held: _Columns) -> None:
+    """Add a session's runs to the columns, each with its unit."""
     ran = [templates[number] for number in rows.template]
-    defaults = _defaults(ran)
-    units: list[int] = []
-    parts: list[int] = []
+    units: list[int] = list(rows.template)
+    parts: list[int] = [0] * len(ran)
     members: list[list[dict[str, Any]] | None] = [None] * len(ran)
-    slices = _slices(ran)
-    unit_of: dict[int, tuple[int, int]] = {}
-    for together in slices:
-        listed = [Member(rows.template[at], *defaults[at]) for at in together]
-        if len(listed) == 1 and listed[0][1:] == ran[together[0]][2:]:
-            unit_of[together[0]] = (listed[0].template, 0)
-            continue
-        key = slice_key(listed)
-        if key not in known:
-            known.add(key)
-            members[together[0]] = [member._asdict() for member in listed]
-        unit_of.update((at, (key, number)) for number, at in enumerate(together))
-    for at in range(len(ran)):
-        unit, part = unit_of[at]
-        units.append(unit)
-        parts.append(part)
-    columns: list[tuple[Sequence[Any], Any]] = [
-        (units, pa.int64()),
-        (parts, pa.int64()),
-        (rows.started_at, pa.int64()),
-        (rows.user, pa.string()),
-        (rows.duration_us, pa.int64()),
-        (rows.runs, pa.int64()),
-        (members, _MEMBERS),
-    ]
-    return pa.RecordBatch.from_arrays([pa.array(values, kind) for values, kind in columns], schema=ASSIGNED_SCHEMA)
+    if any(template.facts.stateful for template in ran):
+        defaults = _defaults(ran)
+        for together in _slices(ran):
+            at = together[0]
+            if len(together) == 1 and defaults[at] == (ran[at].database, ran[at].schema):
+                continue
+            listed = [Member(rows.template[one], *defaults[one]) for one in together]
+            key = slice_key(listed)
+            if key not in known:
+                known.add(key)
+                members[at] = [member._asdict() for member in listed]
+            for number, one in enumerate(together):
+                units[one], parts[one] = key, number
+    held.unit += units
+    held.part += parts
+    held.started_at += rows.started_at
+    held.user += rows.user
+    held.duration_us += rows.duration_us
+    held.runs += rows.runs
+    held.members += members
 
 
 def _defaults(ran: list[TemplateInSession]) -> list[tuple[str | None, str | None]]:

@@ -71,12 +71,14 @@ def extract_log(engine: Engine, setting: Setting, base: Knowledge, progress: Pro
         base: the tables that are known beforehand.
         progress: told the stages, and how far they are.
     """
+    progress("reading", 0, None)
     log = engine.read(progress)
     templates = {
         template.key: (template.part.dialect, template.part.database, template.part.schema)
         for template in engine.templates()
     }
     first: dict[int, Facts] = {}
+    progress("extracting", 0, len(templates))
     for facts in engine.extract(None, setting, base, progress):
         first[facts.key] = facts
     progress("sessions", 0, None)

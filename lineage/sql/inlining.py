@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from lineage.model.dialects import Dialect
+from lineage.sql.budget import Budget
 from lineage.sql.parsing import ParsedStatement, parse_tokens
 from lineage.sql.procedural import FunctionBody, Names, Step
 
 __all__ = ["Functions"]
 
 _MOST_CALLS = 500
-"""Replaced in one statement: functions that call each other in a circle end here."""
+"""Replaced in one statement. Functions that each call another twice double what there is to replace."""
+_MOST_IN_ALL = 20_000
+"""Replaced in a whole script; what is called beyond takes its arguments as any unknown function does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +32,24 @@ class _Function:
     parameters: tuple[str, ...]
 
 
+_WITHIN = "within"
+"""Of a call in a body that was put in: the functions that it came out of. One that calls itself is not opened again."""
+
+
+def _calls(tree: exp.Expr) -> list[exp.Anonymous]:
+    """Return what may be a call of a function that the script defines, the outermost last."""
+    return list(tree.find_all(exp.Anonymous))[::-1]
+
+
 class Functions:
     """The functions that a script defines, by name."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, budget: Budget) -> None:
         self._dialect = dialect
+        self._budget = budget
         self._fold = Names(dialect).fold
         self._known: dict[str, list[_Function]] = {}
+        self._left = _MOST_IN_ALL
 
     def learn(self, statements: Iterable[ParsedStatement]) -> None:
         """Add the functions that statements define."""
@@ -43,7 +57,7 @@ class Functions:
             step: Step | None = statement.step
             if step is None or step.function is None:
                 continue
-            tree = parse_tokens(list(step.function.tokens), statement.text, self._dialect)
+            tree = parse_tokens(list(step.function.tokens), statement.text, self._dialect, self._budget)
             if tree is not None:
                 parameters = tuple(map(self._fold, step.function.parameters))
                 self._known.setdefault(step.function.name, []).append(_Function(step.function, tree, parameters))
@@ -54,30 +68,33 @@ class Functions:
             return statement
         if not any(token.text.lower() in self._known for token in statement.tokens):
             return statement
-        tree = statement.tree.copy()
-        holder = exp.Tuple(expressions=[tree])
-        for _ in range(_MOST_CALLS):
-            if not self._replace_one(holder):
-                break
+        holder = exp.Tuple(expressions=[statement.tree.copy()])
+        waiting = _calls(holder)
+        left = _MOST_CALLS
+        while waiting and left and self._left:
+            call = waiting.pop()
+            function = self._of(str(call.this), len(call.expressions))
+            if function is None or function.body.name in call.meta.get(_WITHIN, ()):
+                continue
+            left, self._left = left - 1, self._left - 1
+            gone = set(map(id, _calls(call)))  # its arguments are copied to where the parameters stood
+            body = self._replace(call, function)
+            waiting = [other for other in waiting if id(other) not in gone] + _calls(body)
         return replace(statement, tree=holder.expressions[0])
 
-    def _replace_one(self, holder: exp.Expr) -> bool:
-        for call in holder.find_all(exp.Anonymous):
-            function = self._of(str(call.this), len(call.expressions))
-            if function is None:
-                continue
-            where: exp.Expr = call
-            while isinstance(where.parent, exp.Dot) and where.parent.expression is where:
-                where = where.parent
-            if isinstance(where.parent, exp.Table | exp.Lateral) and where.parent.this is where:
-                where = where.parent
-            body = self._filled(function, call)
-            if isinstance(where, exp.Table | exp.Lateral):
-                where.replace(self._as_table(function, body, where))
-            else:
-                where.replace(exp.Subquery(this=body) if isinstance(body, exp.Query) else exp.Paren(this=body))
-            return True
-        return False
+    def _replace(self, call: exp.Expr, function: _Function) -> exp.Expr:
+        """Put a function's body in the place of a call, and return it."""
+        where: exp.Expr = call
+        while isinstance(where.parent, exp.Dot) and where.parent.expression is where:
+            where = where.parent
+        if isinstance(where.parent, exp.Table | exp.Lateral) and where.parent.this is where:
+            where = where.parent
+        body = self._filled(function, call)
+        if isinstance(where, exp.Table | exp.Lateral):
+            where.replace(self._as_table(function, body, where))
+        else:
+            where.replace(exp.Subquery(this=body) if isinstance(body, exp.Query) else exp.Paren(this=body))
+        return body
 
     def _of(self, name: str, arguments: int) -> _Function | None:
         found = self._known.get(name.lower(), ())
@@ -98,6 +115,8 @@ class Functions:
         for node in list(holder.find_all(exp.Identifier, exp.Star, exp.Func)):
             node.meta.clear()
             node.meta.update({k: v for k, v in call.meta.items() if k in ("line", "col", "start", "end")})
+            if isinstance(node, exp.Anonymous):
+                node.meta[_WITHIN] = {*call.meta.get(_WITHIN, ()), function.body.name}
         for node in list(holder.find_all(exp.Column, exp.Parameter, exp.Placeholder)):
             value = values.get(self._parameter(node, function))
             if value is not None:

@@ -133,7 +133,7 @@ def _span(first: Token, last: Token) -> Span:
     return Span(first.start, last.end + 1, first.line, max(1, first.col - (first.end - first.start)))
 
 
-def parse_tokens(tokens: list[Token], text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> exp.Expr | None:
+def parse_tokens(tokens: list[Token], text: str, dialect: Dialect, budget: Budget) -> exp.Expr | None:
     """Return the tree of a query, or of an expression; None if they are neither, or beyond the budget."""
     if not tokens:
         return None

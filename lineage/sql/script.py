@@ -19,13 +19,13 @@ from lineage.model.dialects import Dialect
 from lineage.model.names import Naming
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget
+from lineage.sql.contents import Content, Position, TableContents, VariableContents, same
 from lineage.sql.definitions import Definition, definitions_of, is_bare_query, named_after_text
-from lineage.sql.effects import IDENTITY
 from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.inlining import Functions
 from lineage.sql.parsing import ParsedStatement, parse_statements
-from lineage.sql.procedural import Names, Variables
-from lineage.sql.relations import Relation, Rows, Sources, absorb
+from lineage.sql.procedural import Variables
+from lineage.sql.relations import Relation
 from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.session import naming_after
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
@@ -37,9 +37,6 @@ _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re
 
 _MOST_ROUNDS = 8
 """A loop whose variables still grow after so many rounds passes values on in a longer chain than any seen."""
-
-Position = tuple[int, int]
-"""Which text, and which of its statements."""
 
 # Names that a text may define: a cheap look that decides only which texts are parsed earlier than in their turn.
 _DEFINES = re.compile(
@@ -205,11 +202,11 @@ class Script:
         self._relations: dict[Position, Relation | None] = {}
         self._reads: dict[Position, tuple[str, ...]] = {}
         self._seen: dict[str, set[str]] = defaultdict(set)
-        self._functions = Functions(options.naming.dialect)
+        self._functions = Functions(options.naming.dialect, options.budget)
         self._open: dict[Position, None] = {}
-        self._looped: dict[int, int] = {}
-        """By text, the first statement that reads what a later one in the same loop assigns."""
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
+        self._contents = TableContents()
+        self._variables = VariableContents(options.naming.dialect, self._relations, self.require)
 
     def resolve(self, progress: Callable[[int, int], None] | None = None) -> list[StatementLineage]:
         """Return the lineage of every statement, in the order of the texts.
@@ -259,7 +256,8 @@ class Script:
         tables = _ScriptTables(self, position)
         options = replace(self._options, naming=text.namings[number])
         parsed = self._functions.inlined(parsed)
-        variables = self._variables(position, parsed)
+        assigned = text.variables
+        variables = self._variables.at(assigned, position, parsed) if assigned is not None else None
         statement, outcome = resolve_statement(parsed, options, tables, text.query_targets.get(number), variables)
         for name in self._cyclic.pop(position, {}):
             problem = Diagnostic(
@@ -286,52 +284,27 @@ class Script:
             known = outcome.schema or None
             self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
             self._relations[position] = outcome.relation
+        if position in self._reads:  # it is resolved again
+            self._contents.forget()
+            self._variables.forget()
         self._reads[position] = tuple(statement.sources)
         for reference in statement.inferred:
             if reference.table is not None:
                 self._seen[reference.table].add(reference.column)
         text.results[number] = without_effect(statement) if number in text.undone else statement
 
-    # Variables
-
-    def _variables(self, position: Position, parsed: ParsedStatement) -> dict[str, Relation | None] | None:
-        """Return the variables that a statement names, with what they hold there.
-
-        Raises:
-            NeedsDefinitionError: an assignment before it has to be resolved first.
-        """
-        index, number = position
-        variables = self._texts[index].variables
-        if variables is None:
-            return None
-        fold = Names(self._options.naming.dialect).fold
-        words = {fold(token.text.lstrip("@:")) for token in parsed.tokens}
-        held: dict[str, Relation | None] = {}
-        for name in variables.names:
-            if name.lstrip("@") not in words or not variables.visible(name, number):
-                continue
-            before, around = variables.reaching(name, number)
-            held[name] = None
-            for at in (*before, *around):
-                where = (index, at)
-                if at >= number and where not in self._relations:
-                    self._looped[index] = min(number, self._looped.get(index, number))
-                    continue
-                self.require(where, name, position)
-                held[name] = _held(name, held[name], self._relations.get(where))
-        return held
-
     def _go_round(self, index: int) -> None:
         """Resolve what stands in and behind a loop again, until what its variables hold does not grow."""
-        if index not in self._looped:
+        first = self._variables.looped(index)
+        if first is None:
             return
         text = self._texts[index]
-        first = self._looped.pop(index)
         for _ in range(_MOST_ROUNDS):
             known = {n: self._relations.get((index, n)) for n in range(first, len(text.results))}
             for number in range(first, len(text.results)):
                 self._resolve((index, number))
-            if all(_same(known[n], self._relations.get((index, n))) for n in known):
+            self._variables.looped(index)
+            if all(same(known[n], self._relations.get((index, n))) for n in known):
                 return
 
     def _decide_ambiguous(self) -> None:
@@ -372,13 +345,29 @@ class Script:
                 before = (position, definition)
         return before
 
-    def additions(self, name: str, since: Position, use: Position) -> list[Position]:
-        """Return the INSERTs into a temporary table between its definition and a use."""
-        return sorted(
-            position
-            for position, definition in self._definers.get(name, ())
-            if definition.only_adds and since < position < use and position[0] == use[0]
+    def content(self, name: str, position: Position, use: Position) -> Content:
+        """Return what a temporary table that a statement makes holds at a use, by the INSERTs between them.
+
+        Raises:
+            NeedsDefinitionError: one of them has to be resolved first.
+        """
+        relation = self._relations.get(position)
+        if relation is None:
+            names = list(self._schemas.get(position) or ())
+            relation = Relation(names, [{} for _ in names])
+        additions = sorted(
+            found
+            for found, definition in self._definers.get(name, ())
+            if definition.only_adds and position < found < use and found[0] == use[0]
         )
+        additions = [found for found in additions if self.require(found, name, use)]
+        first = Content([], relation, dict.fromkeys(self._reads.get(position, ())))
+        return self._contents.after(first, position, additions, self._addition)
+
+    def _addition(self, position: Position) -> Content:
+        """Return what a resolved statement adds to its target."""
+        behind = dict.fromkeys(self._reads.get(position, ()))
+        return Content([], self._relations.get(position), behind)
 
     def _index(self, index: int) -> None:
         if index in self._indexed:
@@ -407,14 +396,6 @@ class Script:
     def schema(self, position: Position) -> dict[str, None] | None:
         """Return the columns that a resolved statement gives its target, if it says."""
         return self._schemas.get(position)
-
-    def relation(self, position: Position) -> Relation | None:
-        """Return what a resolved statement's temporary target offers."""
-        return self._relations.get(position)
-
-    def reads(self, position: Position) -> tuple[str, ...]:
-        """Return the tables that a resolved statement reads."""
-        return self._reads.get(position, ())
 
     def seen(self, table: str, column: str) -> bool:
         """Return whether a statement resolved so far shows that the table has the column."""
@@ -466,22 +447,9 @@ class _ScriptTables:
         return TableEntry(entry.name, columns if columns is not None else entry.columns)
 
     def _temporary(self, name: str, position: Position) -> TableEntry:
-        script = self._script
-        behind = list(script.reads(position))
-        relation = script.relation(position)
-        schema = script.schema(position)
-        if relation is None:
-            names = list(schema or ())
-            relation = Relation(names, [{} for _ in names])
-        for addition in script.additions(name, position, self._use):
-            if not script.require(addition, name, self._use):
-                continue
-            behind += script.reads(addition)
-            more = script.relation(addition)
-            if more is not None:
-                relation = _added(relation, more)
-        self._behind[name] = tuple(behind)
-        return TableEntry(name, None, relation)
+        content = self._script.content(name, position, self._use)
+        self._behind[name] = tuple(content.behind)
+        return TableEntry(name, None, content.relation)
 
     def seen(self, table: str, column: str) -> bool:
         """Return whether another statement shows that the table has the column."""
@@ -493,40 +461,6 @@ class _ScriptTables:
         for name in names:
             total.update(dict.fromkeys(self._behind.get(name, (name,))))
         return total
-
-
-def _added(relation: Relation, more: Relation) -> Relation:
-    """Return a temporary table's relation after an INSERT: rows of both, columns by name."""
-    rows = Rows()
-    rows.inputs.extend(r for r in (relation.rows, more.rows) if r is not None)
-    sources: list[Sources] = []
-    for name, ours in relation.columns():
-        merged = dict(ours)
-        absorb(merged, more.find(name) or {}, IDENTITY, None)
-        sources.append(merged)
-    names = list(relation.names)
-    for name, theirs in more.columns():
-        if name not in names and not relation.names:
-            names.append(name)
-            sources.append(theirs)
-    return Relation(names, sources, rows, [*relation.opens, *more.opens])
-
-
-def _held(name: str, held: Relation | None, more: Relation | None) -> Relation | None:
-    """Return what a variable holds after one more assignment that reaches its use."""
-    if more is None:
-        return held
-    if name in more.names:
-        more = Relation([name], [more.sources[more.names.index(name)]])
-    return _added(held, more) if held is not None else more
-
-
-def _same(one: Relation | None, other: Relation | None) -> bool:
-    def sources(relation: Relation | None) -> list[set[tuple[str, str, int]]]:
-        listed = relation.sources if relation is not None else []
-        return [{(source.table, source.column, effect) for source, effect in column} for column in listed]
-
-    return sources(one) == sources(other)
 
 
 def _candidates(texts: Sequence[_Text]) -> dict[str, list[int]]:

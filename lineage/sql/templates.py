@@ -14,7 +14,8 @@ __all__ = ["fill_placeholders"]
 
 _SIGNS = re.compile(r"\{[{%#]|\$\{|##|%\(|&")
 _PLACEHOLDER = re.compile(
-    r"(?P<blank>\{%.*?%\}|\{#.*?#\})|(?P<jinja>\{\{.*?\}\})|(?P<dollar>\$\{[^}\n]*\})"
+    r"(?P<blank>\{%(?:(?!\{%).)*?%\}|\{#(?:(?!\{#).)*?#\})|(?P<jinja>\{\{(?:(?!\{\{).)*?\}\})"
+    r"|(?P<dollar>\$\{[^{}\n]*\})"
     r"|(?P<hash>\#\#\w+(?::\w+)?(?:\?[^#\n]*)?\#\#)|(?P<percent>%\(\w+\)s)|(?P<amp>&&?\w+\.?)",
     re.DOTALL,
 )
@@ -39,7 +40,13 @@ def fill_placeholders(text: str, dialect: str) -> str:
     if not _SIGNS.search(text):
         return text
 
+    seen, quotes = 0, 0  # up to where the text was looked at, and how many quotes its last line has
+
     def filled(match: re.Match[str]) -> str:
+        nonlocal seen, quotes
+        line = text.rfind("\n", seen, match.start()) + 1
+        quotes = text.count("'", line, match.start()) if line else quotes + text.count("'", seen, match.start())
+        seen = match.start()
         found, kind = match.group(), match.lastgroup
         if kind == "blank":
             return _spaces(found)
@@ -48,19 +55,13 @@ def fill_placeholders(text: str, dialect: str) -> str:
         before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 1]
         if kind == "jinja" and (reference := _REF.match(found)):
             return _padded(".".join(_QUOTED.findall(reference.group(1))), found)
-        if _inside_string(text, match.start()):
+        if quotes % 2 == 1:  # inside a string
             return re.sub(r"['\"]", "_", found)
         if _BEFORE_A_NAME.search(before) or re.match(r"[\w.]", after):
             return re.sub(r"\W", "_", found)
         return _padded("0" * len(found.split("\n", 1)[0]), found)
 
     return _PLACEHOLDER.sub(filled, text)
-
-
-def _inside_string(text: str, position: int) -> bool:
-    """Return whether a quote is open before the position, on its own line."""
-    line = text[text.rfind("\n", 0, position) + 1 : position]
-    return line.count("'") % 2 == 1
 
 
 def _spaces(found: str) -> str:

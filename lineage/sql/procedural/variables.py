@@ -6,8 +6,10 @@ that stands behind a place reaches it where both are in one loop.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -64,10 +66,12 @@ class Variables:
 
     def __init__(self, steps: Iterable[Step | None]) -> None:
         self._blocks: list[tuple[Block, ...]] = []
+        self._routines: list[frozenset[Block]] = []
         self._assigned: dict[str, list[int]] = defaultdict(list)
         self._declared: dict[str, list[int]] = defaultdict(list)
         for number, step in enumerate(steps):
             self._blocks.append(step.blocks if step is not None else ())
+            self._routines.append(frozenset(routines_of(self._blocks[-1])))
             if step is not None:
                 for name in step.assigns:
                     self._assigned[name].append(number)
@@ -75,26 +79,41 @@ class Variables:
                     self._declared[name].append(number)
         self.names = frozenset((*self._assigned, *self._declared))
         """Every name that is a variable somewhere in the text."""
+        self._by_word: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(self.names):
+            self._by_word[name.lstrip("@")].append(name)
+
+    def named(self, words: Iterable[str]) -> Iterator[str]:
+        """Yield the variables that words may name, with their `@` or without."""
+        for word in words:
+            yield from self._by_word.get(word, ())
 
     def visible(self, name: str, use: int) -> bool:
         """Return whether a name is a variable at a statement: of its own routine, or of those around it."""
-        places = (*self._declared.get(name, ()), *self._assigned.get(name, ()))
-        return any(routines_of(self._blocks[place]) <= routines_of(self._blocks[use]) for place in places)
+        routines = self._routines[use]
+        places = chain(self._declared.get(name, ()), self._assigned.get(name, ()))
+        return any(self._routines[place] <= routines for place in places)
 
     def reaching(self, name: str, use: int) -> Reaching:
         """Return the assignments that a statement may see."""
         blocks = self._blocks[use]
+        routines = self._routines[use]
         loops = {block for block in blocks if block.kind is BlockKind.LOOP}
+        assigned = self._assigned.get(name, [])
         found = Reaching([], [])
-        for number in self._assigned.get(name, ()):
+        behind = bisect_left(assigned, use)
+        for number in reversed(assigned[:behind]):
             theirs = self._blocks[number]
-            if not routines_of(theirs) <= routines_of(blocks):
+            if not self._routines[number] <= routines:
                 continue
-            if number < use:
-                if theirs == blocks[: len(theirs)]:
-                    found.before.clear()
-                found.before.append(number)
-            elif loops.intersection(theirs):
+            found.before.append(number)
+            if theirs == blocks[: len(theirs)]:  # it replaces what was before it, also in the round before
+                loops.difference_update(theirs)
+                break
+        found.before.reverse()
+        for number in assigned[behind:] if loops else ():
+            theirs = self._blocks[number]
+            if self._routines[number] <= routines and not loops.isdisjoint(theirs):
                 found.around.append(number)
         return found
 

@@ -28,6 +28,9 @@ BATCHES = frozenset(("tsql", "fabric"))
 _MOST_STRINGS = 20
 """SQL in a string of SQL in a string: so deep is nothing that people write."""
 
+_MOST_BLOCKS = 200
+"""Blocks in blocks: what stands deeper counts as in the last of them, so that no statement carries thousands."""
+
 Rule: TypeAlias = "Callable[[Walk, int], int | None]"
 
 RULES: dict[str, Rule] = {}
@@ -175,7 +178,7 @@ class Walk:
 
     def blocks(self) -> tuple[Block, ...]:
         """Return the blocks that are open, the outermost first."""
-        return self.outer + tuple(frame.block for frame in self.frames if frame.block is not None)
+        return self.outer + tuple(frame.block for frame in self.frames[:_MOST_BLOCKS] if frame.block is not None)
 
     def inside(self) -> bool:
         """Return whether a block is open."""

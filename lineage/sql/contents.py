@@ -1,0 +1,154 @@
+"""What temporary tables and variables hold at a place of a script: what each statement before it put there.
+
+Uses come in order, so that what a use finds is kept for the next one: a script that fills one table in a thousand
+statements is not merged a thousand times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from lineage.model.dialects import Dialect
+from lineage.sql.effects import IDENTITY
+from lineage.sql.parsing import ParsedStatement
+from lineage.sql.procedural import Names, Variables
+from lineage.sql.relations import Relation, Rows, Sources, absorb
+
+__all__ = ["Content", "Position", "TableContents", "VariableContents", "same"]
+
+Position = tuple[int, int]
+"""Which text, and which of its statements."""
+
+
+class Content(NamedTuple):
+    """What is held after some of the statements that add to it, and the tables behind it."""
+
+    additions: list[Position]
+    relation: Relation | None
+    behind: dict[str, None]
+
+
+class TableContents:
+    """What temporary tables hold, by the statement that makes them."""
+
+    def __init__(self) -> None:
+        self._last: dict[Position, Content] = {}
+
+    def forget(self) -> None:
+        """Read everything anew: a statement was resolved again."""
+        self._last.clear()
+
+    def after(
+        self, first: Content, made_by: Position, additions: list[Position], found: Callable[[Position], Content]
+    ) -> Content:
+        """Return what a table holds after additions to what it holds at `first`; `found` is what one of them adds."""
+        content = self._last.get(made_by)
+        if content is None or additions[: len(content.additions)] != content.additions:
+            content = first
+        relation, behind = content.relation, dict(content.behind)
+        for addition in additions[len(content.additions) :]:
+            more = found(addition)
+            relation = (
+                _added(relation, more.relation) if relation is not None and more.relation is not None else relation
+            )
+            behind.update(more.behind)
+        content = self._last[made_by] = Content(additions, relation, behind)
+        return content
+
+
+class VariableContents:
+    """What variables hold, from the relations of the statements that assign them."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        relations: Mapping[Position, Relation | None],
+        require: Callable[[Position, str, Position], bool],
+    ) -> None:
+        self._fold = Names(dialect).fold
+        self._relations = relations
+        self._require = require
+        self._last: dict[tuple[int, str], tuple[list[int], Relation | None]] = {}
+        self._looped: dict[int, int] = {}
+
+    def forget(self) -> None:
+        """Read everything anew: a statement was resolved again."""
+        self._last.clear()
+
+    def looped(self, index: int) -> int | None:
+        """Return, once, the first statement of a text that reads what a later one in the same loop assigns."""
+        return self._looped.pop(index, None)
+
+    def at(self, variables: Variables, position: Position, parsed: ParsedStatement) -> dict[str, Relation | None]:
+        """Return the variables that a statement names, with what they hold there.
+
+        Raises:
+            NeedsDefinitionError: an assignment before it has to be resolved first.
+        """
+        index, number = position
+        words = {self._fold(token.text.lstrip("@:")) for token in parsed.tokens}
+        held: dict[str, Relation | None] = {}
+        for name in variables.named(sorted(words)):
+            if not variables.visible(name, number):
+                continue
+            before, around = variables.reaching(name, number)
+            held[name] = self._assigned(name, before, position)
+            for at in around:
+                where = (index, at)
+                if where not in self._relations:
+                    self._looped[index] = min(number, self._looped.get(index, number))
+                    continue
+                self._require(where, name, position)
+                held[name] = _held(name, held[name], self._relations.get(where))
+        return held
+
+    def _assigned(self, name: str, before: list[int], position: Position) -> Relation | None:
+        """Return what the assignments before a statement leave in a variable."""
+        index = position[0]
+        known, relation = self._last.get((index, name), ([], None))
+        if before[: len(known)] != known:
+            known, relation = [], None
+        settled = True
+        for at in before[len(known) :]:
+            settled = self._require((index, at), name, position) and settled
+            relation = _held(name, relation, self._relations.get((index, at)))
+        if settled:
+            self._last[index, name] = before, relation
+        return relation
+
+
+def same(one: Relation | None, other: Relation | None) -> bool:
+    """Return whether two relations have the same columns of the same sources."""
+    return _sources(one) == _sources(other)
+
+
+def _sources(relation: Relation | None) -> Sequence[set[tuple[str, str, int]]]:
+    listed: Iterable[Sources] = relation.sources if relation is not None else ()
+    return [{(source.table, source.column, effect) for source, effect in column} for column in listed]
+
+
+def _held(name: str, held: Relation | None, more: Relation | None) -> Relation | None:
+    """Return what a variable holds after one more assignment that reaches its use."""
+    if more is None:
+        return held
+    if name in more.names:
+        more = Relation([name], [more.sources[more.names.index(name)]])
+    return _added(held, more) if held is not None else more
+
+
+def _added(relation: Relation, more: Relation) -> Relation:
+    """Return a temporary table's relation after an INSERT: rows of both, columns by name."""
+    rows = Rows()
+    rows.inputs.extend(r for r in (relation.rows, more.rows) if r is not None)
+    sources: list[Sources] = []
+    for name, ours in relation.columns():
+        merged = dict(ours)
+        absorb(merged, more.find(name) or {}, IDENTITY, None)
+        sources.append(merged)
+    names = list(relation.names)
+    for name, theirs in more.columns():
+        if name not in names and not relation.names:
+            names.append(name)
+            sources.append(theirs)
+    return Relation(names, sources, rows, [*relation.opens, *more.opens])

@@ -25,6 +25,9 @@ _QUOTES = str.maketrans({"'": " ", '"': " ", "`": " ", "{": "{ "})
 """What would open a string, a name or a template where the tokens have none."""
 
 
+_LONG_NAME = 64
+
+
 class NestingError(Exception):
     """What is to be parsed nests deeper than the limit; the message says how deep, `tokens` what it is."""
 
@@ -101,5 +104,13 @@ class GuardedParser:
 
 def _words(tokens: list[Token]) -> str:
     """Return a text that nests as the tokens do: their words and operators, a digit for each name and literal."""
-    words = ["0" if token.token_type in _OPERANDS else token.text for token in tokens]
+    words = [token.text if token.token_type not in _OPERANDS else _operand(token) for token in tokens]
     return " ".join(words).translate(_QUOTES)
+
+
+def _operand(token: Token) -> str:
+    """Return a digit; as many brackets around it as a long quoted name may nest if it is read as a type."""
+    if token.token_type is not TokenType.IDENTIFIER or len(token.text) < _LONG_NAME:
+        return "0"
+    within = sum(map(token.text.count, "([{< "))
+    return "(" * within + "0" + ")" * within

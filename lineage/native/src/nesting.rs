@@ -4,6 +4,8 @@ use crate::facts::{self, flag, role};
 use crate::pieces::{Kind, Pieces};
 
 const OPEN_JOIN_WEIGHT: usize = 16;
+const LONG_NAME: usize = 64;
+const IN_TYPES: &[u8] = b"([{< ";
 const JOINS: &[&[u8]] = &[b"join", b"straight_join"];
 
 fn is(word: &[u8], known: &[&[u8]]) -> bool {
@@ -20,6 +22,7 @@ pub fn nesting_depth(text: &str, features: u32) -> usize {
             Kind::Operator => measure.operator(&bytes[piece.start..piece.end]),
             Kind::Semicolon => measure.end(),
             Kind::Comment => {}
+            Kind::Name => measure.name(&bytes[piece.start..piece.end]),
             _ => measure.operand(),
         }
     }
@@ -32,6 +35,7 @@ struct Open {
     depth: usize,
     held: usize,
     joins: usize,
+    subscripts: usize,
 }
 
 const CASE: u8 = b'c';
@@ -43,6 +47,8 @@ struct Previous {
     nested: bool,
     chain: bool,
     join: bool,
+    from: bool,
+    subscript: bool,
 }
 
 #[derive(Default)]
@@ -54,6 +60,7 @@ struct Measure {
     run: usize,
     held: usize,
     joins: usize,
+    subscripts: usize,
     unconditional: bool,
     previous: Previous,
 }
@@ -63,7 +70,7 @@ impl Measure {
         self.settle_joins();
         self.stack.clear();
         self.brackets.clear();
-        (self.depth, self.run, self.held) = (0, 0, 0);
+        (self.depth, self.run, self.held, self.subscripts) = (0, 0, 0, 0);
         self.unconditional = false;
         self.previous = Previous::default();
     }
@@ -73,19 +80,27 @@ impl Measure {
         self.previous = Previous::default();
     }
 
+    fn name(&mut self, text: &[u8]) {
+        self.operand();
+        // In characters: a byte of a longer character is none of those that nest.
+        let long = text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() > LONG_NAME;
+        let within = if long { text.iter().filter(|byte| IN_TYPES.contains(byte)).count() } else { 0 };
+        self.deepest = self.deepest.max(self.depth + self.held + self.joins + within);
+    }
+
     fn word(&mut self, text: &[u8], start: usize, end: usize) {
         let known = facts::word(text, start, end);
         let word = &text[start..end];
         let before = self.previous;
         let role = if before.dot { role::PLAIN } else { known.role };
         let (nested, chain) = (known.flags & flag::NESTED != 0, known.flags & flag::CHAIN != 0);
-        self.previous = Previous { dot: false, nested, chain, join: is(word, JOINS) };
+        self.previous = Previous { nested, chain, join: is(word, JOINS), from: is(word, &[b"from"]), ..Previous::default() };
         if role == role::CASE {
             self.open(CASE);
         } else if chain {
             self.held += 1;
             self.note();
-        } else if word[0] == b'_' {
+        } else if word[0] == b'_' || (before.from && self.previous.from) {
             self.run += 1;
             self.note();
         } else {
@@ -129,11 +144,12 @@ impl Measure {
     }
 
     fn operator(&mut self, text: &[u8]) {
-        let after_type = self.previous.nested;
-        self.previous = Previous { dot: text == b".", ..Previous::default() };
+        let (after_type, after_subscript) = (self.previous.nested, self.previous.subscript);
+        self.previous = Previous { dot: text == b".", subscript: text == b"]", ..Previous::default() };
         match text {
             b"(" | b"[" | b"{" => {
                 self.brackets.push(self.stack.len());
+                self.subscripts = if text == b"[" && after_subscript { self.subscripts + 1 } else { 0 };
                 self.open(text[0]);
             }
             b")" => self.close_bracket(b'('),
@@ -165,9 +181,10 @@ impl Measure {
     }
 
     fn open(&mut self, opener: u8) {
-        self.stack.push(Open { opener, depth: self.depth, held: self.held, joins: self.joins });
-        self.depth += 1 + self.run + self.held + self.joins;
-        (self.run, self.held, self.joins) = (0, 0, 0);
+        let (depth, held, joins, subscripts) = (self.depth, self.held, self.joins, self.subscripts);
+        self.stack.push(Open { opener, depth, held, joins, subscripts });
+        self.depth += 1 + self.run + held + joins + subscripts;
+        (self.run, self.held, self.joins, self.subscripts) = (0, 0, 0, 0);
         self.note();
     }
 
@@ -184,7 +201,8 @@ impl Measure {
     fn close(&mut self, place: usize) {
         self.settle_joins();
         let open = &self.stack[place];
-        (self.depth, self.held, self.joins) = (open.depth, open.held, open.joins);
+        (self.depth, self.held) = (open.depth, open.held);
+        (self.joins, self.subscripts) = (open.joins, open.subscripts);
         self.stack.truncate(place);
     }
 

@@ -1,7 +1,8 @@
 """How deep a text nests, measured before any parser sees it: one that recurses must not get what it cannot survive.
 
 Counted is what a recursive parser calls itself for: brackets, CASE … END, the angle brackets of types, runs of prefix
-operators, words like NOT whose operand is a whole comparison, and joins that wait for their ON. What opens is held
+operators, words like NOT whose operand is a whole comparison, subscripts of subscripts, what a quoted name would be as
+a type (parsers read it as one), and joins that wait for their ON. What opens is held
 until that very thing closes, and no word ends anything that could be a name, so that the count is never below the
 parser's depth. A join that never gets its ON counts more:
 sqlglot tries each of them both ways, which doubles its time with every one.
@@ -21,6 +22,8 @@ _JOIN_SIDES = frozenset(("left", "right", "full", "inner", "outer"))
 _CLAUSES = frozenset(("select", "where", "having"))
 _BRANCHES = frozenset(("when", "then"))
 _HELD_OPERATORS = frozenset(("!", ":=", "->"))
+_LONG_NAME = 64
+_IN_TYPES = "([{< "
 _OPEN_JOIN_WEIGHT = 16
 """Twelve joins without ON take sqlglot 0.02 s, twenty 6 s: with this weight thirteen of them are beyond 200."""
 
@@ -35,6 +38,8 @@ def nesting_depth(sql: str, dialect: str) -> int:
             measure.operator(sql[start:end])
         elif kind is PieceKind.SEMICOLON:
             measure.end()
+        elif kind is PieceKind.NAME:
+            measure.name(sql[start:end])
         elif kind is not PieceKind.COMMENT:
             measure.operand()
     measure.end()
@@ -50,11 +55,11 @@ class _Measure:
         self._reset()
 
     def _reset(self) -> None:
-        self._stack: list[tuple[str, int, int, int]] = []
-        """What is open; depth, held words and waiting joins outside of it."""
+        self._stack: list[tuple[str, int, int, int, int]] = []
+        """What is open; depth, held words, waiting joins and subscripts outside of it."""
         self._brackets: list[int] = []
         """Where in the stack its brackets are."""
-        self._depth = self._run = self._held = self._joins = 0
+        self._depth = self._run = self._held = self._joins = self._subscripts = 0
         self._unconditional = False
         self._previous = ""
 
@@ -68,6 +73,12 @@ class _Measure:
         self._run = 0
         self._previous = ""
 
+    def name(self, text: str) -> None:
+        """Count a quoted name, and what would nest in it."""
+        self.operand()
+        within = sum(map(text.count, _IN_TYPES)) if len(text) > _LONG_NAME else 0
+        self.deepest = max(self.deepest, self._depth + self._held + self._joins + within)
+
     def word(self, word: str) -> None:
         """Count a word."""
         before, self._previous = self._previous, word
@@ -77,8 +88,8 @@ class _Measure:
         elif word in self._chain:
             self._held += 1
             self._note()
-        elif word[0] == "_":
-            # MySQL's _utf8mb4 and the like lead a literal.
+        elif word[0] == "_" or word == before == "from":
+            # MySQL's _utf8mb4 and the like lead a literal; DuckDB begins a query with FROM.
             self._run += 1
             self._note()
         else:
@@ -113,6 +124,7 @@ class _Measure:
         before, self._previous = self._previous, text
         if text in ("(", "[", "{"):
             self._brackets.append(len(self._stack))
+            self._subscripts = self._subscripts + 1 if text == "[" and before == "]" else 0
             self._open(text)
         elif text in _CLOSERS:
             if self._brackets and self._stack[self._brackets[-1]][0] == _CLOSERS[text]:
@@ -134,14 +146,14 @@ class _Measure:
             self._note()
 
     def _open(self, opener: str) -> None:
-        self._stack.append((opener, self._depth, self._held, self._joins))
-        self._depth += 1 + self._run + self._held + self._joins
-        self._run = self._held = self._joins = 0
+        self._stack.append((opener, self._depth, self._held, self._joins, self._subscripts))
+        self._depth += 1 + self._run + self._held + self._joins + self._subscripts
+        self._run = self._held = self._joins = self._subscripts = 0
         self._note()
 
     def _close(self, place: int) -> None:
         self._settle_joins()
-        _, self._depth, self._held, self._joins = self._stack[place]
+        _, self._depth, self._held, self._joins, self._subscripts = self._stack[place]
         del self._stack[place:]
 
     def _settle_joins(self) -> None:

@@ -64,9 +64,8 @@ def history(templates: list[Template], rows: int, seed: int, zipf: float = 1.1) 
                     position += 1
                     number += 1
                     started += pick.randrange(1, 3_000_000)
-                    if pick.random() < _LONG:
-                        text = f"{text}\n-- {'x' * 120_000}"  # noqa: PLW2901
-                    batch.append(_run(pick, text, number, started, user, session, position, template.dialect))
+                    ran = f"{text}\n-- {'x' * 120_000}" if pick.random() < _LONG else text
+                    batch.append(_run(pick, ran, number, started, user, session, position, template.dialect))
         batch.sort(key=lambda run: run.started)
         yield batch
         clock = max(clock, batch[-1].started) if batch else clock

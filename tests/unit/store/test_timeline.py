@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,9 +31,9 @@ def test_in_order_of_time_nothing_is_lost_but_the_inside_of_runs(contents: dict[
 
 
 @given(CONTENTS, st.randoms(use_true_random=False))
-def test_the_newest_observation_is_kept_in_any_order(contents: dict[int, str], chance: object) -> None:
+def test_the_newest_observation_is_kept_in_any_order(contents: dict[int, str], chance: Random) -> None:
     order = list(contents)
-    chance.shuffle(order)  # type: ignore[attr-defined]
+    chance.shuffle(order)
     line = observed(contents, order)
     newest = max(contents)
     assert line.points[-1] == (day(newest), contents[newest])

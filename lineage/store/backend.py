@@ -7,10 +7,14 @@ from typing import Any, Protocol, TypeVar
 
 from lineage.store.graph import Changes
 
-__all__ = ["Backend", "Row", "Transaction"]
+__all__ = ["Backend", "EndMissingError", "Row", "Transaction"]
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
+
+
+class EndMissingError(Exception):
+    """A relationship was not written: a node that it joins is not in the graph."""
 
 
 class Transaction(Protocol):
@@ -23,7 +27,11 @@ class Transaction(Protocol):
         """
 
     def write(self, changes: Changes) -> None:
-        """Write the changes."""
+        """Write the changes.
+
+        Raises:
+            EndMissingError: a relationship has an end that is not there, as far as the database says so.
+        """
 
 
 class Backend(Protocol):
@@ -40,10 +48,15 @@ class Backend(Protocol):
     def reading(self, work: Callable[[Transaction], T]) -> T:
         """Return what `work` returns, which only reads."""
 
-    def writing(self, work: Callable[[Transaction], T]) -> T:
+    @property
+    def says_missing_ends(self) -> bool:
+        """Whether a relationship with an end that is not there raises EndMissingError. Else it may be lost."""
+
+    def writing(self, work: Callable[[Transaction], T], lane: int | None = None) -> T:
         """Return what `work` returns, committed in one transaction, or raise with nothing stored.
 
-        `work` may run again, after a conflict with another writer.
+        It is alone with the graph; in a lane (below `planning.parts.LANES`), alone in that lane, beside writers in
+        other lanes. `work` may run again, after a conflict with another writer.
 
         Raises:
             StoreError: the database could not be reached, or refused.

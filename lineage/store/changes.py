@@ -39,7 +39,13 @@ def difference(before: State, after: State) -> Changes:
     """Return what to write so that a graph that holds `before` holds `after`."""
     refreshed, units = _refreshed(before, after)
     old = {record.id: record for record in _records(before, after, refreshed)}
-    new = {record.id: record for record in _records(after, before, refreshed)}
+    records = _records(after, before, refreshed)
+    if not old:
+        written = list(records)
+        return Changes(
+            created_nodes=_nodes(written), created_relationships=_relationships(written), refreshed_units=tuple(units)
+        )
+    new = {record.id: record for record in records}
     deleted = [record for key, record in old.items() if key not in new]
     created = [record for key, record in new.items() if key not in old]
     updated = [record for key, record in new.items() if key in old and record != old[key]]

@@ -11,13 +11,15 @@ from typing import Self
 from lineage.model.batch import LineageBatch
 from lineage.model.transformations import EdgeKind
 from lineage.store import answers, finding
-from lineage.store.backend import Backend, Transaction
+from lineage.store.backend import Backend, EndMissingError, Transaction
 from lineage.store.changes import counted, difference
 from lineage.store.dumping import dump_graph
+from lineage.store.errors import StoreWriteError
 from lineage.store.loading import load_changes, load_state, load_units_that_only_add
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import Naming, as_replacements
-from lineage.store.planning.plan import earliest, plan, plan_pruning
+from lineage.store.planning.parts import BatchPart, Stage, parted, whole
+from lineage.store.planning.plan import plan, plan_pruning
 from lineage.store.protocol import (
     AppliedChanges,
     Direction,
@@ -36,6 +38,10 @@ from lineage.store.protocol import (
 __all__ = ["CypherStore"]
 
 
+class _MustBeAloneError(Exception):
+    """Nodes go, to which writers in other lanes may tie something at this moment."""
+
+
 class CypherStore:
     """A `GraphStore` over a database; `lineage.store.open_store` makes one."""
 
@@ -52,24 +58,51 @@ class CypherStore:
         """The version of the graph's schema, after migration."""
         return self._backend.schema_version
 
-    def apply(self, batch: LineageBatch) -> AppliedChanges:
-        """Bring the graph up to date with a batch, in one transaction; twice is as once.
+    def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
+        """Bring the graph up to date with a batch, or with a part of one, in one transaction; twice is as once.
 
         Raises:
             StoreError: the store could not be reached or written; nothing of the batch is stored then.
         """
-        batch = replace(batch, changes=tuple(as_replacements(batch.changes)))
+        part = batch if isinstance(batch, BatchPart) else whole(_with_replacements(batch))
+        if Stage.JOBS in part.stages and not self._backend.says_missing_ends:
+            part = part.with_nodes()
+        try:
+            return self._apply(part)
+        except (EndMissingError, _MustBeAloneError) as conflict:
+            # Another writer took away nodes that this part counts on, or this one takes away what others may.
+            if part.lane is None:
+                raise StoreWriteError(f"{self.address}: {conflict}") from conflict
+            return self._apply(part.with_nodes() if Stage.JOBS in part.stages else replace(part, lane=None))
 
+    def _apply(self, part: BatchPart) -> AppliedChanges:
         def work(transaction: Transaction) -> AppliedChanges:
-            known = load_changes(transaction, earliest(batch))
-            naming = Naming.of((change.told for change in known), batch.changes)
-            intake = take_in(batch, naming)
+            known = load_changes(transaction, part.begins)
+            naming = Naming.of((change.told for change in known), part.batch.changes)
+            intake = take_in(part, naming)
             before = load_state(transaction, intake, known, naming)
             changes = difference(before, plan(before, intake, naming))
+            if changes.deleted_nodes and part.lane is not None:
+                raise _MustBeAloneError
             transaction.write(changes)
             return counted(changes)
 
-        return self._backend.writing(work)
+        return self._backend.writing(work, part.lane)
+
+    def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
+        """Return a batch in parts that together leave what `apply(batch)` leaves, to be applied by several processes.
+
+        They come in rounds. The parts of a round can be applied (`apply`) at the same time, in any order, each by any
+        process that has the store open; a round begins when all of the one before it are in. After a crash, begin
+        anew with the first round: a part that is in already changes nothing.
+        """
+        batch = _with_replacements(batch)
+
+        def work(transaction: Transaction) -> list[list[BatchPart]]:
+            known = load_changes(transaction, whole(batch).begins)
+            return parted(batch, Naming.of((change.told for change in known), batch.changes))
+
+        return self._backend.reading(work)
 
     def prune(self, older_than: datetime) -> int:
         """End live edges of jobs that only add and that were last seen before; return how many."""
@@ -146,3 +179,7 @@ class CypherStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _with_replacements(batch: LineageBatch) -> LineageBatch:
+    return replace(batch, changes=tuple(as_replacements(batch.changes)))

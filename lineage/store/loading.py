@@ -11,6 +11,7 @@ from lineage.model.batch import definition_job_key
 from lineage.store.backend import Row, Transaction
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.naming import Naming
+from lineage.store.planning.parts import Stage
 from lineage.store.planning.periods import Period
 from lineage.store.planning.state import KnownChange, Pair, Seen, State, change_key, usage_key
 from lineage.store.queries import query
@@ -68,21 +69,28 @@ class _Loading:
         self.state = State()
 
     def load(self, known: Mapping[str, KnownChange]) -> State:
-        state, intake = self.state, self.intake
+        state, intake, stages = self.state, self.intake, self.intake.stages
         state.changes = dict(known)
-        changed = self._changed_datasets()
-        datasets = intake.dataset_keys() | changed
         observed = {observation.job.key for observation in intake.observations}
-        self._load_datasets(datasets)
-        self._load_jobs(observed | self._around(changed))
-        self._load_retirable()
-        named = {(observation.job.key, output) for observation in intake.observations for output in observation.outputs}
-        units = [unit for unit in state.units if unit[0] in observed or self._is_retirable(unit[0])]
-        _load_histories(self.transaction, state, {*named, *units})
-        self._load_runs()
-        self._load_diagnostics(observed)
-        self._load_usage(changed)
-        self._load_lineage_of_absent_columns()
+        changed = self._changed_datasets() if Stage.CHANGES in stages else set()
+        self._load_datasets(changed)
+        jobs = self._around(changed) if changed else set()
+        if stages & {Stage.JOBS, Stage.RUN}:
+            jobs |= observed
+        self._load_jobs(jobs)
+        if Stage.RETIREMENT in stages:
+            self._load_retirable(observed)
+        if stages & {Stage.JOBS, Stage.RETIREMENT, Stage.CHANGES}:
+            self._load_links()
+        if stages & {Stage.JOBS, Stage.RETIREMENT}:
+            self._load_units(observed)
+        self._load_runs(changed)
+        if changed or Stage.RUN in stages:
+            self._load_diagnostics()
+        if changed or Stage.DATASETS in stages:
+            self._load_usage(changed)
+        if Stage.DATASETS in stages:
+            self._load_lineage_of_absent_columns()
         return state
 
     def _rows(self, name: str, rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -102,11 +110,20 @@ class _Loading:
                     keys |= {key, self.naming.after(key, change)}
         return keys
 
-    def _load_datasets(self, keys: set[str]) -> None:
-        for row in self._by_key("datasets_by_key", keys):
+    def _load_datasets(self, changed: set[str]) -> None:
+        """Load the datasets that change or are mentioned, the columns of those whose columns may change."""
+        with_columns = set(changed)
+        mentioned: set[str] = set()
+        if self.intake.stages & {Stage.NODES, Stage.DATASETS}:
+            mentioned.update(self.intake.mentions)
+        if Stage.NODES in self.intake.stages:
+            with_columns.update(key for key, mention in self.intake.mentions.items() if mention.columns)
+        if Stage.DATASETS in self.intake.stages:
+            with_columns.update(news.key for news in self.intake.datasets)
+        for row in self._by_key("datasets_by_key", changed | mentioned):
             dataset = dataset_from(row["n"])
             self.state.datasets[dataset.key] = dataset
-        for row in self._by_key("columns_of_dataset", self.state.datasets.keys()):
+        for row in self._by_key("columns_of_dataset", with_columns & self.state.datasets.keys()):
             column = column_from(row["n"])
             self.state.columns[column.key] = column
 
@@ -123,51 +140,59 @@ class _Loading:
         for row in self._by_key("jobs_by_key", keys):
             job = job_from(row["n"])
             self.state.jobs[job.key] = job
-        self._load_links(self.state.jobs.keys())
 
-    def _load_retirable(self) -> None:
+    def _load_retirable(self, observed: set[str]) -> None:
+        """Load the jobs that sources, stated whole, hold no more. One that is observed is not retired."""
         sources = sorted(self.intake.complete_sources)
-        rows = self._rows("jobs_by_source", [{"sources": sources}] if sources else [])
-        jobs = {job.key: job for job in (job_from(row["n"]) for row in rows)}
-        more = jobs.keys() - self.state.jobs.keys()
-        self.state.jobs |= jobs
-        self._load_links(more)
+        for row in self._rows("jobs_by_source", [{"sources": sources}] if sources else []):
+            if row["n"]["key"] not in observed:
+                job = job_from(row["n"])
+                self.state.jobs[job.key] = job
 
-    def _is_retirable(self, job: str) -> bool:
-        return self.state.jobs[job].source in self.intake.complete_sources
-
-    def _load_links(self, jobs: Collection[str]) -> None:
+    def _load_links(self) -> None:
+        jobs = self.state.jobs.keys()
         for row in self._by_key("reads_of_job", jobs):
             seen = Seen(row["e"]["first_seen"], row["e"]["last_seen"])
             self.state.reads[row["job"], row["dataset"]] = seen
         for row in self._by_key("writes_of_job", jobs):
             self.state.units[row["job"], row["dataset"]] = unit_from(row["e"])
 
-    def _load_runs(self) -> None:
+    def _load_units(self, observed: set[str]) -> None:
+        """Load what is stated by the jobs that are observed or retired: also of outputs that they write no more."""
+        state, sources = self.state, self.intake.complete_sources
+        named = {
+            (observation.job.key, output)
+            for observation in self.intake.observations
+            if observation.job.key in state.jobs
+            for output in observation.outputs
+        }
+        stated = [unit for unit in state.units if unit[0] in observed or state.jobs[unit[0]].source in sources]
+        _load_histories(self.transaction, state, {*named, *stated})
+
+    def _load_runs(self, changed: set[str]) -> None:
+        """Load the run, runs that stated sources of the jobs whole, and who observed jobs that are renamed."""
         intake, state = self.intake, self.state
-        earliest = min((observation.job.last_seen for observation in intake.observations), default=intake.run.at)
-        rows = [*self._by_key("runs_by_key", {intake.run.key}), *self._rows("runs_seen_after", [{"at": earliest}])]
-        sources = {observation.job.source for observation in intake.observations}
+        rows: list[dict[str, Any]] = []
+        if Stage.RUN in intake.stages:
+            rows += self._by_key("runs_by_key", {intake.run.key})
+        sources = {observation.job.source for observation in intake.observations} - {None}
+        if Stage.JOBS in intake.stages and sources:
+            earliest = min(observation.job.last_seen for observation in intake.observations)
+            rows += self._rows("runs_seen_after", [{"at": earliest}])
         for run in (run_from(row["n"]) for row in rows):
             if run.key == intake.run.key or not sources.isdisjoint(run.complete_sources):
                 state.runs[run.key] = run
-        moved = {
-            definition_job_key(key)
-            for change in intake.changes
-            if change_key(change) not in state.changes
-            for key in (change.dataset, change.other)
-            if key is not None
-        }
+        definitions = {definition_job_key(key) for key in changed}
         observed = [
             *self._by_key("observed_by_run", state.runs.keys()),
-            *self._by_key("observed_of_job", moved & state.jobs.keys()),
+            *self._by_key("observed_of_job", definitions & state.jobs.keys()),
         ]
         for row in observed:
             state.observed[row["run"], row["job"]] = observed_from(row["e"])
 
-    def _load_diagnostics(self, jobs: set[str]) -> None:
+    def _load_diagnostics(self) -> None:
         sources = {*self.intake.complete_sources, *(record.source for record in self.intake.diagnostics)}
-        rows = self._by_key("diagnostics_of_job", jobs | self.state.jobs.keys())
+        rows = self._by_key("diagnostics_of_job", self.state.jobs.keys())
         rows += self._rows("diagnostics_of_sources", [{"sources": sorted(sources)}] if sources else [])
         for found in (diagnostic_from(row["n"]) for row in rows):
             self.state.diagnostics[found.record.key] = found

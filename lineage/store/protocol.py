@@ -7,13 +7,17 @@ from dataclasses import astuple, dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from lineage.model.batch import JobKind, LineageBatch
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts
+
+if TYPE_CHECKING:
+    # Planning knows the values below.
+    from lineage.store.planning.parts import BatchPart
 
 __all__ = [
     "AppliedChanges",
@@ -228,11 +232,19 @@ class GraphStore(Protocol):
     def schema_version(self) -> int:
         """The version of the graph's schema, after migration."""
 
-    def apply(self, batch: LineageBatch) -> AppliedChanges:
-        """Bring the graph up to date with a batch, in one transaction; twice is as once.
+    def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
+        """Bring the graph up to date with a batch, or with a part of one, in one transaction; twice is as once.
 
         Raises:
             StoreError: the store could not be reached or written; nothing of the batch is stored then.
+        """
+
+    def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
+        """Return a batch in parts that together leave what `apply(batch)` leaves, to be applied by several processes.
+
+        They come in rounds. The parts of a round can be applied (`apply`) at the same time, in any order, each by any
+        process that has the store open; a round begins when all of the one before it are in. After a crash, begin
+        anew with the first round: a part that is in already changes nothing.
         """
 
     def prune(self, older_than: datetime) -> int:

@@ -71,8 +71,13 @@ class EmbeddedBackend:
         """Return what `work` returns, reading one state of the graph."""
         return self._within("BEGIN TRANSACTION READ ONLY", work, StoreError)
 
-    def writing(self, work: Callable[[EmbeddedTransaction], T]) -> T:
-        """Return what `work` returns, committed, or raise with nothing stored."""
+    @property
+    def says_missing_ends(self) -> bool:
+        """No: a MATCH that finds nothing creates nothing."""
+        return False
+
+    def writing(self, work: Callable[[EmbeddedTransaction], T], lane: int | None = None) -> T:  # noqa: ARG002
+        """Return what `work` returns, committed, or raise with nothing stored. Lanes are one here."""
         return self._within("BEGIN TRANSACTION", work, StoreWriteError)
 
     def close(self) -> None:

@@ -14,15 +14,16 @@ from neo4j import ManagedTransaction
 from neo4j.exceptions import (
     AuthError,
     ConfigurationError,
+    ConstraintError,
     DriverError,
     Forbidden,
     Neo4jError,
     ServiceUnavailable,
+    TransientError,
 )
-from neo4j.graph import Node as Neo4jNode
-from neo4j.time import Date, DateTime
+from neo4j.time import Date
 
-from lineage.store.backend import Row
+from lineage.store.backend import EndMissingError, Row
 from lineage.store.errors import (
     StoreAccessError,
     StoreError,
@@ -30,10 +31,11 @@ from lineage.store.errors import (
     StoreUnreachableError,
     StoreWriteError,
 )
-from lineage.store.graph import RELATIONSHIPS, SCHEMA_VERSION, Changes, PropertyType, Relationship, by_kind
+from lineage.store.graph import LABELS, RELATIONSHIPS, SCHEMA_VERSION, Changes, PropertyType, Relationship, by_kind
+from lineage.store.planning.parts import LANES
 from lineage.store.queries import query, refresh_statement, scripts, write_statement
 
-__all__ = ["Neo4jBackend"]
+__all__ = ["Neo4jBackend", "for_rows", "with_times"]
 
 T = TypeVar("T")
 
@@ -44,15 +46,19 @@ CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 15.0
 """For how long a transaction is tried again after a deadlock or another transient error."""
 
+# One node a lane, locked by a transaction that writes in it; who writes alone has all of them, in this order.
+_ALL_LANES = [f"lane {number}" for number in range(LANES)]
+_LOCK = "UNWIND $keys AS key MATCH (m:Meta {key: key}) SET m.version = m.version"
+
 _PARAMETER = re.compile(r"\$(\w+)")
-# The driver takes a quarter of a millisecond to make a datetime; of relationships there are many.
-_TIMES = frozenset(
-    name for kind in RELATIONSHIPS.values() for name, of in kind.properties.items() if of is PropertyType.TIME
-)
-_TIMES_AS_NUMBERS = ", ".join(
-    f"{name}: e.{name}.epochSeconds * 1000000 + e.{name}.microsecond" for name in sorted(_TIMES)
-)
-_RELATIONSHIP = re.compile(r", e$")
+# The driver takes a quarter of a millisecond to make or read a datetime, of which there are many: numbers go both ways.
+_PROPERTIES = {**LABELS, **{name: kind.properties for name, kind in RELATIONSHIPS.items()}}
+_TIMES = {
+    name: [one for one, of in properties.items() if of is PropertyType.TIME] for name, properties in _PROPERTIES.items()
+}
+_ALL_TIMES = frozenset(name for names in _TIMES.values() for name in names)
+_TIME_PARAMETER = re.compile(rf"\$({'|'.join(sorted(_ALL_TIMES))})\b")
+_ENTITY = re.compile(r"\b([en])(?=,|$| ORDER BY)")
 _HINT = re.compile(r"^HINT .*$", re.MULTILINE)
 
 
@@ -96,19 +102,34 @@ class Neo4jBackend:
         """Return what `work` returns, reading only."""
         return self._explaining(StoreError, lambda: self._session_read(work))
 
-    def writing(self, work: Callable[[Neo4jTransaction], T]) -> T:
+    @property
+    def says_missing_ends(self) -> bool:
+        """Yes: the server counts what it creates."""
+        return True
+
+    def writing(self, work: Callable[[Neo4jTransaction], T], lane: int | None = None) -> T:
         """Return what `work` returns, committed; after a deadlock or another transient error it runs again."""
 
-        def alone(managed: ManagedTransaction) -> T:
-            # Writers take turns: each reads what it changes, and must see what the one before it wrote.
-            managed.run("MATCH (m:Meta {key: 'schema'}) SET m.version = m.version").consume()
-            return work(Neo4jTransaction(managed))
+        def write(keys: list[str]) -> T:
+            def locked(managed: ManagedTransaction) -> T:
+                # Writers take turns: each reads what it changes, and must see what the one before it wrote.
+                managed.run(_LOCK, keys=keys).consume()
+                return work(Neo4jTransaction(managed))
 
-        def write() -> T:
             with self._driver.session(default_access_mode=self._access) as session:
-                return session.execute_write(alone)
+                return session.execute_write(locked)
 
-        return self._explaining(StoreWriteError, write)
+        def write_in_lane() -> T:
+            if lane is None:
+                return write(_ALL_LANES)
+            try:
+                return write([_ALL_LANES[lane]])
+            except (ConstraintError, TransientError):
+                # What this lane would create came into another one under a name that was changed meanwhile, or it
+                # and the others lock each other out for as long as is tried. Alone, neither can be.
+                return write(_ALL_LANES)
+
+        return self._explaining(StoreWriteError, write_in_lane)
 
     def close(self) -> None:
         """Close the connections. A second call does nothing."""
@@ -158,10 +179,11 @@ class Neo4jTransaction:
         answers: list[dict[str, Any]] = []
         if "LIMIT $" in statement:
             # A limit is for one row, and may be a parameter only, no part of one.
-            results = (self._managed.run(statement, parameters=dict(row)) for row in rows)
+            results = (self._managed.run(_with_times_as_numbers(statement), parameters=dict(row)) for row in rows)
         else:
+            statement, times = for_rows(statement)
             parts = (rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE))
-            results = (self._managed.run(_for_rows(statement), rows=list(part)) for part in parts)
+            results = (self._managed.run(statement, rows=with_times(part, times)) for part in parts)
         for result in results:
             answers += ({name: _from_store(record[name]) for name in record.keys()} for record in result)  # noqa: SIM118
         return answers
@@ -176,7 +198,9 @@ class Neo4jTransaction:
             for kind, nodes in by_kind(written):
                 self._run(name, kind, [{"key": node.key, **node.properties} for node in nodes])
         for kind, created in by_kind(changes.created_relationships):
-            self._run("create_relationship", kind, [{**_ends(one), **one.properties} for one in created])
+            number = self._run("create_relationship", kind, [{**_ends(one), **one.properties} for one in created])
+            if number < len(created):
+                raise EndMissingError(f"{len(created) - number} relationships of {kind} have no nodes to join")
         for kind, updated in by_kind(changes.updated_relationships):
             self._run("update_relationship", kind, [{**_ends(one), **one.properties} for one in updated])
         refreshed: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -185,26 +209,68 @@ class Neo4jTransaction:
         for statement, rows in refreshed.items():
             self._run_rows(statement, rows)
 
-    def _run(self, name: str, kind: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
+    def _run(self, name: str, kind: tuple[str, ...], rows: list[dict[str, Any]]) -> int:
         label, *ends = kind
-        self._run_rows(write_statement(name, label, (ends[0], ends[1]) if ends else None), rows)
+        return self._run_rows(write_statement(name, label, (ends[0], ends[1]) if ends else None), rows)
 
-    def _run_rows(self, written_for_one: str, rows: list[dict[str, Any]]) -> None:
-        statement = _for_rows(written_for_one)
+    def _run_rows(self, written_for_one: str, rows: list[dict[str, Any]]) -> int:
+        """Run the statement for each row; return how many relationships it created."""
+        (statement, times), created = for_rows(written_for_one), 0
         for start in range(0, len(rows), ROWS_AT_ONCE):
-            self._managed.run(statement, rows=rows[start : start + ROWS_AT_ONCE]).consume()
+            sent = with_times(rows[start : start + ROWS_AT_ONCE], times)
+            summary = self._managed.run(statement, rows=sent).consume()
+            created += summary.counters.relationships_created
+        return created
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=100_000)
 def _moment(microseconds: int) -> datetime:
     return EPOCH + timedelta(microseconds=microseconds)
 
 
+@lru_cache(maxsize=100_000)
+def _seconds_and_nanoseconds(at: datetime) -> tuple[int, int]:
+    since = at - EPOCH
+    return since.days * 86_400 + since.seconds, since.microseconds * 1_000
+
+
 @cache
-def _for_rows(statement: str) -> str:
-    """Return the statement, written for one row of parameters, for many; hints to the other store's planner go."""
-    statement = _RELATIONSHIP.sub(f", e {{.*, type: type(e), {_TIMES_AS_NUMBERS}}} AS e", statement)
-    return "UNWIND $rows AS row " + _PARAMETER.sub(r"row.\1", _HINT.sub("", statement))
+def for_rows(statement: str) -> tuple[str, tuple[str, ...]]:
+    """Return the statement, written for one row of parameters, for many, and which of a row's are times."""
+    statement = _with_times_as_numbers(_HINT.sub("", statement))
+    times = tuple(sorted(set(_TIME_PARAMETER.findall(statement))))
+    made = r"CASE WHEN row.\1 IS NOT NULL THEN datetime.fromEpoch(row.\1[0], row.\1[1]) END"
+    statement = _TIME_PARAMETER.sub(made, statement)
+    return "UNWIND $rows AS row " + _PARAMETER.sub(r"row.\1", statement), times
+
+
+@cache
+def _with_times_as_numbers(statement: str) -> str:
+    """Return the statement, its nodes and relationships as maps whose times are microseconds since 1970."""
+    head, returns, answer = statement.rpartition("RETURN ")
+
+    def as_map(found: re.Match[str]) -> str:
+        name = found.group(1)
+        of = re.search(rf"[(\[]{name}:([\w|`]+)", statement)
+        times = sorted(
+            {time for kind in of.group(1).replace("`", "").split("|") for time in _TIMES[kind]} if of else ()
+        )
+        parts = [f"{name} {{.*", *([f"type: type({name})"] if name == "e" else [])]
+        parts += (f"{time}: {name}.{time}.epochSeconds * 1000000 + {name}.{time}.microsecond" for time in times)
+        return f"{', '.join(parts)}}} AS {name}"
+
+    return head + returns + _ENTITY.sub(as_map, answer) if returns else statement
+
+
+def with_times(rows: Sequence[Row], times: Sequence[str]) -> list[Row]:
+    """Return the rows with their times as the statement takes them."""
+    if not times:
+        return list(rows)
+    return [{**row, **{name: _to_store(row[name]) for name in times}} for row in rows]
+
+
+def _to_store(at: datetime | None) -> tuple[int, int] | None:
+    return None if at is None else _seconds_and_nanoseconds(at)
 
 
 def _ends(relationship: Relationship) -> dict[str, Any]:
@@ -212,13 +278,13 @@ def _ends(relationship: Relationship) -> dict[str, Any]:
 
 
 def _from_store(value: Any) -> Any:
-    if isinstance(value, Neo4jNode):
-        return {name: _from_store(part) for name, part in dict(value).items()}
     if isinstance(value, dict):
-        return {name: _moment(part) if name in _TIMES and part is not None else part for name, part in value.items()}
-    if isinstance(value, DateTime):
-        return value.to_native().astimezone(UTC)
-    return value.to_native() if isinstance(value, Date) else value
+        for name, part in value.items():
+            if name in _ALL_TIMES:
+                value[name] = None if part is None else _moment(part)
+            elif isinstance(part, Date):
+                value[name] = part.to_native()
+    return value
 
 
 def _connect(uri: str, login: tuple[str, str]) -> neo4j.Driver:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Container
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from lineage.model.names import column_key
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import complete_column, ensure_column, let_go, with_parents
-from lineage.store.planning.intake import DatasetNews, Intake, split_dataset_key
+from lineage.store.planning.intake import Intake, split_dataset_key
+from lineage.store.planning.mentions import Mention
 from lineage.store.planning.periods import end_at
-from lineage.store.planning.state import Dataset, Relation, State
+from lineage.store.planning.state import Dataset, State
 from lineage.store.planning.timeline import UNOBSERVED
 
 __all__ = [
     "Drops",
+    "date_datasets",
     "describe_datasets",
     "end_dropped",
-    "is_made_again",
     "part_with_columns",
-    "see_columns",
+    "see_dataset",
     "see_datasets",
 ]
 
@@ -29,56 +30,49 @@ Drops = dict[str, list[datetime]]
 
 
 def see_datasets(state: State, intake: Intake) -> None:
-    """Make the datasets that the batch names, and move their times; what it writes or describes is not dropped."""
-    times: dict[str, list[datetime]] = defaultdict(list)
-    for observation in intake.observations:
-        job = observation.job
-        touched = {*job.reads, *job.writes}
-        touched.update(pair.from_dataset for stated in observation.outputs.values() for pair in stated)
-        for key in touched:
-            times[key] += (job.first_seen, job.last_seen)
-    for news in intake.datasets:
-        times[news.key].append(news.at)
-    for used in intake.usage:
-        times[intake.column_owner(used.of)].append(datetime.combine(used.day, datetime.min.time(), UTC))
-    for key, seen in times.items():
-        dataset = state.datasets.get(key) or _new_dataset(key, min(seen))
-        dataset = dataset.seen(min(seen), max(seen))
-        if dataset.dropped_at is not None and is_made_again(intake, key, dataset.dropped_at):
-            dataset = replace(dataset, dropped_at=None)
-        state.datasets[key] = dataset
+    """Make the datasets that the batch names, with their columns; what it writes or describes is not dropped.
+
+    Times of datasets that are known are widened to the past only (see `date_datasets`).
+    """
+    unknown = intake.mentions.keys() - state.datasets.keys()
+    for key, mention in intake.mentions.items():
+        see_dataset(state, key, mention)
+    # What is not known yet is written as it will stay: most of a first ingest.
+    describe_datasets(state, intake, unknown)
+    for key, mention in intake.mentions.items():
+        for path, at in mention.columns.items():
+            ensure_column(state, key, path, at)
 
 
-def is_made_again(intake: Intake, dataset: str, dropped_at: datetime) -> bool:
-    """Return whether the batch writes the dataset at the time of its DROP or later, or describes it later."""
-    return any(
-        job.last_seen >= dropped_at and dataset in job.writes
-        for job in (observation.job for observation in intake.observations)
-    ) or any(news.at > dropped_at and news.key == dataset and news.record.schema_known for news in intake.datasets)
+def see_dataset(state: State, key: str, mention: Mention) -> None:
+    """Make a dataset where it is not known."""
+    dataset = state.datasets.get(key) or _new_dataset(key, mention)
+    dataset = dataset.seen(mention.first_seen, dataset.last_seen)
+    if dataset.dropped_at is not None and mention.made_again(dataset.dropped_at):
+        dataset = replace(dataset, dropped_at=None)
+    state.datasets[key] = dataset
 
 
-def describe_datasets(state: State, before: State, intake: Intake) -> None:
+def date_datasets(state: State, intake: Intake) -> None:
+    """Move the time at which each dataset was last seen. Until then it says what is older than what was known."""
+    for key, mention in intake.mentions.items():
+        state.datasets[key] = state.datasets[key].seen(mention.first_seen, mention.last_seen)
+
+
+def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> None:
     """Bring in what the batch's records say of datasets and their columns.
 
     A record from before what is known of the dataset only fills in what is missing.
     """
-    defined = {
-        output
-        for observation in intake.observations
-        if observation.job.kind.defines_output
-        for output in observation.outputs
-    }
     for news in intake.datasets:
-        known = before.datasets.get(news.key)
-        late = known is not None and news.at < known.last_seen
+        if news.key not in wanted:
+            continue
         dataset, record = state.datasets[news.key], news.record
-        namespace, name = (known.namespace, known.name) if known else _names(news)
-        if known is None or (not late and (record.kind is not DatasetKind.TABLE or news.key in defined)):
+        late = news.at < dataset.last_seen
+        if not late and (record.kind is not DatasetKind.TABLE or intake.mentions[news.key].defined):
             dataset = replace(dataset, kind=record.kind)
         state.datasets[news.key] = replace(
             dataset,
-            namespace=namespace,
-            name=name,
             dialect=(dataset.dialect or record.dialect) if late else (record.dialect or dataset.dialect),
             schema_known=dataset.schema_known or record.schema_known,
         )
@@ -89,31 +83,13 @@ def describe_datasets(state: State, before: State, intake: Intake) -> None:
             complete_column(state, news.key, placed, news.at, late=late)
 
 
-def see_columns(state: State, intake: Intake) -> None:
-    """Make the columns that edges and counts of use name."""
-    for observation in intake.observations:
-        at = observation.job.last_seen
-        for stated in observation.outputs.values():
-            for pair in stated:
-                if pair.relation is Relation.FEEDS:
-                    continue
-                ensure_column(state, pair.from_dataset, pair.source[len(pair.from_dataset) + 1 :], at)
-                if pair.target != pair.output:
-                    ensure_column(state, pair.output, pair.target[len(pair.output) + 1 :], at)
-    for used in intake.usage:
-        dataset = intake.column_owner(used.of)
-        if dataset != used.of:
-            midnight = datetime.combine(used.day, datetime.min.time(), UTC)
-            ensure_column(state, dataset, used.of[len(dataset) + 1 :], midnight)
-
-
-def part_with_columns(state: State, before: State, intake: Intake) -> None:
-    """Part with the columns that known schemas have no more."""
+def part_with_columns(state: State, intake: Intake) -> None:
+    """Part with the columns that known schemas have no more; those that the batch counts use of stay."""
+    state.bound_columns |= {used.of for used in intake.usage}
     described: dict[str, datetime] = {}
     present: set[str] = set()
     for news in intake.datasets:
-        known = before.datasets.get(news.key)
-        if news.record.schema_known and (known is None or news.at >= known.last_seen):
+        if news.record.schema_known and news.at >= state.datasets[news.key].last_seen:
             described[news.key] = news.at
             paths = (path for column in news.record.columns for path in with_parents(column.path))
             present.update(column_key(news.key, path) for path in paths)
@@ -137,13 +113,6 @@ def end_dropped(state: State, dataset: str, at: datetime) -> None:
             state.histories[pair] = end_at(history, at, unit.timeline if unit else UNOBSERVED)
 
 
-def _new_dataset(key: str, first_seen: datetime) -> Dataset:
-    namespace, name = split_dataset_key(key)
-    return Dataset(key, namespace, name, DatasetKind.TABLE, None, False, first_seen, first_seen)
-
-
-def _names(news: DatasetNews) -> tuple[str, str]:
-    # A record that was moved since has the name of its time; its key is of today.
-    if news.key == news.record.key:
-        return news.record.namespace, news.record.name
-    return split_dataset_key(news.key)
+def _new_dataset(key: str, mention: Mention) -> Dataset:
+    namespace, name = mention.names or split_dataset_key(key)
+    return Dataset(key, namespace, name, DatasetKind.TABLE, None, False, mention.first_seen, mention.first_seen)

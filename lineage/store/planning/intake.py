@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 
 from lineage.model.batch import (
     DatasetChange,
@@ -13,14 +12,15 @@ from lineage.model.batch import (
     DiagnosticRecord,
     EdgeRecord,
     JobRecord,
-    LineageBatch,
     RunRecord,
     UsageRecord,
 )
 from lineage.model.names import column_key
 from lineage.model.transformations import EdgeKind
 from lineage.model.usage import latest
+from lineage.store.planning.mentions import Mention, edges_by_job, owner_of_columns, times_of_records
 from lineage.store.planning.naming import Naming
+from lineage.store.planning.parts import BatchPart, Stage
 from lineage.store.planning.periods import NOTHING_SAID, Meaning
 from lineage.store.planning.state import Pair, Relation
 
@@ -66,39 +66,24 @@ class Intake:
     diagnostics: tuple[DiagnosticRecord, ...]
     usage: tuple[UsageRecord, ...]
     column_owner: Callable[[str], str]
-
-    def pairs(self) -> Iterator[Pair]:
-        """Yield every pair that is stated."""
-        for observation in self.observations:
-            for stated in observation.outputs.values():
-                yield from stated
-
-    def dataset_keys(self) -> set[str]:
-        """Return the keys of all datasets that are named."""
-        keys = {news.key for news in self.datasets}
-        for observation in self.observations:
-            keys.update(observation.job.reads, observation.job.writes, observation.outputs)
-        keys.update(pair.from_dataset for pair in self.pairs())
-        keys.update(self.column_owner(used.of) for used in self.usage)
-        return keys
+    mentions: Mapping[str, Mention]
+    stages: frozenset[Stage]
 
 
-def take_in(batch: LineageBatch, naming: Naming) -> Intake:
-    """Return the batch in today's names. `naming` holds the batch's own changes, too."""
-    owner = _column_owner(batch)
+def take_in(part: BatchPart, naming: Naming) -> Intake:
+    """Return a batch, or a part of one, in today's names. `naming` holds the batch's own changes, too."""
+    batch = part.batch
+    owner = owner_of_columns(batch, part.names)
     times = {job.key: job.last_seen for job in batch.jobs}
-    edges: dict[str, list[EdgeRecord]] = defaultdict(list)
-    for edge in batch.edges:
-        edges[edge.job].append(edge)
+    edges = edges_by_job(batch)
     observations = (_observation(job, edges.get(job.key, ()), naming, owner) for job in batch.jobs)
-    time_of = _record_times(batch)
+    time_of = times_of_records(batch)
 
     def job_today(job: str | None) -> str | None:
         return naming.job_today(job, times.get(job, batch.run.at)) if job else None
 
     def used_today(record: UsageRecord) -> UsageRecord:
-        day = datetime.combine(record.day, datetime.min.time(), UTC)
-        return replace(record, of=_node_today(record.of, day, naming, owner))
+        return replace(record, of=_node_today(record.of, record.midnight, naming, owner))
 
     return Intake(
         run=batch.run,
@@ -109,6 +94,8 @@ def take_in(batch: LineageBatch, naming: Naming) -> Intake:
         diagnostics=tuple(replace(record, job=job_today(record.job)) for record in batch.diagnostics),
         usage=_one_a_day(used_today(record) for record in batch.usage),
         column_owner=owner,
+        mentions=part.mentions_today(naming),
+        stages=part.stages,
     )
 
 
@@ -126,22 +113,6 @@ def split_dataset_key(key: str) -> tuple[str, str]:
         return namespace, name
     authority, _, name = rest.partition("/")
     return f"{scheme}://{authority}", name
-
-
-def _column_owner(batch: LineageBatch) -> Callable[[str], str]:
-    """Return what finds the dataset of a column's key, though names may hold the sign that parts them."""
-    known = {record.key for record in batch.datasets} | {edge.output for edge in batch.edges}
-    for job in batch.jobs:
-        known.update(job.reads, job.writes)
-
-    def owner(key: str) -> str:
-        if key in known:
-            return key
-        parts = key.split("#")
-        candidates = ["#".join(parts[:end]) for end in range(1, len(parts))]
-        return next((name for name in candidates if name in known), candidates[0] if candidates else key)
-
-    return owner
 
 
 def _node_today(key: str, at: datetime, naming: Naming, owner: Callable[[str], str]) -> str:
@@ -219,18 +190,3 @@ def _counted_together(one: UsageRecord, other: UsageRecord) -> UsageRecord:
 
 def _news(record: DatasetRecord, at: datetime, naming: Naming) -> DatasetNews:
     return DatasetNews(naming.today(record.key, at), record, at)
-
-
-def _record_times(batch: LineageBatch) -> Callable[[DatasetRecord], datetime]:
-    """Return what tells when a record held: at its own time, or with the jobs that write the dataset, or read it."""
-    written: dict[str, datetime] = {}
-    read: dict[str, datetime] = {}
-    for job in batch.jobs:
-        for keys, times in ((job.writes, written), (job.reads, read)):
-            for key in keys:
-                times[key] = max(job.last_seen, times.get(key, job.last_seen))
-
-    def time_of(record: DatasetRecord) -> datetime:
-        return record.at or written.get(record.key) or read.get(record.key) or batch.run.at
-
-    return time_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
 
@@ -36,6 +36,14 @@ class Naming:
     """All changes that are known from some time on, in order; those of the batch after earlier known ones."""
 
     changes: tuple[DatasetChange, ...] = ()
+    renamed: frozenset[str] = field(init=False, compare=False)
+    """The datasets that some change gives another key; there may be very many others to ask for."""
+
+    def __post_init__(self) -> None:
+        moves = [change for change in self.changes if change.kind is not ChangeKind.DROP and change.other is not None]
+        names = {change.dataset for change in moves}
+        names.update(change.other for change in moves if change.kind is ChangeKind.SWAP and change.other is not None)
+        object.__setattr__(self, "renamed", frozenset(names))
 
     @classmethod
     def of(cls, known: Iterable[DatasetChange], told: Iterable[DatasetChange]) -> Naming:
@@ -47,6 +55,8 @@ class Naming:
 
     def today(self, dataset: str, at: datetime) -> str:
         """Return the key today of the dataset that had this key then."""
+        if dataset not in self.renamed:
+            return dataset
         return self.followed(dataset, at)[0]
 
     def followed(self, dataset: str, at: datetime) -> tuple[str, datetime]:

@@ -3,71 +3,53 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Container
 from dataclasses import replace
-from datetime import UTC, datetime
-from itertools import chain
+from datetime import datetime
 
-from lineage.model.batch import DatasetChange, LineageBatch
+from lineage.model.batch import DatasetChange
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.datasets import (
     Drops,
+    date_datasets,
     describe_datasets,
     end_dropped,
-    is_made_again,
     part_with_columns,
-    see_columns,
+    see_dataset,
     see_datasets,
 )
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.moves import apply_move
 from lineage.store.planning.naming import Naming
-from lineage.store.planning.runs import record_run
+from lineage.store.planning.parts import Stage
+from lineage.store.planning.runs import record_run, record_usage
 from lineage.store.planning.state import KnownChange, State, change_key
 from lineage.store.planning.units import Units
 
-__all__ = ["earliest", "plan", "plan_pruning"]
-
-
-def earliest(batch: LineageBatch) -> datetime:
-    """Return the earliest time that the batch speaks of."""
-    times = chain(
-        (job.first_seen for job in batch.jobs),
-        (change.at for change in batch.changes),
-        (record.at for record in batch.datasets if record.at is not None),
-        (datetime.combine(used.day, datetime.min.time(), UTC) for used in batch.usage),
-    )
-    return min(times, default=batch.run.at)
+__all__ = ["plan", "plan_pruning"]
 
 
 def plan(before: State, intake: Intake, naming: Naming) -> State:
-    """Return the state after the batch; `before` is left as it is."""
-    after = before.copy()
-    told = [change for change in intake.changes if change_key(change) not in before.changes]
-    known = Naming.of((change.told for change in before.changes.values()), ())
-    for move in told:
-        if move.kind is not ChangeKind.DROP:
-            apply_move(after, move, known)
-            after.changes[change_key(move)] = KnownChange(move)
-    moved = after.copy()
-    see_datasets(after, intake)
-    for drop in told:
-        if drop.kind is ChangeKind.DROP:
-            dataset = naming.after(drop.dataset, drop)
-            replaced = _is_replaced(dataset, drop, before, intake, naming)
-            after.changes[change_key(drop)] = KnownChange(drop, replaced)
-            if not replaced:
-                end_dropped(after, dataset, drop.at)
-    describe_datasets(after, moved, intake)
-    units = Units(after, _drops(after, naming), _absences(before, intake))
-    observed = {observation.job.key for observation in intake.observations}
-    for observation in intake.observations:
-        units.observe(observation)
-    for job in list(after.jobs.values()):
-        if job.source in intake.complete_sources and job.key not in observed:
-            units.retire(job, intake.run.at)
-    see_columns(after, intake)
-    part_with_columns(after, moved, intake)
-    record_run(after, moved, intake)
+    """Return the state after the batch, or those stages of it that a part is for; `before` is left as it is."""
+    after, stages = before.copy(), intake.stages
+    if Stage.CHANGES in stages:
+        _change_datasets(after, intake, naming)
+    if Stage.NODES in stages:
+        see_datasets(after, intake)
+    if not stages.isdisjoint({Stage.JOBS, Stage.RETIREMENT}):
+        units = Units(after, _drops(after, naming), _absences(after, intake))
+        if Stage.JOBS in stages:
+            for observation in intake.observations:
+                units.observe(observation)
+        if Stage.RETIREMENT in stages:
+            _retire(units, intake)
+    if Stage.DATASETS in stages:
+        describe_datasets(after, intake, intake.mentions)
+        part_with_columns(after, intake)
+        date_datasets(after, intake)
+        record_usage(after, intake)
+    if Stage.RUN in stages:
+        record_run(after, intake)
     return after
 
 
@@ -81,18 +63,48 @@ def plan_pruning(before: State, older_than: datetime) -> State:
     return after
 
 
-def _is_replaced(dataset: str, drop: DatasetChange, before: State, intake: Intake, naming: Naming) -> bool:
+def _change_datasets(state: State, intake: Intake, naming: Naming) -> None:
+    """Bring in the changes that the graph has not seen."""
+    known = Naming.of((change.told for change in state.changes.values()), ())
+    existing = state.datasets.keys() | set()
+    told = [change for change in intake.changes if change_key(change) not in state.changes]
+    for move in told:
+        if move.kind is not ChangeKind.DROP:
+            apply_move(state, move, known)
+            state.changes[change_key(move)] = KnownChange(move)
+    for drop in told:
+        if drop.kind is ChangeKind.DROP:
+            dataset = naming.after(drop.dataset, drop)
+            mention = intake.mentions.get(dataset)
+            if mention is not None:
+                see_dataset(state, dataset, mention)
+            replaced = _is_replaced(dataset, drop, existing, intake, naming)
+            state.changes[change_key(drop)] = KnownChange(drop, replaced)
+            if not replaced:
+                end_dropped(state, dataset, drop.at)
+
+
+def _retire(units: Units, intake: Intake) -> None:
+    """Retire the jobs that a source, stated whole, no longer holds."""
+    observed = {observation.job.key for observation in intake.observations}
+    for job in list(units.state.jobs.values()):
+        if job.source in intake.complete_sources and job.key not in observed:
+            units.retire(job, intake.run.at)
+
+
+def _is_replaced(dataset: str, drop: DatasetChange, existing: Container[str], intake: Intake, naming: Naming) -> bool:
     """Return whether the dropped dataset is made again in the batch, or one that was made takes its name."""
-    written = any(dataset in observation.outputs for observation in intake.observations)
+    mention = intake.mentions.get(dataset)
+    written = mention is not None and mention.written is not None
     taken = any(
         move.kind is ChangeKind.RENAME
         and move.at >= drop.at
         and move.other is not None
         and naming.after(move.other, move) == dataset
-        and (written or move.dataset in before.datasets)
+        and (written or move.dataset in existing)
         for move in intake.changes
     )
-    return taken or is_made_again(intake, dataset, drop.at)
+    return taken or (mention is not None and mention.made_again(drop.at))
 
 
 def _drops(state: State, naming: Naming) -> Drops:
@@ -103,17 +115,17 @@ def _drops(state: State, naming: Naming) -> Drops:
     return drops
 
 
-def _absences(before: State, intake: Intake) -> dict[str, tuple[datetime, ...]]:
+def _absences(state: State, intake: Intake) -> dict[str, tuple[datetime, ...]]:
     """Return when a source of each job was stated whole, without the job, by runs that came before this batch."""
     absences: dict[str, tuple[datetime, ...]] = {}
     for observation in intake.observations:
         job = observation.job
         times = {
             at
-            for run in before.runs.values()
+            for run in state.runs.values()
             if run.key != intake.run.key
             and job.source in run.complete_sources
-            and (run.key, job.key) not in before.observed
+            and (run.key, job.key) not in state.observed
             for at in (run.at, run.last_seen)
             if at > job.last_seen
         }

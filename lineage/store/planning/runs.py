@@ -8,11 +8,11 @@ from lineage.model.usage import UserCounts
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.state import FoundDiagnostic, Observed, Run, State, Usage
 
-__all__ = ["record_run"]
+__all__ = ["record_run", "record_usage"]
 
 
-def record_run(state: State, before: State, intake: Intake) -> None:
-    """Store the run, its observations, diagnostics and use. Counts are overwritten, never added up."""
+def record_run(state: State, intake: Intake) -> None:
+    """Store the run, its observations and diagnostics. Counts are overwritten, never added up."""
     run = intake.run
     known = state.runs.get(run.key)
     state.runs[run.key] = (
@@ -32,6 +32,12 @@ def record_run(state: State, before: State, intake: Intake) -> None:
     for observation in intake.observations:
         job = observation.job
         state.observed[run.key, job.key] = Observed(job.observations, job.duration_us, UserCounts.of(job.users))
+    _replace_diagnostics(state, intake)
+
+
+def record_usage(state: State, intake: Intake) -> None:
+    """Store what the run counted of the use of datasets and columns."""
+    run = intake.run
     for record in intake.usage:
         used = Usage(
             run=run.key,
@@ -45,22 +51,19 @@ def record_run(state: State, before: State, intake: Intake) -> None:
             last_write=record.last_write,
         )
         state.usage[used.key] = used
-    _replace_diagnostics(state, before, intake)
 
 
-def _replace_diagnostics(state: State, before: State, intake: Intake) -> None:
+def _replace_diagnostics(state: State, intake: Intake) -> None:
     """Store the batch's diagnostics in place of those of the jobs and sources that it restates, if they are older.
 
     A diagnostic of a job is as old as what is known of the job; one of a source alone, as its latest run.
     """
     at = intake.run.at
     observed = {observation.job.key: observation.job.last_seen for observation in intake.observations}
-    late_jobs = {key for key, seen in observed.items() if key in before.jobs and seen < before.jobs[key].last_seen}
+    late_jobs = {key for key, seen in observed.items() if key in state.jobs and seen < state.jobs[key].last_seen}
     sources = {*intake.complete_sources, *(record.source for record in intake.diagnostics if record.job is None)}
     newer = {
-        found.record.source
-        for found in before.diagnostics.values()
-        if found.record.job is None and found.last_seen > at
+        found.record.source for found in state.diagnostics.values() if found.record.job is None and found.last_seen > at
     }
     for key, found in list(state.diagnostics.items()):
         job, source = found.record.job, found.record.source

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 from lineage.model.batch import LineageBatch
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import Naming, as_replacements
-from lineage.store.planning.plan import earliest, plan
-from lineage.store.planning.state import State, change_key
+from lineage.store.planning.parts import BatchPart, parted, whole
+from lineage.store.planning.plan import plan
+from lineage.store.planning.state import KnownChange, State, change_key
 from lineage.store.planning.timeline import Timeline
 from tests.contract.telling import day, key
 
@@ -20,17 +22,39 @@ class MemoryGraph:
         self.state = State()
 
     def apply(self, batch: LineageBatch) -> None:
+        self.apply_part(whole(replace(batch, changes=tuple(as_replacements(batch.changes)))))
+
+    def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
         batch = replace(batch, changes=tuple(as_replacements(batch.changes)))
-        known = [change for change in self.state.changes.values() if change.told.at >= earliest(batch)]
-        naming = Naming.of((change.told for change in known), batch.changes)
+        return parted(batch, self._naming(whole(batch)))
+
+    def apply_in_parts(self, batch: LineageBatch, chance: random.Random, *, until: float = 1) -> None:
+        """Apply the parts, those of a round in any order, some twice; only the first of them if `until` is below 1."""
+        rounds = self.parts(batch)
+        for parts in rounds:
+            chance.shuffle(parts)
+        ordered = [part for parts in rounds for part in parts]
+        for part in ordered[: round(until * len(ordered))]:
+            self.apply_part(part)
+            if chance.random() < 0.2:
+                self.apply_part(part)
+
+    def apply_part(self, part: BatchPart) -> None:
+        naming = self._naming(part)
         before = self.state.copy()
-        before.changes = {change_key(change.told): change for change in known}
-        after = plan(before, take_in(batch, naming), naming)
+        before.changes = {change_key(change.told): change for change in self._known(part)}
+        after = plan(before, take_in(part, naming), naming)
         after.changes = {**self.state.changes, **after.changes}
         for link, unit in after.units.items():
             kept = Timeline.from_texts(unit.timeline.to_texts(), unit.last_seen)
             after.units[link] = replace(unit, timeline=kept)
         self.state = after
+
+    def _known(self, part: BatchPart) -> list[KnownChange]:
+        return [change for change in self.state.changes.values() if change.told.at >= part.begins]
+
+    def _naming(self, part: BatchPart) -> Naming:
+        return Naming.of((change.told for change in self._known(part)), part.batch.changes)
 
     def history(self) -> list[str]:
         """Return all lineage, as `telling.history` does, and when each was last seen."""

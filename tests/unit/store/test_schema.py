@@ -11,6 +11,7 @@ import pytest
 import lineage.store
 from lineage.store import open_store
 from lineage.store.graph import LABELS, RELATIONSHIPS, SCHEMA_VERSION, PropertyType
+from lineage.store.planning.parts import LANES
 from lineage.store.queries import query, scripts, write_statement
 
 FOLDER = Path(lineage.store.__file__).parent
@@ -49,6 +50,11 @@ def test_there_is_a_migration_to_each_version(store: str) -> None:
     assert list(steps) == list(range(1, SCHEMA_VERSION + 1))
     for version, statements in steps.items():
         assert re.search(rf"version(:| =) {version}\b", statements[-1])
+
+
+def test_each_lane_has_a_node_to_lock() -> None:
+    [made] = [statement for steps in scripts("neo4j").values() for statement in steps if "'lane '" in statement]
+    assert f"range(0, {LANES - 1})" in made
 
 
 def test_every_query_is_used_and_every_used_one_is_there() -> None:

@@ -1,0 +1,196 @@
+"""What a batch says of datasets beside its records: when each is seen, what writes it, which columns are named."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lineage.model.batch import DatasetRecord, EdgeRecord, LineageBatch
+from lineage.store.planning.naming import Naming
+
+__all__ = [
+    "Mention",
+    "edges_by_job",
+    "find_mentions",
+    "joined",
+    "names_of_datasets",
+    "owner_of_columns",
+    "times_of_records",
+]
+
+
+@dataclass(slots=True)
+class Mention:
+    """A dataset in a batch, by what it was called at a time (`told`, `at`): today's name follows from both.
+
+    `written` is when a job was last seen to write it, `described` when a known schema last held; `defined` tells
+    that a job of the batch defines it. `columns` are those that edges and counts of use name, each with the latest
+    time at which one does.
+    """
+
+    told: str
+    at: datetime
+    first_seen: datetime
+    last_seen: datetime
+    names: tuple[str, str] | None = None
+    written: datetime | None = None
+    described: datetime | None = None
+    defined: bool = False
+    columns: dict[str, datetime] = field(default_factory=dict)
+
+    def made_again(self, dropped_at: datetime) -> bool:
+        """Return whether the dataset is written at the time of its DROP or later, or described later."""
+        return (self.written is not None and self.written >= dropped_at) or (
+            self.described is not None and self.described > dropped_at
+        )
+
+    def see(self, told: str, first: datetime, last: datetime) -> None:
+        """Take in that the dataset was seen from one time to another, when it had this name."""
+        self.first_seen = min(self.first_seen, first)
+        self.last_seen = max(self.last_seen, last)
+        if last > self.at:
+            self.told, self.at = told, last
+
+    def name_column(self, path: str, at: datetime) -> None:
+        """Take in that a column was named."""
+        known = self.columns.get(path)
+        if known is None or known < at:
+            self.columns[path] = at
+
+
+def find_mentions(batch: LineageBatch, naming: Naming, names: Iterable[str] = ()) -> dict[str, Mention]:
+    """Return what the batch says of each dataset, by its key today."""
+    found: dict[str, Mention] = {}
+    owner = owner_of_columns(batch, names)
+    edges = edges_by_job(batch)
+
+    def mentioned(told: str, first: datetime, last: datetime) -> Mention:
+        key = naming.today(told, last)
+        mention = found.get(key)
+        if mention is None:
+            mention = found[key] = Mention(told, last, first, last)
+        else:
+            mention.see(told, first, last)
+        return mention
+
+    for job in batch.jobs:
+        first, last = job.first_seen, job.last_seen
+        of_job = edges.get(job.key, ())
+        columns: dict[str, set[str]] = defaultdict(set)
+        for edge in of_job:
+            columns[owner(edge.source)].add(edge.source)
+            named = columns[edge.output]
+            if edge.target != edge.output:
+                named.add(edge.target)
+        written = {*job.writes, *(edge.output for edge in of_job)}
+        for told in {*job.reads, *written, *columns}:
+            mention = mentioned(told, first, last)
+            if told in written:
+                mention.written = latest(mention.written, last)
+                mention.defined = mention.defined or job.kind.defines_output
+            for column in columns.get(told, ()):
+                mention.name_column(column[len(told) + 1 :], last)
+    time_of = times_of_records(batch)
+    for record in batch.datasets:
+        at = time_of(record)
+        mention = mentioned(record.key, at, at)
+        if naming.today(record.key, at) == record.key:
+            # A record that was moved since has the name of its time.
+            mention.names = (record.namespace, record.name)
+        if record.schema_known:
+            mention.described = latest(mention.described, at)
+    for used in batch.usage:
+        told, midnight = owner(used.of), used.midnight
+        mention = mentioned(told, midnight, midnight)
+        if told != used.of:
+            mention.name_column(used.of[len(told) + 1 :], midnight)
+    return found
+
+
+def joined(mentions: Iterable[Mention], naming: Naming) -> dict[str, Mention]:
+    """Return mentions by the dataset's key today; what has become one dataset since they were found is one."""
+    found: dict[str, Mention] = {}
+    for mention in mentions:
+        key = naming.today(mention.told, mention.at)
+        found[key] = _both(found[key], mention) if key in found else mention
+    return found
+
+
+def owner_of_columns(batch: LineageBatch, names: Iterable[str] = ()) -> Callable[[str], str]:
+    """Return what finds the dataset of a column's key, though names (here, or in the batch) may hold the sign in it."""
+    known = names_of_datasets(batch).union(names)
+    owners: dict[str, str] = {}
+
+    def owner(key: str) -> str:
+        found = owners.get(key)
+        if found is None:
+            found = owners[key] = _owner(key, known)
+        return found
+
+    return owner
+
+
+def names_of_datasets(batch: LineageBatch) -> set[str]:
+    """Return the keys of all datasets that the batch names as such."""
+    known = {record.key for record in batch.datasets} | {edge.output for edge in batch.edges}
+    for job in batch.jobs:
+        known.update(job.reads, job.writes)
+    return known
+
+
+def edges_by_job(batch: LineageBatch) -> Mapping[str, list[EdgeRecord]]:
+    """Return the batch's edges by the key of the job that states them."""
+    edges: dict[str, list[EdgeRecord]] = defaultdict(list)
+    for edge in batch.edges:
+        edges[edge.job].append(edge)
+    return edges
+
+
+def times_of_records(batch: LineageBatch) -> Callable[[DatasetRecord], datetime]:
+    """Return what tells when a record held: at its own time, or with the jobs that write the dataset, or read it."""
+    written: dict[str, datetime] = {}
+    read: dict[str, datetime] = {}
+    for job in batch.jobs:
+        for keys, times in ((job.writes, written), (job.reads, read)):
+            for key in keys:
+                times[key] = max(job.last_seen, times.get(key, job.last_seen))
+
+    def time_of(record: DatasetRecord) -> datetime:
+        return record.at or written.get(record.key) or read.get(record.key) or batch.run.at
+
+    return time_of
+
+
+def latest(one: datetime | None, other: datetime | None) -> datetime | None:
+    """Return the later of two times, if there are two."""
+    return max(one, other) if one is not None and other is not None else one or other
+
+
+def _owner(key: str, known: set[str]) -> str:
+    if key in known:
+        return key
+    parts = key.split("#")
+    if len(parts) == 2:
+        return parts[0]
+    candidates = ["#".join(parts[:end]) for end in range(1, len(parts))]
+    return next((name for name in candidates if name in known), candidates[0] if candidates else key)
+
+
+def _both(one: Mention, other: Mention) -> Mention:
+    newer = one if one.at >= other.at else other
+    columns = dict(one.columns)
+    for path, at in other.columns.items():
+        columns[path] = max(at, columns.get(path, at))
+    return Mention(
+        told=newer.told,
+        at=newer.at,
+        first_seen=min(one.first_seen, other.first_seen),
+        last_seen=max(one.last_seen, other.last_seen),
+        names=other.names or one.names,
+        written=latest(one.written, other.written),
+        described=latest(one.described, other.described),
+        defined=one.defined or other.defined,
+        columns=columns,
+    )

@@ -1,0 +1,232 @@
+"""A batch in parts: each goes into the graph in a transaction of its own, many of them at the same time.
+
+Applying a batch has stages (`Stage`), in their order. The parts of one round may go in at the same time, in any order
+and more than once; a round begins when the one before it is in. Together they leave what the whole batch leaves.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from itertools import chain
+from typing import TypeVar
+from zlib import crc32
+
+from lineage.model.batch import DatasetRecord, EdgeRecord, JobRecord, LineageBatch, UsageRecord
+from lineage.store.planning.mentions import (
+    Mention,
+    edges_by_job,
+    find_mentions,
+    joined,
+    names_of_datasets,
+    owner_of_columns,
+    times_of_records,
+)
+from lineage.store.planning.naming import Naming
+
+__all__ = ["LANES", "BatchPart", "Stage", "parted", "whole"]
+
+T = TypeVar("T")
+
+LANES = 16
+"""Into how many lanes jobs and datasets fall. Parts of different lanes change nothing that is the same."""
+
+EDGES_IN_A_PART = 10_000
+COLUMNS_IN_A_PART = 10_000
+
+
+class Stage(StrEnum):
+    """A step of applying a batch."""
+
+    CHANGES = "changes"
+    """RENAME, SWAP and DROP of datasets."""
+    NODES = "nodes"
+    """Datasets and columns that are new, so that relationships find both their ends."""
+    JOBS = "jobs"
+    """What jobs state: the jobs, their edges, what they read and write."""
+    RETIREMENT = "retirement"
+    """Jobs that a source, stated whole, no longer holds."""
+    DATASETS = "datasets"
+    """Times and descriptions of datasets, columns that are gone, counts of use."""
+    RUN = "run"
+    """The run, which jobs it observed, its diagnostics."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPart:
+    """A part of a batch: the stages that it is for, and what of the batch they take in. It can be pickled.
+
+    `mentions` are the datasets that it is about; without them, all that the batch names. `lane`: no two parts of one
+    lane are written at the same time; a part without one is written alone. `names` are the keys of datasets that hold
+    the sign which parts a column's key.
+    """
+
+    batch: LineageBatch
+    stages: frozenset[Stage] = frozenset(Stage)
+    mentions: tuple[Mention, ...] | None = None
+    lane: int | None = None
+    names: frozenset[str] = frozenset()
+
+    def mentions_today(self, naming: Naming) -> Mapping[str, Mention]:
+        """Return what is said of each dataset that the part is about, by the dataset's key today."""
+        if self.mentions is not None:
+            return joined(self.mentions, naming)
+        if self.stages.isdisjoint({Stage.CHANGES, Stage.NODES, Stage.DATASETS}):
+            return {}
+        return find_mentions(self.batch, naming, self.names)
+
+    def with_nodes(self) -> BatchPart:
+        """Return the part with the nodes that its relationships need, to be written alone."""
+        return replace(self, stages=self.stages | {Stage.NODES}, lane=None)
+
+    @property
+    def begins(self) -> datetime:
+        """The earliest time that the part speaks of."""
+        batch = self.batch
+        times = chain(
+            (job.first_seen for job in batch.jobs),
+            (change.at for change in batch.changes),
+            (record.at for record in batch.datasets if record.at is not None),
+            (used.midnight for used in batch.usage),
+            (mention.at for mention in self.mentions or ()),
+        )
+        return min(times, default=batch.run.at)
+
+
+def whole(batch: LineageBatch) -> BatchPart:
+    """Return the batch as its only part."""
+    return BatchPart(batch)
+
+
+def parted(batch: LineageBatch, naming: Naming) -> list[list[BatchPart]]:
+    """Return the parts of a batch, in rounds. `naming` holds the batch's own changes, too."""
+    parts = _Parting(batch, naming)
+    rounds = [
+        parts.of_changes(),
+        parts.of_datasets(Stage.NODES),
+        parts.of_jobs(),
+        parts.of_retirement(),
+        parts.of_datasets(Stage.DATASETS),
+        parts.of_run(),
+    ]
+    return [found for found in rounds if found]
+
+
+class _Parting:
+    def __init__(self, batch: LineageBatch, naming: Naming) -> None:
+        self.batch = batch
+        self.naming = naming
+        self.mentions = find_mentions(batch, naming)
+        owner = owner_of_columns(batch)
+        time_of = times_of_records(batch)
+        self.records: dict[str, list[DatasetRecord]] = defaultdict(list)
+        for record in batch.datasets:
+            at = time_of(record)
+            self.records[naming.today(record.key, at)].append(replace(record, at=at))
+        self.usage: dict[str, list[UsageRecord]] = defaultdict(list)
+        for used in batch.usage:
+            self.usage[naming.today(owner(used.of), used.midnight)].append(used)
+        self.names = frozenset(name for name in names_of_datasets(batch) if "#" in name)
+        # Each job once, without what only its edges need.
+        self.jobs_alone = tuple(replace(job, reads=(), writes=(), sql=None) for job in batch.jobs)
+
+    def of_changes(self) -> list[BatchPart]:
+        changes = self.batch.changes
+        if not changes:
+            return []
+        keys = {
+            key
+            for change in changes
+            for name in (change.dataset, change.other)
+            if name is not None
+            for key in (name, self.naming.after(name, change))
+        }
+        return [self._part(Stage.CHANGES, mentions=tuple(self.mentions[key] for key in keys & self.mentions.keys()))]
+
+    def of_datasets(self, stage: Stage) -> list[BatchPart]:
+        made = stage is Stage.NODES
+
+        def size(key: str) -> int:
+            described = sum(len(record.columns) for record in self.records.get(key, ()))
+            return 1 + len(self.mentions[key].columns) + described
+
+        return [
+            self._part(
+                stage,
+                lane,
+                mentions=tuple(self._mention(key, with_columns=made) for key in keys),
+                datasets=tuple(record for key in keys for record in self.records.get(key, ())),
+                usage=() if made else tuple(used for key in keys for used in self.usage.get(key, ())),
+            )
+            for lane, keys in _chunks(((key, _lane(key), size(key)) for key in self.mentions), COLUMNS_IN_A_PART)
+        ]
+
+    def of_jobs(self) -> list[BatchPart]:
+        edges = edges_by_job(self.batch)
+        records: dict[str, list[JobRecord]] = defaultdict(list)
+        for job in self.batch.jobs:
+            records[self.naming.job_today(job.key, job.last_seen)].append(job)
+
+        def stated(key: str) -> Iterable[EdgeRecord]:
+            return chain.from_iterable(edges.get(name, ()) for name in dict.fromkeys(job.key for job in records[key]))
+
+        def size(key: str) -> int:
+            return sum(1 + len(job.reads) * len(job.writes) + len(edges.get(job.key, ())) for job in records[key])
+
+        return [
+            self._part(
+                Stage.JOBS,
+                lane,
+                jobs=tuple(job for key in keys for job in records[key]),
+                edges=tuple(edge for key in keys for edge in stated(key)),
+            )
+            for lane, keys in _chunks(((key, _lane(key), size(key)) for key in records), EDGES_IN_A_PART)
+        ]
+
+    def of_retirement(self) -> list[BatchPart]:
+        sources = self.batch.complete_sources
+        return [self._part(Stage.RETIREMENT, jobs=self.jobs_alone, complete_sources=sources)] if sources else []
+
+    def of_run(self) -> list[BatchPart]:
+        batch = self.batch
+        return [
+            self._part(
+                Stage.RUN,
+                jobs=self.jobs_alone,
+                diagnostics=batch.diagnostics,
+                complete_sources=batch.complete_sources,
+            )
+        ]
+
+    def _mention(self, key: str, *, with_columns: bool) -> Mention:
+        mention = self.mentions[key]
+        return mention if with_columns else replace(mention, columns={})
+
+    def _part(
+        self, stage: Stage, lane: int | None = None, *, mentions: tuple[Mention, ...] | None = None, **of_batch: object
+    ) -> BatchPart:
+        batch = LineageBatch(run=self.batch.run, changes=self.batch.changes, **of_batch)  # type: ignore[arg-type]
+        return BatchPart(batch, frozenset({stage}), mentions, lane, self.names)
+
+
+def _lane(key: str) -> int:
+    return crc32(key.encode()) % LANES
+
+
+def _chunks(items: Iterable[tuple[T, int, int]], at_most: int) -> Iterator[tuple[int, Sequence[T]]]:
+    """Yield items (each with its lane and size) by lane, in chunks; chunks of one lane stand far from each other."""
+    lanes: dict[int, list[list[T]]] = defaultdict(lambda: [[]])
+    sizes: dict[int, int] = defaultdict(int)
+    for item, lane, size in items:
+        if lanes[lane][-1] and sizes[lane] + size > at_most:
+            lanes[lane].append([])
+            sizes[lane] = 0
+        lanes[lane][-1].append(item)
+        sizes[lane] += size
+    for turn in range(max(map(len, lanes.values()), default=0)):
+        for lane, chunks in sorted(lanes.items()):
+            if turn < len(chunks):
+                yield lane, chunks[turn]

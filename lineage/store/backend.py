@@ -52,11 +52,11 @@ class Backend(Protocol):
     def says_missing_ends(self) -> bool:
         """Whether a relationship with an end that is not there raises EndMissingError. Else it may be lost."""
 
-    def writing(self, work: Callable[[Transaction], T], lane: int | None = None) -> T:
+    def writing(self, work: Callable[[Transaction], T], lanes: Sequence[int] = ()) -> T:
         """Return what `work` returns, committed in one transaction, or raise with nothing stored.
 
-        It is alone with the graph; in a lane (below `planning.parts.LANES`), alone in that lane, beside writers in
-        other lanes. `work` may run again, after a conflict with another writer.
+        It is alone with the graph; in lanes (numbers below `planning.parts.LANES`), alone in these, beside writers in
+        others. `work` may run again, after a conflict with another writer.
 
         Raises:
             StoreError: the database could not be reached, or refused.

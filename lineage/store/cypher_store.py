@@ -71,9 +71,9 @@ class CypherStore:
             return self._apply(part)
         except (EndMissingError, _MustBeAloneError) as conflict:
             # Another writer took away nodes that this part counts on, or this one takes away what others may.
-            if part.lane is None:
+            if not part.lanes:
                 raise StoreWriteError(f"{self.address}: {conflict}") from conflict
-            return self._apply(part.with_nodes() if Stage.JOBS in part.stages else replace(part, lane=None))
+            return self._apply(part.with_nodes() if Stage.JOBS in part.stages else replace(part, lanes=()))
 
     def _apply(self, part: BatchPart) -> AppliedChanges:
         def work(transaction: Transaction) -> AppliedChanges:
@@ -82,12 +82,12 @@ class CypherStore:
             intake = take_in(part, naming)
             before = load_state(transaction, intake, known, naming)
             changes = difference(before, plan(before, intake, naming))
-            if changes.deleted_nodes and part.lane is not None:
+            if changes.deleted_nodes and part.lanes:
                 raise _MustBeAloneError
             transaction.write(changes)
             return counted(changes)
 
-        return self._backend.writing(work, part.lane)
+        return self._backend.writing(work, part.lanes)
 
     def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
         """Return a batch in parts that together leave what `apply(batch)` leaves, to be applied by several processes.

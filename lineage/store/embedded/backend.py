@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -76,7 +76,7 @@ class EmbeddedBackend:
         """No: a MATCH that finds nothing creates nothing."""
         return False
 
-    def writing(self, work: Callable[[EmbeddedTransaction], T], lane: int | None = None) -> T:  # noqa: ARG002
+    def writing(self, work: Callable[[EmbeddedTransaction], T], lanes: Sequence[int] = ()) -> T:  # noqa: ARG002
         """Return what `work` returns, committed, or raise with nothing stored. Lanes are one here."""
         return self._within("BEGIN TRANSACTION", work, StoreWriteError)
 

@@ -46,7 +46,7 @@ CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 15.0
 """For how long a transaction is tried again after a deadlock or another transient error."""
 
-# One node a lane, locked by a transaction that writes in it; who writes alone has all of them, in this order.
+# One node a lane, locked by a transaction that writes in it, in this order; who writes alone has all of them.
 _ALL_LANES = [f"lane {number}" for number in range(LANES)]
 _LOCK = "UNWIND $keys AS key MATCH (m:Meta {key: key}) SET m.version = m.version"
 
@@ -107,7 +107,7 @@ class Neo4jBackend:
         """Yes: the server counts what it creates."""
         return True
 
-    def writing(self, work: Callable[[Neo4jTransaction], T], lane: int | None = None) -> T:
+    def writing(self, work: Callable[[Neo4jTransaction], T], lanes: Sequence[int] = ()) -> T:
         """Return what `work` returns, committed; after a deadlock or another transient error it runs again."""
 
         def write(keys: list[str]) -> T:
@@ -119,17 +119,17 @@ class Neo4jBackend:
             with self._driver.session(default_access_mode=self._access) as session:
                 return session.execute_write(locked)
 
-        def write_in_lane() -> T:
-            if lane is None:
+        def write_in_lanes() -> T:
+            if not lanes:
                 return write(_ALL_LANES)
             try:
-                return write([_ALL_LANES[lane]])
+                return write([_ALL_LANES[lane] for lane in sorted(lanes)])
             except (ConstraintError, TransientError):
-                # What this lane would create came into another one under a name that was changed meanwhile, or it
+                # What these lanes would create came into another one under a name that was changed meanwhile, or it
                 # and the others lock each other out for as long as is tried. Alone, neither can be.
                 return write(_ALL_LANES)
 
-        return self._explaining(StoreWriteError, write_in_lane)
+        return self._explaining(StoreWriteError, write_in_lanes)
 
     def close(self) -> None:
         """Close the connections. A second call does nothing."""

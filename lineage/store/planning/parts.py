@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import chain
-from typing import TypeVar
 from zlib import crc32
 
 from lineage.model.batch import DatasetRecord, EdgeRecord, JobRecord, LineageBatch, UsageRecord
@@ -29,10 +28,9 @@ from lineage.store.planning.naming import Naming
 
 __all__ = ["LANES", "BatchPart", "Stage", "parted", "whole"]
 
-T = TypeVar("T")
-
 LANES = 16
-"""Into how many lanes jobs and datasets fall. Parts of different lanes change nothing that is the same."""
+"""Into how many lanes jobs and datasets fall. A power of two. Parts of different lanes change nothing that
+is the same."""
 
 EDGES_IN_A_PART = 10_000
 COLUMNS_IN_A_PART = 10_000
@@ -59,15 +57,15 @@ class Stage(StrEnum):
 class BatchPart:
     """A part of a batch: the stages that it is for, and what of the batch they take in. It can be pickled.
 
-    `mentions` are the datasets that it is about; without them, all that the batch names. `lane`: no two parts of one
-    lane are written at the same time; a part without one is written alone. `names` are the keys of datasets that hold
-    the sign which parts a column's key.
+    `mentions` are the datasets that it is about; without them, all that the batch names. `lanes`: no two parts that
+    share one are written at the same time; a part without any is written alone. `names` are the keys of datasets that
+    hold the sign which parts a column's key.
     """
 
     batch: LineageBatch
     stages: frozenset[Stage] = frozenset(Stage)
     mentions: tuple[Mention, ...] | None = None
-    lane: int | None = None
+    lanes: tuple[int, ...] = ()
     names: frozenset[str] = frozenset()
 
     def mentions_today(self, naming: Naming) -> Mapping[str, Mention]:
@@ -80,7 +78,7 @@ class BatchPart:
 
     def with_nodes(self) -> BatchPart:
         """Return the part with the nodes that its relationships need, to be written alone."""
-        return replace(self, stages=self.stages | {Stage.NODES}, lane=None)
+        return replace(self, stages=self.stages | {Stage.NODES}, lanes=())
 
     @property
     def begins(self) -> datetime:
@@ -156,12 +154,12 @@ class _Parting:
         return [
             self._part(
                 stage,
-                lane,
+                lanes,
                 mentions=tuple(self._mention(key, with_columns=made) for key in keys),
                 datasets=tuple(record for key in keys for record in self.records.get(key, ())),
                 usage=() if made else tuple(used for key in keys for used in self.usage.get(key, ())),
             )
-            for lane, keys in _chunks(((key, _lane(key), size(key)) for key in self.mentions), COLUMNS_IN_A_PART)
+            for lanes, keys in _chunks({key: size(key) for key in self.mentions}, COLUMNS_IN_A_PART)
         ]
 
     def of_jobs(self) -> list[BatchPart]:
@@ -179,11 +177,11 @@ class _Parting:
         return [
             self._part(
                 Stage.JOBS,
-                lane,
+                lanes,
                 jobs=tuple(job for key in keys for job in records[key]),
                 edges=tuple(edge for key in keys for edge in stated(key)),
             )
-            for lane, keys in _chunks(((key, _lane(key), size(key)) for key in records), EDGES_IN_A_PART)
+            for lanes, keys in _chunks({key: size(key) for key in records}, EDGES_IN_A_PART)
         ]
 
     def of_retirement(self) -> list[BatchPart]:
@@ -206,27 +204,35 @@ class _Parting:
         return mention if with_columns else replace(mention, columns={})
 
     def _part(
-        self, stage: Stage, lane: int | None = None, *, mentions: tuple[Mention, ...] | None = None, **of_batch: object
+        self,
+        stage: Stage,
+        lanes: tuple[int, ...] = (),
+        *,
+        mentions: tuple[Mention, ...] | None = None,
+        **of_batch: object,
     ) -> BatchPart:
         batch = LineageBatch(run=self.batch.run, changes=self.batch.changes, **of_batch)  # type: ignore[arg-type]
-        return BatchPart(batch, frozenset({stage}), mentions, lane, self.names)
+        return BatchPart(batch, frozenset({stage}), mentions, lanes, self.names)
 
 
-def _lane(key: str) -> int:
-    return crc32(key.encode()) % LANES
+def _chunks(sizes: Mapping[str, int], at_most: int) -> Iterator[tuple[tuple[int, ...], Sequence[str]]]:
+    """Yield keys, with the lanes that they fall into, in chunks of a size; those of one lane stand far from each other.
 
-
-def _chunks(items: Iterable[tuple[T, int, int]], at_most: int) -> Iterator[tuple[int, Sequence[T]]]:
-    """Yield items (each with its lane and size) by lane, in chunks; chunks of one lane stand far from each other."""
-    lanes: dict[int, list[list[T]]] = defaultdict(lambda: [[]])
-    sizes: dict[int, int] = defaultdict(int)
-    for item, lane, size in items:
-        if lanes[lane][-1] and sizes[lane] + size > at_most:
-            lanes[lane].append([])
-            sizes[lane] = 0
-        lanes[lane][-1].append(item)
-        sizes[lane] += size
-    for turn in range(max(map(len, lanes.values()), default=0)):
-        for lane, chunks in sorted(lanes.items()):
-            if turn < len(chunks):
-                yield lane, chunks[turn]
+    Where there is less than a chunk for each lane, chunks have several lanes.
+    """
+    groups = LANES
+    while groups > 1 and sum(sizes.values()) < at_most * groups:
+        groups //= 2
+    chunks: dict[int, list[list[str]]] = defaultdict(lambda: [[]])
+    filled: dict[int, int] = defaultdict(int)
+    for key, size in sizes.items():
+        group = crc32(key.encode()) % LANES % groups
+        if chunks[group][-1] and filled[group] + size > at_most:
+            chunks[group].append([])
+            filled[group] = 0
+        chunks[group][-1].append(key)
+        filled[group] += size
+    for turn in range(max(map(len, chunks.values()), default=0)):
+        for group, in_turn in sorted(chunks.items()):
+            if turn < len(in_turn):
+                yield tuple(range(group, LANES, groups)), in_turn[turn]

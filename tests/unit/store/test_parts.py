@@ -48,4 +48,12 @@ def test_parts_of_one_round_and_lane_have_different_jobs_and_datasets() -> None:
         assert len(jobs) == len(set(jobs))
         datasets = [mention.told for part in same_round for mention in part.mentions or ()]
         assert len(datasets) == len(set(datasets))
-        assert len({part.lane for part in same_round}) > 1 or len(same_round) == 1
+        assert len({part.lanes for part in same_round}) > 1 or len(same_round) == 1
+
+
+def test_a_small_batch_is_few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    told = random_batch(random.Random(2), at_most=30)
+    rounds = MemoryGraph().parts(told)
+    assert max(map(len, rounds)) == 1
+    assert {part.lanes for same_round in rounds for part in same_round} <= {(), tuple(range(parts.LANES))}

@@ -69,7 +69,9 @@ class SparkEngine:
         counts = LogCounts()
         by_outcome = runs.groupBy("outcome").agg(
             f.count("*").alias("rows"),
-            f.min_by("sample", f.struct(f.length("sample"), "sample")).alias("sample"),
+            f.min_by("sample", f.when(f.col("sample").isNotNull(), f.struct(f.length("sample"), "sample"))).alias(
+                "sample"
+            ),
         )
         for row in by_outcome.collect():
             counts.rows += row["rows"]

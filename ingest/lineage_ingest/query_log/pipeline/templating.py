@@ -160,8 +160,9 @@ class _Templates:
             if not text:
                 continue
             best = self._sampled.get(kind)
-            if best is None or len(text) <= best[0]:
-                rank = len(text), _beginning(text, dialects[row].as_py())
+            if best is None or min(len(text), _SAMPLE_LENGTH) <= best[0]:
+                sample = _beginning(text, dialects[row].as_py())
+                rank = len(sample), sample
                 if best is None or rank < best:
                     self._sampled[kind] = rank
                     found[row] = rank[1]

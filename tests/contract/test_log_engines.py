@@ -1,0 +1,56 @@
+"""One pipeline, two engines: the same graph, whether a log is read in-process or on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.store import open_store
+from lineage_ingest.query_log import source_named
+from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.opening import (
+    EngineKind,
+    LogInput,
+    SparkOptions,
+    open_engine,
+    spark_session,
+)
+from tests.query_logs.make import make, runs
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+_AT = datetime(2026, 3, 1, tzinfo=UTC)
+# Files that Spark reads in pieces, files of which a worker reads each whole, and rows that are put together first.
+_LOGS = [("snowflake", "parquet"), ("postgres_json", "jsonl"), ("mysql", "jsonl"), ("redshift", "jsonl")]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """A Spark session for all tests here: starting one takes longer than what they do."""
+    with spark_session(SparkOptions(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})) as session:
+        yield session
+
+
+@pytest.mark.parametrize(("source", "kind"), _LOGS)
+def test_both_engines_leave_the_same_graph(source: str, kind: str, spark: Any, tmp_path: Path) -> None:
+    make(tmp_path / "log", source, runs(source, 1_500, 60, 5), kind, files=2)
+    given = LogInput(source_named(source), (str(tmp_path / "log"),))
+    dumps = [_dump(given, engine, tmp_path / f"{engine}.lbug") for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
+    assert dumps[0].nodes == dumps[1].nodes
+    assert dumps[0].relationships == dumps[1].relationships
+    assert any(label == "Usage" for label, _, _ in dumps[0].nodes)
+
+
+def _dump(given: LogInput, kind: EngineKind, path: Path) -> Any:
+    with open_store(path) as store, open_engine(given, kind, SparkOptions()) as engine:
+        summary = ingest_log(engine, store, Setting(given.name, _AT))
+        assert summary.run.counts["resolved"] > 10
+        dump = store.dump()
+    for _, _, properties in dump.nodes:
+        properties.pop("seconds", None)
+    return dump

@@ -1,7 +1,9 @@
-"""`lineage demo`: ingests the demo set as `lineage ingest sql` would, and asks two questions."""
+"""`lineage demo`: ingests a week of a database's log as `lineage ingest log` would, and asks two questions."""
 
 from __future__ import annotations
 
+import tempfile
+from datetime import UTC, datetime
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
@@ -11,21 +13,31 @@ import typer
 from lineage.catalog import Catalog
 from lineage.cli.ask import print_answer
 from lineage.cli.listing import OutputFormat, console
-from lineage.sql.extractor import options_for
-from lineage.store import open_store
+from lineage.store import GraphStore, open_store
 from lineage.store.neo4j.server import ManagedServer, start_server
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause
-from lineage_ingest.commands import print_summary
+from lineage_ingest.demo.history import write_history
 from lineage_ingest.progress import progress_bar
-from lineage_ingest.sql_files import ingest_sql_files
+from lineage_ingest.query_log import source_named
+from lineage_ingest.query_log.command import print_log_summary
+from lineage_ingest.query_log.ingest import LogSummary, ingest_log
+from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.opening import (
+    EngineKind,
+    LogInput,
+    SparkMissingError,
+    SparkOptions,
+    open_engine,
+)
 
 __all__ = ["app"]
 
 IMPACT_OF = "mimiciv_icu.chartevents.valuenum"
 ROOT_CAUSES_OF = "mimiciv_derived.sofa.sofa_24hours"
+USED = "mimiciv_derived.sofa"
 DEFAULT_STORE = Path("demo.lbug")
 
-app = typer.Typer(help="See it work: the lineage of 65 clinical SQL scripts, and two questions to it.")
+app = typer.Typer(help="See it work: a week of a clinical database's query log, and two questions to it.")
 
 
 @app.callback(invoke_without_command=True)
@@ -33,28 +45,50 @@ def demo(
     neo4j: Annotated[bool, typer.Option("--neo4j", help="Into a local Neo4j, started if need be.")] = False,
     store: Annotated[str | None, typer.Option(help="Into this store instead of ./demo.lbug.")] = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows of each answer to show; 0 shows all.")] = 12,
+    engine: Annotated[
+        EngineKind, typer.Option(help="On Spark, or in this process; auto: on Spark where it starts.")
+    ] = EngineKind.AUTO,
 ) -> None:
-    """See it work: the lineage of 65 clinical SQL scripts (MIMIC-IV), and two questions to it.
+    """See it work: a week of a clinical database's query log (65 scripts of MIMIC-IV), and two questions to it.
 
     Example: lineage demo --rows 20
     """
     server = start_server(report=_report) if neo4j else None
     address = server.bolt_uri if server is not None else store or str(DEFAULT_STORE)
-    options = options_for("postgres", namespace="postgres://mimic")
     with (
         as_file(files("lineage_ingest.demo").joinpath("mimic_iv")) as folder,
+        tempfile.TemporaryDirectory() as logs,
         open_store(address) as opened,
     ):
-        catalog = Catalog.from_ddl(folder / "create.sql", "postgres")
-        with progress_bar() as progress:
-            summary = ingest_sql_files([folder / "concepts"], opened, options, catalog, progress=progress)
-        print_summary(summary, opened.address, OutputFormat.TABLE)
+        log = Path(logs) / "postgresql.json"
+        ran = write_history(folder / "concepts", log)
+        _report(f"{ran:,} statements of a week in {log.stat().st_size / 1e6:.1f} MB of PostgreSQL's jsonlog")
+        summary = _ingest(log, Catalog.from_ddl(folder / "create.sql", "postgres"), opened, engine)
+        print_log_summary(summary, opened.address, OutputFormat.TABLE)
         console().print()
         nearest = TraversalOptions()
         print_answer(impact(opened, resolve(opened, IMPACT_OF), nearest), OutputFormat.TABLE, rows)
         console().print()
         print_answer(root_cause(opened, resolve(opened, ROOT_CAUSES_OF), nearest), OutputFormat.TABLE, rows)
     _print_next(address, server)
+
+
+def _ingest(log: Path, catalog: Catalog, store: GraphStore, engine: EngineKind) -> LogSummary:
+    """Ingest the log on Spark, or in this process where Spark does not start and nobody asked for it."""
+    given = LogInput(source_named("postgres_json"), (str(log),))
+    setting = Setting(given.name, datetime.now(UTC), "postgres://mimic")
+    kind = EngineKind.SPARK if engine is EngineKind.AUTO else engine
+    with progress_bar() as progress:
+        progress("starting Spark" if kind is EngineKind.SPARK else "starting", 0, None)
+        try:
+            with open_engine(given, kind, SparkOptions()) as running:
+                return ingest_log(running, store, setting, catalog, progress=progress)
+        except SparkMissingError as error:
+            if engine is not EngineKind.AUTO:
+                raise typer.BadParameter(str(error), param_hint="--engine") from error
+            _report(f"{error}; in this process, then")
+        with open_engine(given, EngineKind.LOCAL, SparkOptions()) as running:
+            return ingest_log(running, store, setting, catalog, progress=progress)
 
 
 def _report(text: str) -> None:
@@ -66,6 +100,7 @@ def _print_next(address: str, server: ManagedServer | None) -> None:
     out.print("\nNext:", style="bold")
     command = f"lineage path {IMPACT_OF} {ROOT_CAUSES_OF} --store {address}"
     out.print(f"  {command}", markup=False)
+    out.print(f"  lineage usage {USED} --store {address}", markup=False)
     if server is not None:
         out.print(
             f"  Neo4j Browser: {server.browser_uri}, user {server.user}, password {server.password}", markup=False

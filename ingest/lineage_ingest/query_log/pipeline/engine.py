@@ -78,7 +78,7 @@ class Engine(Protocol):
         """Return how often each part of each unit ran."""
 
     def days(self) -> Iterator[Any]:
-        """Yield the counts of runs (`COUNTED_SCHEMA`), a day at a time."""
+        """Yield the counts of runs (`COUNTED_SCHEMA`), some whole days at a time."""
 
     def lineage(self, units: Collection[int]) -> Iterator[tuple[int, UnitLineage]]:
         """Yield what these units state."""

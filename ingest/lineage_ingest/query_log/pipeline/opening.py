@@ -172,7 +172,6 @@ def _defaults() -> dict[str, str]:
     quiet = files("lineage_ingest.query_log.pipeline").joinpath("log4j2.properties")
     return {
         "spark.ui.enabled": "false",
-        "spark.log.level": "ERROR",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}",
         "spark.sql.session.timeZone": "UTC",

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark import StorageLevel
+from pyspark import InheritableThread, StorageLevel
 from pyspark.sql import functions as f
 
 from lineage_ingest.query_log.pipeline.definitions import Span
@@ -42,6 +42,8 @@ Normalise = Callable[[Iterable[Any]], Iterator[Any]]
 _DAY = 86_400_000_000
 _FEW = 200
 """So few units are extracted in the driver: sending them to workers would take longer."""
+_LOOK_EVERY = 0.3
+_ROWS_AT_ONCE = 2_000_000
 _COUNTED_BY = ("unit", "part", "day", "user")
 
 
@@ -54,6 +56,7 @@ class SparkEngine:
         self._rows = rows
         self._normalise = normalise
         self._kept: list[DataFrame] = []
+        self._all: DataFrame | None = None
         self._templates: DataFrame | None = None
         self._count = 0
         self._slices: dict[int, Slice] = {}
@@ -65,7 +68,9 @@ class SparkEngine:
 
     def read(self, progress: Progress) -> LogCounts:
         """Read, normalise and fingerprint all rows."""
-        runs = self._keep(self._rows.mapInArrow(partial(_templated, normalise=self._normalise), _ddl(RUN_SCHEMA)))
+        self._all = runs = self._keep(
+            self._rows.mapInArrow(partial(_templated, normalise=self._normalise), _ddl(RUN_SCHEMA))
+        )
         counts = LogCounts()
         by_outcome = runs.groupBy("outcome").agg(
             f.count("*").alias("rows"),
@@ -112,12 +117,13 @@ class SparkEngine:
 
     def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
         """Assign every run to its unit; return the units that are no templates."""
-        runs = self._kept[0].where(f.col("template").isNotNull())
+        assert self._all is not None
+        runs = self._all.where(f.col("template").isNotNull())
         plain = runs
         by_session = None
-        stateful = [(key,) for key, one in templates.items() if one.facts.stateful]
+        stateful = [key for key, one in templates.items() if one.facts.stateful]
         if stateful:
-            keys = self._spark.createDataFrame(stateful, "template long")
+            keys = self._keys(stateful)
             sessions = self._keep(
                 runs.join(f.broadcast(keys), "template", "left_semi").select("session").distinct().dropna()
             )
@@ -166,10 +172,11 @@ class SparkEngine:
             self._results = self._keep(
                 self._templates.mapInArrow(partial(_extracted_templates, shared=shared), _ddl(RESULT_SCHEMA))
             )
-            for done, row in enumerate(self._results.select("facts").toLocalIterator(prefetchPartitions=True), 1):
+            self._watched(
+                self._results.count, lambda share: progress("extracting", int(share * self._count), self._count)
+            )
+            for row in self._results.select("facts").toLocalIterator(prefetchPartitions=True):
                 yield pickle.loads(row["facts"])  # our own, of this run
-                if done % 100 == 0 or done == self._count:
-                    progress("extracting", done, self._count)
             return
         units = self._units(work)
         for done, batch in enumerate(self._extracted(units, setting, knowledge), 1):
@@ -177,6 +184,33 @@ class SparkEngine:
                 self._again[facts.key] = lineage
                 yield facts
             progress("extracting", min(done * 64, len(units)), len(units))
+
+    def _watched(self, action: Callable[[], int], told: Callable[[float], None]) -> None:
+        """Run an action; meanwhile tell which share of its last stage's tasks is done."""
+        context = self._spark.sparkContext
+        group = f"lineage-{id(self):x}"
+        failure: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                context.setJobGroup(group, "lineage ingest log")
+                action()
+            except BaseException as error:  # noqa: BLE001  raised below, in the thread that asked
+                failure.append(error)
+
+        thread = InheritableThread(target=run)
+        thread.start()
+        tracker = context.statusTracker()
+        while thread.is_alive():
+            thread.join(_LOOK_EVERY)
+            jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+            ids = [stage for job in jobs if job is not None for stage in job.stageIds]
+            last = tracker.getStageInfo(max(ids)) if ids else None
+            if last is not None and last.numTasks:
+                told(last.numCompletedTasks / last.numTasks)
+        if failure:
+            raise failure[0]
+        told(1)
 
     def _extracted(self, units: list[Unit], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:
         batches = list(work_batches(units, 64))
@@ -196,7 +230,7 @@ class SparkEngine:
         for one in work:
             if one.key in self._slices:
                 needed.update(member.template for member in self._slices[one.key].members)
-        keys = self._spark.createDataFrame([(key,) for key in sorted(needed)], "template long")
+        keys = self._keys(needed)
         rows = self._templates.join(f.broadcast(keys), "template", "left_semi").select("template", "part")
         parts = {row["template"]: Part.of(row["part"]) for row in rows.toArrow().to_pylist()}
         units = []
@@ -205,6 +239,9 @@ class SparkEngine:
             found: Template | Slice | None = self._slices.get(one.key)
             units.append(unit_of(found or Template(one.key, parts[one.key], span, 0), parts, span, one))
         return units
+
+    def _keys(self, templates: Iterable[int]) -> DataFrame:
+        return self._spark.createDataFrame(pa.table({"template": pa.array(sorted(templates), pa.int64())}))
 
     def runs(self) -> dict[int, dict[int, JobRuns]]:
         """Return how often each part of each unit ran."""
@@ -221,11 +258,19 @@ class SparkEngine:
         return runs_by_unit(summed.toArrow())
 
     def days(self) -> Iterator[Any]:
-        """Yield the counts of runs, a day at a time."""
+        """Yield the counts of runs, some whole days at a time."""
         assert self._counted is not None
-        days = [row["day"] for row in self._counted.select("day").distinct().collect()]
-        for day in sorted(days, key=lambda d: -1 if d is None else d):
-            yield self._counted.where(f.col("day").isNull() if day is None else f.col("day") == day).toArrow()
+        sizes = {row["day"]: row["count"] for row in self._counted.groupBy("day").count().collect()}
+        if None in sizes:
+            yield self._counted.where(f.col("day").isNull()).toArrow()
+        days = sorted(day for day in sizes if day is not None)
+        while days:
+            rows, taken = 0, 0
+            while taken < len(days) and (taken == 0 or rows + sizes[days[taken]] <= _ROWS_AT_ONCE):
+                rows += sizes[days[taken]]
+                taken += 1
+            yield self._counted.where(f.col("day").between(days[0], days[taken - 1])).toArrow()
+            days = days[taken:]
 
     def lineage(self, units: Collection[int]) -> Iterator[tuple[int, UnitLineage]]:
         """Yield what these units state."""

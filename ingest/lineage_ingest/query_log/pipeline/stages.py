@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord
+from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import Completeness
 from lineage_ingest.query_log.pipeline.definitions import Definitions, Span
@@ -20,6 +20,7 @@ from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
 
 __all__ = ["Extraction", "extract_log"]
 
+_USES_AT_ONCE = 20_000
 _MOST_WAVES = 50
 """Of views over views, each known only after the one below it; what is still open then is a circle."""
 
@@ -55,11 +56,18 @@ class Extraction:
         return f"log:{digest.hexdigest()[:24]}"
 
     def batches(self, run: RunRecord) -> Iterator[LineageBatch]:
-        """Yield what is to be stored, in order: the lineage, then the use of tables and columns by day."""
-        yield from self.merger.batches(run)
+        """Yield what is to be stored, in order: the lineage, and the use of tables and columns, some days at once."""
+        held: list[UsageRecord] = []
+        *before, last = self.merger.batches(run)
+        yield from before
         for table in self.engine.days():
             for usage in usage_by_day(table, self.uses, self.setting.at):
-                yield LineageBatch(run=run, usage=tuple(usage))
+                held += usage
+            if len(held) >= _USES_AT_ONCE:
+                yield replace(last, usage=tuple(held))
+                last, held = LineageBatch(run=run), []
+        if held or last.jobs or last.diagnostics or last.datasets:
+            yield replace(last, usage=tuple(held))
 
 
 def extract_log(engine: Engine, setting: Setting, base: Knowledge, progress: Progress) -> Extraction:

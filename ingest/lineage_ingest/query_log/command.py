@@ -109,6 +109,9 @@ def log(
     functions: FunctionsOption = None,
     budget: BudgetOption = None,
     store: StoreOption = None,
+    observed_at: Annotated[
+        datetime | None, typer.Option(help="When statements ran whose log does not say it (UTC); now, if left out.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print the plan of stages; read nothing.")] = False,
     show: Annotated[int, typer.Option("--show", min=0, help="Errors to print; 0 prints all.")] = 5,
     output: FormatOption = OutputFormat.TABLE,
@@ -133,7 +136,7 @@ def log(
     schemas = read_catalogs(catalog, given.source.dialect or "ansi")
     setting = Setting(
         given.name,
-        datetime.now(UTC),
+        _in_utc(observed_at) if observed_at else datetime.now(UTC),
         namespace,
         default_database,
         default_schema,
@@ -186,8 +189,12 @@ def _jdbc(url: str | None, query: str | None, options: list[str] | None, since: 
         if query or options or since:
             raise typer.BadParameter("it says from where the log is read", param_hint="--jdbc-url")
         return None
-    at = since or datetime.now(UTC) - _LATE
-    return Jdbc(url, at if at.tzinfo else at.replace(tzinfo=UTC), query, _pairs(options, "--jdbc-option"))
+    at = _in_utc(since) if since else datetime.now(UTC) - _LATE
+    return Jdbc(url, at, query, _pairs(options, "--jdbc-option"))
+
+
+def _in_utc(at: datetime) -> datetime:
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def print_log_summary(summary: LogSummary, address: str, output: OutputFormat, show: int = 5) -> None:

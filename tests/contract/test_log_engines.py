@@ -15,6 +15,7 @@ from lineage_ingest.query_log.ingest import ingest_log
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import (
     EngineKind,
+    Jdbc,
     LogInput,
     SparkOptions,
     open_engine,
@@ -44,6 +45,29 @@ def test_both_engines_leave_the_same_graph(source: str, kind: str, spark: Any, t
     assert dumps[0].nodes == dumps[1].nodes
     assert dumps[0].relationships == dumps[1].relationships
     assert any(label == "Usage" for label, _, _ in dumps[0].nodes)
+
+
+def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
+    """Derby comes with Spark: a real database, read over JDBC."""
+    url = "jdbc:derby:memory:log;create=true"
+    connection = spark._jvm.java.sql.DriverManager.getConnection(url)
+    statement = connection.createStatement()
+    statement.execute("CREATE TABLE history (query_text VARCHAR(200), who VARCHAR(20), started_at TIMESTAMP)")
+    statement.execute(
+        "INSERT INTO history VALUES ('INSERT INTO t SELECT a FROM s', 'ann', TIMESTAMP('2026-03-01 10:00:00'))"
+    )
+    statement.execute(
+        "INSERT INTO history VALUES ('INSERT INTO t SELECT a FROM s', 'bo', TIMESTAMP('2026-03-02 10:00:00'))"
+    )
+    source = source_named("generic", dialect="postgres", mapping={"query_text": "query_text", "user": "who"})
+    given = LogInput(source, jdbc=Jdbc(url, _AT, "SELECT * FROM history"))
+    with open_store(tmp_path / "s.lbug") as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
+        ingest_log(engine, store, Setting(given.name, _AT))
+        [job] = store.jobs(users=True)
+        uses = store.usage("postgres/s#a")
+    assert job.users is not None
+    assert (job.observations, dict(job.users.named)) == (2, {"ann": 1, "bo": 1})
+    assert [(use.day.day, use.reads) for use in uses] == [(1, 1), (2, 1)]
 
 
 def _dump(given: LogInput, kind: EngineKind, path: Path) -> Any:

@@ -79,12 +79,12 @@ def source_named(
         name: one of SOURCES.
         dialect: of the statements, where it is not the source's own (MariaDB's in a MySQL log, a fork of PostgreSQL).
         zone: the time zone of times that do not say theirs; UTC if left out.
-        mapping: of `generic` only: which column holds which field of the log schema.
+        mapping: of `generic` only: which column holds which field of the log schema, where it is not named so.
 
     Raises:
         UnknownSourceError: no source has that name.
         UnknownDialectError: no dialect has that name.
-        MappingError: the mapping has no query_text, or a field that the schema does not have; or the source needs none.
+        MappingError: the mapping has a field that the schema does not have; or the source needs none.
         ValueError: there is no such time zone.
     """
     found = SOURCES.get(name.strip().lower())
@@ -99,7 +99,7 @@ def source_named(
     if mapping is not None:
         if found.name != GENERIC.name:
             raise MappingError(f"{found.title} knows its columns; a mapping is for the source 'generic'")
-        fields = mapped(mapping)
-        columns = tuple(dict.fromkeys(column for _field, column in fields))
-        found = replace(found, mapping=fields, columns=columns, needed=(dict(fields)["query_text"],))
+        fields = dict(GENERIC.mapping) | dict(mapped(mapping))
+        columns = tuple(dict.fromkeys(fields.values()))
+        found = replace(found, mapping=tuple(fields.items()), columns=columns, needed=(fields["query_text"],))
     return found

@@ -1,7 +1,7 @@
 """Any table of statements: the user says which column holds which field of the log schema.
 
-Nothing is known of it but what the mapping says: status words of other sources are understood, and a row without one
-is taken to have run.
+Columns that are named as fields of the log schema are these fields; the mapping says more, or otherwise. Status words
+of other sources are understood, and a row without one is taken to have run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DIALECTS = {
 
 
 class MappingError(ValueError):
-    """A mapping names a field that the log schema does not have, or leaves out the statement's."""
+    """A mapping names a field that the log schema does not have."""
 
 
 def mapped(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -48,7 +48,7 @@ def mapped(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     lineage_ingest.query_log.sources.generic.MappingError: no field 'query_txt'; did you mean 'query_text'?
 
     Raises:
-        MappingError: a field is not one of the log schema's, or query_text is missing.
+        MappingError: a field is not one of the log schema's.
     """
     for name in mapping:
         if name not in FIELDS:
@@ -56,13 +56,12 @@ def mapped(mapping: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
             raise MappingError(
                 f"no field {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"known are {', '.join(FIELDS)}")
             )
-    if "query_text" not in mapping:
-        raise MappingError("which column holds the statements? Map query_text to it")
     return tuple(mapping.items())
 
 
 def _convert(log: SourceRows) -> Any:
-    column = dict(log.source.mapping)
+    # Fields whose column is not there are as good as not mapped.
+    column = {name: given for name, given in log.source.mapping if log.has(given)}
     fields: dict[str, Any] = {name: log.text(column[name]) for name in _TEXTS if name in column}
     fields |= {name: log.count(column[name]) for name in _COUNTS if name in column}
     for name, scale in (("duration_ms", 1_000), ("duration_s", 1_000_000)):
@@ -91,8 +90,8 @@ GENERIC = Source(
     name="generic",
     title="Any table of statements",
     dialect="ansi",
-    columns=("query_text",),
+    columns=FIELDS,
     needed=("query_text",),
     convert=_convert,
-    mapping=(("query_text", "query_text"),),
+    mapping=tuple((name, name) for name in FIELDS),
 )

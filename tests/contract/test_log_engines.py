@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from lineage_ingest.query_log.pipeline.opening import (
     open_engine,
     spark_session,
 )
+from tests.contract.conftest import emptied
+from tests.neo4j_fixture import Neo4jAddress
 from tests.query_logs.make import make, runs
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -78,3 +81,20 @@ def _dump(given: LogInput, kind: EngineKind, path: Path) -> Any:
     for _, _, properties in dump.nodes:
         properties.pop("seconds", None)
     return dump
+
+
+def test_workers_write_large_batches_into_neo4j(
+    spark: Any, neo4j_uri: Neo4jAddress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lineage_ingest.query_log.ingest._LARGE", 1)
+    make(tmp_path / "log", "snowflake", runs("snowflake", 1_000, 60, 5), "parquet", files=2)
+    given = LogInput(source_named("snowflake"), (str(tmp_path / "log"),))
+    opener = partial(open_store, neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password)
+    with emptied(neo4j_uri)() as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
+        applied = ingest_log(engine, store, Setting(given.name, _AT), opener=opener).applied
+        dump = store.dump()
+    for _, _, properties in dump.nodes:
+        properties.pop("seconds", None)
+    alone = _dump(given, EngineKind.LOCAL, tmp_path / "alone.lbug")
+    assert (dump.nodes, dump.relationships) == (alone.nodes, alone.relationships)
+    assert applied.edges_created > 100

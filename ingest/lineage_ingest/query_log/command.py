@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -26,6 +28,7 @@ from lineage.sql import scan
 from lineage.store import open_store
 from lineage_ingest.progress import progress_bar
 from lineage_ingest.query_log.ingest import LogSummary, ingest_log
+from lineage_ingest.query_log.pipeline.engine import Opener
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import (
     EngineKind,
@@ -151,7 +154,7 @@ def log(
         with open_store(store) as opened, progress_bar() as progress:
             progress("starting", 0, None)
             with open_engine(given, kind, spark) as running:
-                summary = ingest_log(running, opened, setting, schemas, progress=progress)
+                summary = ingest_log(running, opened, setting, schemas, opener=_opener(store), progress=progress)
             address = opened.address
     except (NoLogFilesError, LogFormatError, ColumnsMissingError, NotOverJdbcError) as error:
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
@@ -160,6 +163,15 @@ def log(
     print_log_summary(summary, address, output, show)
     if summary.has_errors:
         raise typer.Exit(1)
+
+
+def _opener(given: str | None) -> Opener | None:
+    """Return what opens the store elsewhere, with this process's login; None where only one process may write."""
+    address = given or os.environ.get("LINEAGE_STORE") or ""
+    if "://" not in address:
+        return None
+    user, password = (os.environ.get(f"LINEAGE_NEO4J_{name}") for name in ("USER", "PASSWORD"))
+    return partial(open_store, address, user=user, password=password)
 
 
 def _source(name: str, mapping: list[str] | None, dialect: str | None, zone: str | None) -> Source:

@@ -6,16 +6,19 @@ import time
 from dataclasses import dataclass
 
 from lineage.catalog import Catalog, TableSchema
-from lineage.model.batch import DiagnosticRecord, RunRecord
+from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.statement import ColumnSchema
 from lineage.store.protocol import AppliedChanges, GraphStore
-from lineage_ingest.query_log.pipeline.engine import Engine, Progress
+from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import Knowledge, Setting
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.stars import opened_stars
 
 __all__ = ["LogSummary", "ingest_log", "learnt_from"]
+
+_LARGE = 20_000
+"""Edges and counts of use from which on it pays to write in parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ def ingest_log(
     catalog: Catalog | None = None,
     *,
     run_key: str | None = None,
+    opener: Opener | None = None,
     progress: Progress | None = None,
 ) -> LogSummary:
     """Extract what a log says and store it.
@@ -64,6 +68,8 @@ def ingest_log(
         catalog: schemas of tables that the log does not define.
         run_key: what makes this log this and no other, so that its counts are overwritten when it is ingested again;
             what ran in it and when, if it is left out.
+        opener: opens the store in other processes, so that several can write large batches at the same time; without
+            one, this process writes alone.
         progress: told the stages, and how far they are.
 
     Raises:
@@ -79,7 +85,7 @@ def ingest_log(
     described: dict[str, None] = {}
     for done, batch in enumerate(found.batches(run)):
         notify("storing", done, None)
-        applied += store.apply(batch)
+        applied += _stored(batch, store, engine, opener)
         described.update(dict.fromkeys(record.key for record in batch.datasets if record.schema_known))
     for opened in opened_stars(store, described, setting.at):
         applied += store.apply(opened)
@@ -92,6 +98,15 @@ def ingest_log(
         ended - began,
         ended - extracted,
     )
+
+
+def _stored(batch: LineageBatch, store: GraphStore, engine: Engine, opener: Opener | None) -> AppliedChanges:
+    if opener is None or len(batch.edges) + len(batch.usage) < _LARGE:
+        return store.apply(batch)
+    applied = AppliedChanges()
+    for parts in store.parts(batch):
+        applied += engine.write(parts, opener)
+    return applied
 
 
 def _given(catalog: Catalog | None) -> tuple[TableSchema, ...]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from lineage.store.planning.parts import BatchPart
+from lineage.store.protocol import AppliedChanges, GraphStore
 from lineage_ingest.query_log.pipeline.definitions import Span
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, UnitLineage
 from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.units import Part, Unit
 
-__all__ = ["Engine", "LogCounts", "Progress", "Slice", "Template", "Work"]
+__all__ = ["Engine", "Opener", "LogCounts", "Progress", "Slice", "Template", "Work"]
 
 Progress = Callable[[str, int, int | None], None]
 """Told a stage's name, how much of it is done, and of how much (None where that is not known)."""
+
+
+Opener = Callable[[], GraphStore]
+"""Opens the store in another process: it is sent there."""
 
 
 class Template(NamedTuple):
@@ -82,6 +88,13 @@ class Engine(Protocol):
 
     def lineage(self, units: Collection[int]) -> Iterator[tuple[int, UnitLineage]]:
         """Yield what these units state."""
+
+    def write(self, parts: Sequence[BatchPart], opener: Opener) -> AppliedChanges:
+        """Apply parts of a batch, none of which needs another, in whatever order, each by whoever opens the store.
+
+        Raises:
+            StoreError: the store could not be reached or written.
+        """
 
     def close(self) -> None:
         """Let go of what was kept."""

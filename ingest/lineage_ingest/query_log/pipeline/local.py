@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage.store.planning.parts import BatchPart
+from lineage.store.protocol import AppliedChanges
 from lineage_ingest.query_log.pipeline.definitions import Span
-from lineage_ingest.query_log.pipeline.engine import LogCounts, Progress, Slice, Template, Work, unit_of
+from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     Facts,
     Knowledge,
@@ -135,6 +137,11 @@ class LocalEngine:
         """Yield what these units state."""
         for key in units:
             yield key, pickle.loads(self._lineage[key])  # our own, of this run
+
+    def write(self, parts: Sequence[BatchPart], opener: Opener) -> AppliedChanges:
+        """Apply parts of a batch, one after the other."""
+        with opener() as store:
+            return sum(map(store.apply, parts), start=AppliedChanges())
 
     def close(self) -> None:
         """Nothing is kept outside this object."""

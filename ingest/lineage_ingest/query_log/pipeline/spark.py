@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,10 @@ import pyarrow as pa
 from pyspark import InheritableThread, StorageLevel
 from pyspark.sql import functions as f
 
+from lineage.store.planning.parts import BatchPart
+from lineage.store.protocol import AppliedChanges
 from lineage_ingest.query_log.pipeline.definitions import Span
-from lineage_ingest.query_log.pipeline.engine import LogCounts, Progress, Slice, Template, Work, unit_of
+from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     RESULT_SCHEMA,
     Facts,
@@ -283,6 +285,13 @@ class SparkEngine:
             if key in wanted:
                 yield key, pickle.loads(lineage)
 
+    def write(self, parts: Sequence[BatchPart], opener: Opener) -> AppliedChanges:
+        """Apply parts of a batch in the workers."""
+        if not parts:
+            return AppliedChanges()
+        dealt = self._spark.sparkContext.parallelize(parts, len(parts))
+        return sum(dealt.mapPartitions(partial(_written, opener=opener)).collect(), start=AppliedChanges())
+
     def close(self) -> None:
         """Let go of what Spark stored."""
         for frame in self._kept:
@@ -322,6 +331,13 @@ def _template_units(batches: Iterable[Any]) -> Iterator[Unit]:
     for batch in batches:
         for row in batch.select(["template", "part", "first", "last"]).to_pylist():
             yield Unit(row["template"], (Part.of(row["part"]),), row["first"], row["last"])
+
+
+def _written(parts: Iterable[BatchPart], opener: Opener) -> Iterator[AppliedChanges]:
+    gc.set_threshold(100_000)
+    with opener() as store:
+        for part in parts:
+            yield store.apply(part)
 
 
 def _ddl(schema: Any) -> str:

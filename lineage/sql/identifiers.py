@@ -61,14 +61,12 @@ class Identifiers:
         if schema is None and catalog is None and type(name) is exp.Identifier:
             return [self.table(name)]
         parts: list[str] = []
-        for outer in (catalog, schema, name):
-            if outer is None:
-                continue
-            node = outer
-            while isinstance(node, exp.Dot):  # more than three parts: the tail hangs below the last
-                parts.append(self.table(node.this))
-                node = node.expression
-            if isinstance(node, exp.Identifier):
+        waiting = [part for part in (name, schema, catalog) if part is not None]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, exp.Dot):  # more than three parts: all from the third on hang below the last
+                waiting += (node.expression, node.this)
+            elif isinstance(node, exp.Identifier):
                 parts.append(self.table(node))
             elif isinstance(node, exp.Parameter) and isinstance(node.this, exp.Var):  # T-SQL's table variable
                 parts.append("@" + self._dialect.fold_table(node.name))

@@ -83,7 +83,7 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
         text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
     if dialect.name in ("mysql", "sqlite", "doris", "starrocks"):
         text = _REPLACE_INTO.sub(r"\1INSERT ", text)
-        text = with_semicolons(text)
+        text = with_semicolons(text, dialect.name)
     tail: ParsedStatement | None = None
     batches = dialect.name in BATCHES
     try:

@@ -111,6 +111,7 @@ class Resolver:
         self.pseudo_columns = pseudo_columns(naming.dialect.name)
         self.diagnostics: list[Diagnostic] = []
         self.unresolved: list[UnresolvedReference] = []
+        self._noted: set[Diagnostic | UnresolvedReference] = set()
         self.reads: dict[str, None] = {}
         self._tables = tables
         self._base: dict[str, BaseTable | Relation] = {}
@@ -218,8 +219,15 @@ class Resolver:
     ) -> None:
         """Note a finding about the statement; the same finding at the same place is noted once."""
         diagnostic = Diagnostic(code, severity, message, span_of(node), hint)
-        if diagnostic not in self.diagnostics:
+        if diagnostic not in self._noted:
+            self._noted.add(diagnostic)
             self.diagnostics.append(diagnostic)
+
+    def withdraw(self, code: DiagnosticCode, since: int) -> None:
+        """Take back the findings of a code behind the first ones, as if they had not been noted."""
+        found = self.diagnostics[since:]
+        self._noted.difference_update(each for each in found if each.code is code)
+        self.diagnostics[since:] = [each for each in found if each.code is not code]
 
     def unresolved_name(
         self, code: DiagnosticCode, name: str, node: exp.Expr, known: Iterable[str], *, nearest: bool = True
@@ -227,7 +235,8 @@ class Resolver:
         """Keep a name that could not be traced, with those of the known names that it may have meant."""
         candidates = difflib.get_close_matches(name.rpartition(".")[2], list(known)) if nearest else known
         reference = UnresolvedReference(name, code, span_of(node), tuple(dict.fromkeys(candidates)))
-        if reference not in self.unresolved:
+        if reference not in self._noted:
+            self._noted.add(reference)
             self.unresolved.append(reference)
 
     def written_text(self, node: exp.Expr) -> str:

@@ -169,6 +169,7 @@ impl Measure {
                 self.note();
             }
             _ => {
+                self.depth += usize::from(text == b"|>");
                 // In characters: an operator is ASCII, or one character of any length.
                 self.run += if text[0].is_ascii() { text.len() } else { 1 };
                 self.note();

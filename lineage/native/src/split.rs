@@ -131,7 +131,8 @@ impl<'a> Splitter<'a> {
             }
             _ => None,
         }?;
-        if !self.begins_line(start) {
+        // MySQL's client finds DELIMITER anywhere outside of a statement, behind a comment too.
+        if chosen.is_empty() && !self.begins_line(start) {
             return None;
         }
         self.delimiter = if chosen == b";" { b"" } else { chosen };

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import re
 
+from lineage.sql.scan import split_statements
+from lineage.sql.scan.facts import dialect_features
+
 __all__ = ["with_semicolons"]
 
-_LINE = re.compile(r"^[ \t]*DELIMITER[ \t]+(\S+)[^\n]*$", re.IGNORECASE | re.MULTILINE)
+_NO_LINE_BREAK = re.compile(r"[^\n]")
 
 
-def with_semicolons(text: str) -> str:
-    """Return the text with each chosen delimiter as a semicolon and the lines that choose it blank; lengths agree.
+def with_semicolons(text: str, dialect: str) -> str:
+    """Return a text that chooses delimiters with a semicolon behind each statement and blanks between them.
 
-    >>> with_semicolons("DELIMITER //\\nSELECT 1 //\\nDELIMITER ;\\nSELECT 2;")
-    '            \\nSELECT 1 ; \\n           \\nSELECT 2;'
+    Statements are those that the client would send; every one keeps its place.
+
+    >>> with_semicolons("DELIMITER //\\nSELECT 1 //\\nDELIMITER ;\\nSELECT 2;", "mysql")
+    '            \\nSELECT 1;  \\n           \\nSELECT 2;'
     """
-    if "delimiter" not in text.lower():
+    if "delimiter" not in text.lower() or "delimiters" not in dialect_features(dialect):
         return text
     parts: list[str] = []
-    position, delimiter = 0, ";"
-    for line in _LINE.finditer(text):
-        parts.append(_ended(text[position : line.start()], delimiter))
-        parts.append(" " * (line.end() - line.start()))
-        position, delimiter = line.end(), line.group(1)
-    parts.append(_ended(text[position:], delimiter))
+    position = 0
+    for start, end in split_statements(text, dialect):
+        parts += (_between(text[position:start], ends=position > 0), text[start:end])
+        position = end
+    parts.append(_between(text[position:], ends=position > 0))
     return "".join(parts)
 
 
-def _ended(text: str, delimiter: str) -> str:
-    return text if delimiter == ";" else text.replace(delimiter, ";".ljust(len(delimiter)))
+def _between(text: str, *, ends: bool) -> str:
+    blanks = _NO_LINE_BREAK.sub(" ", text)
+    return blanks.replace(" ", ";", 1) if ends else blanks

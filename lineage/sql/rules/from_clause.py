@@ -103,8 +103,13 @@ def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str 
             return identifiers.column(name), None
         if type(alias) is exp.Identifier:
             return identifiers.column(alias), None
-    if type(node) is exp.Table and type(named := args["this"]) is exp.Identifier:
-        key, schema = identifiers.column(named), args.get("db")
+    if type(node) is exp.Table:
+        named, schema = args["this"], args.get("db")
+        if type(named) is exp.Dot:  # of more than three parts
+            named, schema = named.expression, named.this.expression if type(named.this) is exp.Dot else named.this
+        if type(named) is not exp.Identifier:
+            return f"?{position}", None
+        key = identifiers.column(named)
         return key, f"{identifiers.alias(schema)}.{key}" if schema else None
     return f"?{position}", None
 

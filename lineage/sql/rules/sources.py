@@ -52,7 +52,7 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
                 return reshaped(resolver, node, resolver.location(location).renamed(_listed(resolver, node)), scope)
         cte = scope.ctes.get(resolver.identifiers.column(named)) if scope.ctes and args.get("db") is None else None
         relation = cte if cte is not None else resolver.table(node)
-    elif isinstance(named, exp.Parameter):
+    elif isinstance(named, exp.Parameter) or (type(named) is exp.Dot and _is_long_name(resolver, node, scope)):
         relation = resolver.table(node)
     elif isinstance(named, exp.Var | exp.Literal):
         relation = resolver.location(named.name)
@@ -81,6 +81,13 @@ def _file_named(resolver: Resolver, node: exp.Expr) -> str | None:
     if dialect in ("spark", "databricks") and schema is not None and schema.name.lower() in _PATH_FORMATS:
         return str(text)
     return None
+
+
+def _is_long_name(resolver: Resolver, node: exp.Expr, scope: Scope) -> bool:
+    """Return whether more than three parts are a table's name (`server.db.schema.t`), not a path into a column."""
+    first = node.args["catalog"] if node.args.get("catalog") is not None else node.this
+    is_name = all(isinstance(part, exp.Identifier) for part in node.this.flatten())
+    return is_name and isinstance(first, exp.Identifier) and scope.item(resolver.identifiers.alias(first)) is None
 
 
 def _rows_from(resolver: Resolver, functions: list[exp.Expr], scope: Scope) -> Relation:

@@ -29,8 +29,7 @@ def exists(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack:
     known = len(resolver.diagnostics)
     absorb_rows(sink, resolver.relation(node.this, scope).rows, effect)
     if len(resolver.diagnostics) > known:  # what its star stands for is not asked
-        found = resolver.diagnostics[known:]
-        resolver.diagnostics[known:] = [d for d in found if d.code is not DiagnosticCode.UNRESOLVED_STAR]
+        resolver.withdraw(DiagnosticCode.UNRESOLVED_STAR, known)
 
 
 @expression_rule(exp.In)

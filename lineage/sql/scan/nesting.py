@@ -2,7 +2,8 @@
 
 Counted is what a recursive parser calls itself for: brackets, CASE … END, the angle brackets of types, runs of prefix
 operators, words like NOT whose operand is a whole comparison, subscripts of subscripts, what a quoted name would be as
-a type (parsers read it as one), and joins that wait for their ON. What opens is held
+a type (parsers read it as one), pipes (`|>`: each is a query around those before it, and sqlglot copies these), and
+joins that wait for their ON. What opens is held
 until that very thing closes, and no word ends anything that could be a name, so that the count is never below the
 parser's depth. A join that never gets its ON counts more:
 sqlglot tries each of them both ways, which doubles its time with every one.
@@ -142,6 +143,7 @@ class _Measure:
             self._held += 1
             self._note()
         elif text != ".":
+            self._depth += text == "|>"
             self._run += len(text)
             self._note()
 

@@ -107,7 +107,8 @@ class _Splitter:
             line = _SLASH_LINE.match(sql, end)
         elif self._delimiters and word == "delimiter" and self._start < 0:
             line = _DELIMITER_LINE.match(sql, end)
-        if line is None or not self._begins_line(start):
+        # MySQL's client finds DELIMITER anywhere outside of a statement, behind a comment too.
+        if line is None or not (word == "delimiter" or self._begins_line(start)):
             return -1
         if self._delimiters:
             self._delimiter = "" if line.group(1) == ";" else line.group(1)

@@ -24,6 +24,7 @@ NESTED: dict[str, Callable[[int], str]] = {
     "calls": lambda n: f"SELECT {'f(' * n}a{')' * n} AS x FROM t ",
     "subscripts": lambda n: f"SELECT a{' [1]' * n} AS x FROM t ",
     "types": lambda n: f'SELECT a, CAST(a AS "{"ARRAY<" * n}INT{">" * n}") AS x FROM t ',
+    "pipes": lambda n: f"FROM t {'|> SELECT a ' * n}",
     "FROM": lambda n: f"{'FROM ' * n}t ",
     "BEGIN": lambda n: f"{'BEGIN ' * n}INSERT INTO u SELECT a FROM t; {'END; ' * n}",
     "IF": lambda n: f"{'IF a > 1 THEN ' * n}INSERT INTO u SELECT a FROM t; {'END IF; ' * n}",

@@ -70,6 +70,20 @@ def test_a_chain_of_ctes_that_double_stays_linear() -> None:
     assert {str(edge.source) for edge in statement.edges} == {"t.a", "t.b"}
 
 
+def test_findings_are_noted_in_linear_time() -> None:
+    branches = (f"INSERT INTO u{i} SELECT a WHERE b = {i}" for i in range(10_000))
+    [statement, *others] = extract_script("FROM t " + " ".join(branches), "hive", budget=Budget(seconds=10))
+    assert statement.completeness == "full"
+    assert len({edge.target.table for each in (statement, *others) for edge in each.edges}) == 10_000
+
+
+def test_many_pipes_are_traced_at_table_level_before_the_parser_copies_them() -> None:
+    for pipe in ("|> SELECT a ", "|> EXTEND a AS b ", "|> SET a = 1 "):
+        [statement] = extract("INSERT INTO u FROM t " + pipe * 1_000, "bigquery")
+        assert codes([statement]) == [DiagnosticCode.NESTING_TOO_DEEP]
+        assert (statement.target, statement.sources) == ("u", ["t"])
+
+
 def test_a_large_statement_is_traced_at_table_level() -> None:
     rows = ",".join(["(1, 'some text that fills the statement up')"] * 110_000)
     assert len(rows) > 4_500_000

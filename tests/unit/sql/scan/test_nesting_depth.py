@@ -32,6 +32,9 @@ from lineage.sql.scan.engines import Engine
         ("a JOIN b JOIN c ON d ON e", 2),
         ("a CROSS JOIN b CROSS JOIN c NATURAL LEFT JOIN d", 0),
         ("a JOIN b JOIN c WHERE d", 32),
+        # A pipe is held until what it stands in ends; it is two characters of an operator as well.
+        ("FROM (FROM t |> WHERE a |> SELECT a) |> WHERE a", 5),
+        ("FROM t |> LIMIT 1; FROM t |> LIMIT 2", 3),
     ],
 )
 def test_depth(scanner: Engine, sql: str, depth: int) -> None:

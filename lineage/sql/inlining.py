@@ -1,7 +1,9 @@
 """Functions whose body is known stand for that body where they are called: arguments flow through it.
 
 A call is replaced in the syntax tree before it is resolved, `f(t.a)` by the expression with `t.a` for its parameter,
-a call in FROM by a lateral query. Only texts that call a function which the script defines come here.
+a call in FROM by a lateral query. Where the body has a FROM of its own, that must not catch the names of the arguments:
+they are columns of a lateral query beside it, `(SELECT (SELECT "f 1".x + k FROM w) FROM LATERAL (SELECT a AS x) "f 1")`.
+Only texts that call a function which the script defines come here.
 """
 
 from __future__ import annotations
@@ -78,23 +80,26 @@ class Functions:
                 continue
             left, self._left = left - 1, self._left - 1
             gone = set(map(id, _calls(call)))  # its arguments are copied to where the parameters stood
-            body = self._replace(call, function)
-            waiting = [other for other in waiting if id(other) not in gone] + _calls(body)
+            put_in = self._replace(call, function)
+            waiting = [other for other in waiting if id(other) not in gone] + _calls(put_in)
         return replace(statement, tree=holder.expressions[0])
 
     def _replace(self, call: exp.Expr, function: _Function) -> exp.Expr:
-        """Put a function's body in the place of a call, and return it."""
+        """Put a function's body in the place of a call, and return what was put there."""
         where: exp.Expr = call
         while isinstance(where.parent, exp.Dot) and where.parent.expression is where:
             where = where.parent
         if isinstance(where.parent, exp.Table | exp.Lateral) and where.parent.this is where:
             where = where.parent
-        body = self._filled(function, call)
+        body, given = self._filled(function, call)
         if isinstance(where, exp.Table | exp.Lateral):
-            where.replace(self._as_table(function, body, where))
+            put_in = self._as_table(function, body, given, where)
         else:
-            where.replace(exp.Subquery(this=body) if isinstance(body, exp.Query) else exp.Paren(this=body))
-        return body
+            put_in = exp.Subquery(this=body) if isinstance(body, exp.Query) else exp.Paren(this=body)
+            if given is not None:
+                put_in = exp.Subquery(this=exp.Select(expressions=[put_in], from_=exp.From(this=given)))
+        where.replace(put_in)
+        return put_in
 
     def _of(self, name: str, arguments: int) -> _Function | None:
         found = self._known.get(name.lower(), ())
@@ -102,27 +107,40 @@ class Functions:
             (f for f in found if len(f.parameters) > arguments), None
         )
 
-    def _filled(self, function: _Function, call: exp.Expr) -> exp.Expr:
-        """Return the body with the arguments of a call in place of its parameters; its places are the call's."""
+    def _filled(self, function: _Function, call: exp.Expr) -> tuple[exp.Expr, exp.Lateral | None]:
+        """Return the body with the arguments of a call in place of its parameters; its places are the call's.
+
+        Also return the lateral query whose columns the arguments are, where the body could catch their names.
+        """
+        places = {k: v for k, v in call.meta.items() if k in ("line", "col", "start", "end")}
+        alias = f"{function.body.name} {self._left}"  # no call has the same
+        could_catch = function.tree.find(exp.From) is not None
+        given: list[exp.Expr] = []
         values: dict[str, exp.Expr] = {}
         for position, argument in enumerate(call.expressions):
-            if isinstance(argument, exp.Kwarg | exp.PropertyEQ):
-                values[self._fold(argument.this.name)] = argument.expression
+            named = isinstance(argument, exp.Kwarg | exp.PropertyEQ)
+            value = argument.expression if named else argument
+            if could_catch and not value.is_star and value.find(exp.Column) is not None:
+                name = exp.Identifier(this=str(position), quoted=True)
+                name.meta.update(places)
+                given.append(exp.Alias(this=value.copy(), alias=name))
+                value = exp.Column(this=name.copy(), table=exp.Identifier(this=alias, quoted=True))
+            if named:
+                values[self._fold(argument.this.name)] = value
             elif position < len(function.parameters):
-                values[function.parameters[position]] = argument
-                values[str(position + 1)] = argument
+                values[function.parameters[position]] = value
+                values[str(position + 1)] = value
         holder = exp.Tuple(expressions=[function.tree.copy()])
         for node in list(holder.find_all(exp.Identifier, exp.Star, exp.Func)):
             node.meta.clear()
-            node.meta.update({k: v for k, v in call.meta.items() if k in ("line", "col", "start", "end")})
+            node.meta.update(places)
             if isinstance(node, exp.Anonymous):
                 node.meta[_WITHIN] = {*call.meta.get(_WITHIN, ()), function.body.name}
         for node in list(holder.find_all(exp.Column, exp.Parameter, exp.Placeholder)):
             value = values.get(self._parameter(node, function))
             if value is not None:
                 node.replace(value.copy())
-        filled: exp.Expr = holder.expressions[0]
-        return filled
+        return holder.expressions[0], _lateral(exp.Select(expressions=given), alias) if given else None
 
     def _parameter(self, node: exp.Expr, function: _Function) -> str:
         """Return the parameter that a node may name: `x`, `f.x`, `@x`, `$1`."""
@@ -132,7 +150,9 @@ class Functions:
         marked = self._fold("@" + node.name)
         return marked if marked in function.parameters else self._fold(node.name)
 
-    def _as_table(self, function: _Function, body: exp.Expr, where: exp.Expr) -> exp.Expr:
+    def _as_table(
+        self, function: _Function, body: exp.Expr, given: exp.Lateral | None, where: exp.Expr
+    ) -> exp.Lateral:
         query = body if isinstance(body, exp.Query) else exp.Select(expressions=[body])
         alias = where.args.get("alias")
         if not isinstance(alias, exp.TableAlias):
@@ -140,8 +160,17 @@ class Functions:
         if not alias.args.get("columns") and function.body.columns:
             columns: Sequence[exp.Expr] = [exp.to_identifier(name) for name in function.body.columns]
             alias = exp.TableAlias(this=alias.this, columns=list(columns))
+        if given is not None:
+            rows = _lateral(query, function.body.name)
+            star = exp.Column(this=exp.Star(), table=rows.args["alias"].this.copy())
+            query = exp.Select(expressions=[star], from_=exp.From(this=given), joins=[exp.Join(this=rows)])
         lateral = exp.Lateral(this=exp.Subquery(this=query), alias=alias)
         for key in ("joins", "laterals", "pivots"):
             if where.args.get(key):
                 lateral.set(key, where.args[key])
         return lateral
+
+
+def _lateral(query: exp.Expr, alias: str) -> exp.Lateral:
+    name = exp.Identifier(this=alias, quoted=True)
+    return exp.Lateral(this=exp.Subquery(this=query), alias=exp.TableAlias(this=name))

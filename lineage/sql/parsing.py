@@ -75,6 +75,15 @@ class ParsedStatement:
         return places
 
 
+class _NoSqlError(Exception):
+    """A statement said in other words does not parse: why, and the words."""
+
+    def __init__(self, why: ParseError, tokens: list[Token]) -> None:
+        super().__init__(str(why))
+        self.why = why
+        self.tokens = tokens
+
+
 def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> Iterator[ParsedStatement]:
     """Yield the statements of a text in order; empty ones are left out, those beyond the budget are not parsed."""
     tokenizer, parser = tools_of(dialect, budget.nesting)
@@ -229,6 +238,9 @@ def _parsed(
                 trees, problem, is_command = said, None, False
         except NestingError as error:
             problem, tokens = _problem(DiagnosticCode.NESTING_TOO_DEEP, str(error), span), error.tokens
+        except _NoSqlError as error:
+            if is_command:  # the words of ours show more of it than its own
+                problem, tokens = _parse_problem(error.why, error.tokens, text, span), error.tokens
     if problem is not None:
         tokens = _spelled_out(tokens, text, dialect)
         tree = _recovered(parser, tokens, text) if problem.code is DiagnosticCode.PARSE_ERROR else None
@@ -246,12 +258,16 @@ def _reworded(parser: GuardedParser, tokens: list[Token], text: str, dialect: Di
 
     Raises:
         NestingError: what is said nests too deep.
+        _NoSqlError: what is said does not parse.
     """
     trees: list[exp.Expr | None] = []
+    piece: list[Token] = []
     try:
         for piece in reworded(tokens, text, parser_named(dialect), dialect.name):
             trees += parser.parse(piece, text)
-    except (ParseError, TokenError, RecursionError, *_PARSER_DEFECTS):
+    except ParseError as error:
+        raise _NoSqlError(error, piece) from error
+    except (TokenError, RecursionError, *_PARSER_DEFECTS):
         return []
     return [] if any(isinstance(tree, exp.Command) for tree in trees) else trees
 

@@ -28,6 +28,7 @@ _WRITES = {
 # Functions whose arguments are separated by FROM: EXTRACT(YEAR FROM x).
 _FROM_ARGUMENT = frozenset(("EXTRACT", "SUBSTRING", "TRIM", "POSITION", "OVERLAY", "DATE_PART"))
 _OBJECTS = frozenset(("TABLE", "VIEW", "SYNONYM", "STREAM"))
+_USING_TABLES = frozenset(("MERGE", "DELETE"))
 _NOT_A_NAME = frozenset(("SELECT", "VALUES", "LATERAL", "UNNEST", "TABLE", "ONLY", "WHERE", "SET", "ON", "WITH"))
 
 
@@ -87,12 +88,21 @@ class _Tracer:
                 if destination is None:
                     destination, position = self._target(position + 1, destination)
                     continue
+            elif word == "TO" and operation == "COPY" and destination is None and not calls:
+                destination = self._file(position + 1)
+            elif word == "USING" and words[position + 1 : position + 2] == ["("] and words[0] not in _USING_TABLES:
+                pass  # columns that a join compares, or a query that is walked
             elif word in ("FROM", "JOIN", "USING") and not (calls and calls[-1]):
                 position = self._sources(position + 1, upstream)
                 continue
             position += 1
         upstream.pop(destination or "", None) if operation in ("UPDATE", "DELETE") else None
         return TokenTrace(operation, destination, tuple(upstream))
+
+    def _file(self, position: int) -> str | None:
+        """Return the file, as it is named, that a query's rows are copied to."""
+        token = self._tokens[position] if position < len(self._tokens) else None
+        return token.text if token is not None and token.token_type is TokenType.STRING else None
 
     def _named_before(self, position: int) -> str | None:
         """Return the name before `AS query`, with a list of columns or without: that of an object of unknown kind."""

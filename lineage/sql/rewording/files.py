@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlglot.tokenizer_core import TokenType
-
+from lineage.sql.procedural.tokens import STRINGS
 from lineage.sql.rewording.statement import Statement, Tokens, rewording
 
 
@@ -16,7 +15,7 @@ def unload(s: Statement) -> Iterator[Tokens]:
     if to is None or not s.says("(", at=1):
         return
     inner = s.tokens[2 : to - 1]
-    query = s.inside(inner[0]) if len(inner) == 1 and inner[0].token_type is TokenType.STRING else inner
+    query = s.inside(inner[0]) if len(inner) == 1 and inner[0].token_type in STRINGS else inner
     yield s.said("COPY (", query, ") TO", s.tokens[to + 1 : to + 2])
 
 

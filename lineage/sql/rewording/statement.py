@@ -8,6 +8,9 @@ from typing import TypeAlias
 from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.sql.procedural.tokens import Fragment, fragment_of, made, place_of, tokens_of
+from lineage.sql.scan.pieces import PieceKind, pieces
+
 __all__ = [
     "NO_COLUMN",
     "QUERY",
@@ -62,10 +65,22 @@ class Statement:
         return moved
 
     def inside(self, literal: Token) -> Tokens:
-        """Return the tokens of the SQL that a string literal holds; doubled quotes keep their length."""
-        start, end = literal.start + 1, literal.end
-        body = self.text[start:end].replace("''", " '")
-        return self._tokenized(" " * start + body, start, end, literal)
+        """Return the tokens of the SQL that a string literal holds.
+
+        Where something in it is never closed, they end with what opens it, as a token that no grammar takes.
+        """
+        inner = fragment_of(literal, self.text, self.dialect)
+        tokens = tokens_of(inner, self.text, self.dialect)
+        found = () if tokens else pieces(inner.text, self.dialect)
+        opened = next((piece.start for piece in found if piece.kind is PieceKind.UNCLOSED), None)
+        if opened is None:
+            return tokens
+        before, mark = (
+            Fragment(inner.text[start:end], inner.origins[start:end])
+            for start, end in ((0, opened), (opened, opened + 1))
+        )
+        place = place_of(mark, self.text) or literal
+        return [*tokens_of(before, self.text, self.dialect), made(TokenType.QUOTE, mark.text, place)]
 
     def says(self, *words: str, at: int = 0) -> bool:
         """Return whether these words stand at a position."""

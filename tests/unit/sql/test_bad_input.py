@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage import extract, extract_script, trace_tables
+from lineage import Budget, extract, extract_script, trace_tables
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.dialects import DIALECTS, UnknownDialectError
 from lineage.model.statement import StatementLineage

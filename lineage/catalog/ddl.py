@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -13,7 +13,22 @@ from lineage.model.dialects import Dialect
 from lineage.model.names import format_name
 from lineage.model.statement import ColumnSchema
 
-__all__ = ["read_ddl", "schema_columns"]
+__all__ = ["DdlParser", "parse_with", "read_ddl", "schema_columns"]
+
+
+class DdlParser(Protocol):
+    """How DDL text is parsed. `lineage.sql` knows: its scanner keeps from the parser what would crash it."""
+
+    def __call__(self, text: str, dialect: Dialect) -> Iterable[exp.Expr | None]:
+        """Return the statements; raise a SqlglotError where the text cannot be parsed."""
+
+
+_parsers: list[DdlParser] = []
+
+
+def parse_with(parser: DdlParser) -> None:
+    """Let DDL be parsed so from now on. Importing `lineage` has done it."""
+    _parsers[:] = [parser]
 
 
 def schema_columns(schema: exp.Schema, dialect: Dialect) -> tuple[ColumnSchema, ...]:
@@ -40,7 +55,7 @@ def read_ddl(text: str, dialect: Dialect, source: str = "DDL") -> Iterable[Table
     """
     tables: dict[str, TableSchema] = {}
     try:
-        statements = sqlglot.parse(text, dialect=_parser(dialect))
+        statements = _parsers[0](text, dialect)
     except SqlglotError as error:
         raise CatalogError(f"{source}: {str(error).splitlines()[0]}") from error
     for statement in statements:

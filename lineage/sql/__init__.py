@@ -1,9 +1,13 @@
 """SQL text into statement lineage: parsing, the resolver and its rules, scripts, masking."""
 
+from lineage.catalog.ddl import parse_with
 from lineage.sql.budget import Budget
+from lineage.sql.ddl import parse_ddl
 from lineage.sql.extractor import extract
 from lineage.sql.scan import mask_literals
 from lineage.sql.script import extract_script
 from lineage.sql.table_trace import trace_tables
 
 __all__ = ["Budget", "extract", "extract_script", "mask_literals", "trace_tables"]
+
+parse_with(parse_ddl)

@@ -18,7 +18,10 @@ from lineage.model.dialects import Dialect
 from lineage.sql.nesting import too_deep
 from lineage.sql.procedural import STRINGS
 
-__all__ = ["GuardedParser", "NestingError", "parser_named", "tools_of"]
+__all__ = ["PARSER_DEFECTS", "GuardedParser", "NestingError", "parser_named", "tools_of"]
+
+PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionError)
+"""What sqlglot lets through where a statement is so wrong that its own builders trip over it."""
 
 _OPERANDS = STRINGS | {TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.HINT}
 _QUOTES = str.maketrans({"'": " ", '"': " ", "`": " ", "{": "{ "})

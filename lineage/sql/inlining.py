@@ -1,8 +1,9 @@
 """Functions whose body is known stand for that body where they are called: arguments flow through it.
 
 A call is replaced in the syntax tree before it is resolved, `f(t.a)` by the expression with `t.a` for its parameter,
-a call in FROM by a lateral query. Where the body has a FROM of its own, that must not catch the names of the arguments:
-they are columns of a lateral query beside it, `(SELECT (SELECT "f 1".x + k FROM w) FROM LATERAL (SELECT a AS x) "f 1")`.
+a call in FROM by a lateral query. Where the body has a FROM of its own, that must not catch the names of the
+arguments, which become columns of a lateral query beside it:
+`(SELECT (SELECT "f 1"."0" + k FROM w) FROM LATERAL (SELECT a AS "0") AS "f 1")`.
 Only texts that call a function which the script defines come here.
 """
 
@@ -92,6 +93,7 @@ class Functions:
         if isinstance(where.parent, exp.Table | exp.Lateral) and where.parent.this is where:
             where = where.parent
         body, given = self._filled(function, call)
+        put_in: exp.Expr
         if isinstance(where, exp.Table | exp.Lateral):
             put_in = self._as_table(function, body, given, where)
         else:
@@ -150,9 +152,7 @@ class Functions:
         marked = self._fold("@" + node.name)
         return marked if marked in function.parameters else self._fold(node.name)
 
-    def _as_table(
-        self, function: _Function, body: exp.Expr, given: exp.Lateral | None, where: exp.Expr
-    ) -> exp.Lateral:
+    def _as_table(self, function: _Function, body: exp.Expr, given: exp.Lateral | None, where: exp.Expr) -> exp.Lateral:
         query = body if isinstance(body, exp.Query) else exp.Select(expressions=[body])
         alias = where.args.get("alias")
         if not isinstance(alias, exp.TableAlias):

@@ -20,7 +20,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
-from lineage.sql.guarded import GuardedParser, NestingError, parser_named, tools_of
+from lineage.sql.guarded import PARSER_DEFECTS, GuardedParser, NestingError, parser_named, tools_of
 from lineage.sql.permissive import behind_head, is_worth, recovered
 from lineage.sql.procedural import (
     BATCHES,
@@ -40,8 +40,6 @@ __all__ = ["ParsedStatement", "parse_statements", "parse_tokens"]
 
 _DEFAULT = Budget()
 
-# What sqlglot lets through where a statement is so wrong that its own builders trip over it.
-_PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionError)
 # MySQL's and SQLite's REPLACE INTO is an INSERT for lineage; the parser keeps it as a command. The lengths agree.
 _REPLACE_INTO = re.compile(
     r"((?:\A|;)(?:\s++|--[^\n]*+|#[^\n]*+|/\*.*?\*/)*+)replace(?=\s+into\b)", re.IGNORECASE | re.DOTALL
@@ -156,7 +154,7 @@ def parse_tokens(tokens: list[Token], text: str, dialect: Dialect, budget: Budge
     try:
         _, parser = tools_of(dialect, budget.nesting)
         trees = parser.parse(tokens if is_query else [select, *tokens], text)
-    except (ParseError, NestingError, RecursionError, *_PARSER_DEFECTS):
+    except (ParseError, NestingError, RecursionError, *PARSER_DEFECTS):
         return None
     tree = trees[0] if trees else None
     if not isinstance(tree, exp.Query):
@@ -228,7 +226,7 @@ def _parsed(
         except RecursionError:
             message = "the statement nests deeper than the parser can follow"
             problem = _problem(DiagnosticCode.NESTING_TOO_DEEP, message, span)
-        except _PARSER_DEFECTS as error:
+        except PARSER_DEFECTS as error:
             message = f"the parser cannot build this statement ({type(error).__name__})"
             problem = _problem(DiagnosticCode.PARSE_ERROR, message, span)
     is_command = bool(trees) and isinstance(trees[0], exp.Command)
@@ -267,7 +265,7 @@ def _reworded(parser: GuardedParser, tokens: list[Token], text: str, dialect: Di
             trees += parser.parse(piece, text)
     except ParseError as error:
         raise _NoSqlError(error, piece) from error
-    except (TokenError, RecursionError, *_PARSER_DEFECTS):
+    except (TokenError, RecursionError, *PARSER_DEFECTS):
         return []
     return [] if any(isinstance(tree, exp.Command) for tree in trees) else trees
 
@@ -296,7 +294,7 @@ def _of_command(
         found, problem = [], _parse_problem(error, tokens, text, span)
     except NestingError as error:
         found, problem = [], _problem(DiagnosticCode.NESTING_TOO_DEEP, str(error), span)
-    except (RecursionError, *_PARSER_DEFECTS):
+    except (RecursionError, *PARSER_DEFECTS):
         found = []
     tree = found[0] if found and is_worth(found[0]) else _recovered(parser, query, text)
     if tree is None and problem.severity is Severity.WARNING:
@@ -314,7 +312,7 @@ def _recovered(parser: GuardedParser, tokens: list[Token], text: str) -> exp.Exp
             details = error.errors[0] if error.errors else {}
             place = details.get("line"), details.get("col")
             return next((i for i, t in enumerate(candidate) if (t.line, t.col) == place), len(candidate) - 1)
-        except (NestingError, RecursionError, *_PARSER_DEFECTS):
+        except (NestingError, RecursionError, *PARSER_DEFECTS):
             return 0
         found = trees[0] if trees else None
         return found if found is not None and not isinstance(found, exp.Command) else 0

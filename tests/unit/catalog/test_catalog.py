@@ -44,6 +44,19 @@ def test_bad_ddl_says_where() -> None:
 
 
 @pytest.mark.parametrize(
+    "column",
+    [
+        "int DEFAULT " + "(" * 2_000 + "1" + ")" * 2_000,
+        "ARRAY<" * 2_000 + "int" + ">" * 2_000,
+        "int CHECK (" + "NOT " * 2_000 + "a)",
+    ],
+)
+def test_ddl_that_nests_is_refused_before_the_parser_sees_it(column: str) -> None:
+    with pytest.raises(CatalogError, match="DDL: the statement nests"):
+        Catalog.from_ddl(f"CREATE TABLE t (a {column})", "spark")
+
+
+@pytest.mark.parametrize(
     "value",
     [
         {"shop.orders": {"Id": "int", "City": "text"}},

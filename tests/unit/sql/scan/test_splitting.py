@@ -29,7 +29,7 @@ SCRIPTS = [
         "mysql",
         "DELIMITER //\nCREATE PROCEDURE p() BEGIN SELECT 1; END|//\nSELECT 2|//\nDELIMITER ;\nSELECT 3|; SELECT 4|",
     ),
-    ("mysql", "/* of whom */ DELIMITER //\nSELECT '//'; SELECT 2|//\n-- at last\n /**/ DELIMITER ;\nSELECT delimiter FROM t|"),
+    ("mysql", "/* whose */ DELIMITER //\nSELECT '//'; SELECT 2|//\n-- x\n /**/ DELIMITER ;\nSELECT delimiter FROM t|"),
     ("mysql", "delimiter $$\nCREATE TRIGGER t BEFORE INSERT ON x FOR EACH ROW BEGIN SET a = 1; END|$$\nSELECT '$$'|$$"),
     (
         "mysql",

@@ -1,0 +1,32 @@
+"""DDL text into syntax trees for the catalog, guarded as all parsing is.
+
+The catalog stands below this package, whose scanner measures how deep a text nests: it asks for the parser that is
+handed to it here.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from lineage.model.dialects import Dialect
+from lineage.sql.budget import Budget
+from lineage.sql.guarded import PARSER_DEFECTS, NestingError, tools_of
+
+__all__ = ["parse_ddl"]
+
+
+def parse_ddl(text: str, dialect: Dialect) -> list[exp.Expr | None]:
+    """Return the statements of DDL text.
+
+    Raises:
+        SqlglotError: the text cannot be parsed, or nests deeper than a statement may; the message says where or why.
+    """
+    tokenizer, parser = tools_of(dialect, Budget().nesting)
+    tokens = tokenizer.tokenize(text)
+    try:
+        return parser.parse_written(tokens, text) if tokens else []
+    except NestingError as error:
+        raise ParseError(str(error)) from error
+    except (RecursionError, *PARSER_DEFECTS) as error:
+        raise ParseError(f"the parser cannot build a statement ({type(error).__name__})") from error

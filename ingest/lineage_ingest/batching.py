@@ -107,11 +107,15 @@ class _Job:
 class BatchBuilder:
     """Collects statements, attributed to jobs."""
 
-    def __init__(self, naming: Naming, catalog: Catalog, at: datetime, attribute: Attribute) -> None:
+    def __init__(
+        self, naming: Naming, catalog: Catalog, at: datetime, attribute: Attribute, source: str | None = None
+    ) -> None:
+        """Begin a batch; `source` is what diagnostics name, where that is not the name of the text."""
         self._naming = naming
         self._catalog = catalog
         self._at = at
         self._attribute = attribute
+        self._source = source
         self._datasets: dict[str, _Dataset] = {}
         self._jobs: dict[str, _Job] = {}
         self._changes: list[tuple[TableChange, datetime]] = []
@@ -178,13 +182,15 @@ class BatchBuilder:
         target = renamed.get(statement.target or "", statement.target)
         is_stored = target is not None and statement.target_kind is not DatasetKind.TEMPORARY
         if statement.changes or (target is None and not statement.sources):  # nothing that a job would hold
-            self._diagnostics.extend(DiagnosticRecord(diagnostic, source) for diagnostic in statement.diagnostics)
+            named = self._source or source
+            self._diagnostics.extend(DiagnosticRecord(diagnostic, named) for diagnostic in statement.diagnostics)
             return
         end = self._table_key(target) if is_stored and target is not None else None
         of = self._attribute(statement, end)
         job = self._jobs.setdefault(of.key, _Job(of))
         job.statements.append(statement)
-        self._diagnostics.extend(DiagnosticRecord(diagnostic, source, of.key) for diagnostic in statement.diagnostics)
+        named = self._source or source
+        self._diagnostics.extend(DiagnosticRecord(diagnostic, named, of.key) for diagnostic in statement.diagnostics)
         offset = self._add_text(job, text, statement)
         for name in statement.sources:
             full = renamed.get(name, name)

@@ -34,6 +34,7 @@ from lineage_ingest.query_log.pipeline.opening import (
     EngineKind,
     Jdbc,
     LogInput,
+    LogUnreachableError,
     SparkMissingError,
     SparkOptions,
     chosen_engine,
@@ -160,6 +161,9 @@ def log(
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
     except SparkMissingError as error:
         raise typer.BadParameter(str(error), param_hint="--engine") from error
+    except LogUnreachableError as error:
+        note(str(error), "red")
+        raise typer.Exit(3) from error
     print_log_summary(summary, address, output, show)
     if summary.has_errors:
         raise typer.Exit(1)

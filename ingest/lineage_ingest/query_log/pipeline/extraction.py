@@ -186,7 +186,7 @@ class Extractor:
         for number, part in enumerate(unit.parts):
             if part.stated is not None:
                 statements = _with_stated(statements, str(number), part.stated)
-        builder = BatchBuilder(naming, Catalog(), self._setting.at, self._attribution(unit))
+        builder = BatchBuilder(naming, Catalog(), self._setting.at, self._attribution(unit), self._setting.source)
         builder.add_texts({part.name: part.text for part in parts}, statements)
         batch = builder.batch("unit", self._setting.source, ())
         facts = _facts(unit, naming, statements)

@@ -29,6 +29,7 @@ __all__ = [
     "EngineKind",
     "Jdbc",
     "LogInput",
+    "LogUnreachableError",
     "SparkMissingError",
     "SparkOptions",
     "chosen_engine",
@@ -52,6 +53,10 @@ class EngineKind(StrEnum):
 
 class SparkMissingError(RuntimeError):
     """Spark is asked for and not installed, or Java is not there."""
+
+
+class LogUnreachableError(RuntimeError):
+    """The database that holds the log cannot be reached, or refuses the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,12 @@ def chosen_engine(given: LogInput, wanted: EngineKind) -> EngineKind:
 
     Raises:
         NoLogFilesError: a path gives no file.
+        NotOverJdbcError: the source's log is not in a database.
     """
+    if given.jdbc is not None and given.jdbc.query is None:
+        given.source.query_since(given.jdbc.since)
+    if given.is_remote and wanted is EngineKind.LOCAL:
+        raise SparkMissingError("only Spark reads what is not a file of this machine: --engine spark")
     if wanted is not EngineKind.AUTO:
         return wanted
     if given.is_remote:
@@ -119,6 +129,7 @@ def open_engine(given: LogInput, kind: EngineKind, options: SparkOptions) -> Ite
         NoLogFilesError: a path gives no file.
         SparkMissingError: Spark is not installed, or Java is not there.
         NotOverJdbcError: the source's log is not in a database.
+        LogUnreachableError: the database that holds the log cannot be read.
     """
     if kind is EngineKind.LOCAL:
         yield LocalEngine(lambda: normalised(read_log(given.source, given.paths), given.source))
@@ -226,11 +237,19 @@ def _read(spark: SparkSession, source: Source, kind: str, paths: Sequence[str]) 
 
 
 def _over_jdbc(spark: SparkSession, jdbc: Jdbc, source: Source) -> DataFrame:
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415  Spark is an extra
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
     query = jdbc.query or source.query_since(jdbc.since)
     reader = spark.read.format("jdbc").option("url", jdbc.url).option("query", query).option("fetchsize", "10000")
     for name, value in jdbc.properties.items():
         reader = reader.option(name, value)
-    rows = reader.load()
+    try:
+        rows = reader.load()
+    except (Py4JJavaError, PySparkException) as error:
+        cause = getattr(error, "java_exception", None)
+        said = str(cause.getMessage() if cause is not None else error).splitlines()[0]
+        raise LogUnreachableError(f"{jdbc.url.partition('?')[0]}: {said}") from error
     source.check(rows.columns)
     return rows
 

@@ -1,0 +1,66 @@
+"""`lineage runs`: the ingests that were stored, the latest first."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object
+from lineage.cli.options import FormatOption, StoreOption
+from lineage.store import open_store
+from lineage.store.protocol import GraphStore, StoredRun
+
+__all__ = ["runs"]
+
+_COLUMNS = ("when", "kind", "source", "read", "statements", "resolved", "diagnostics", "edges", "seconds")
+_READ = (("rows", "row"), ("files", "file"))
+
+
+def runs(
+    store: StoreOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="How many, the latest first; 0 lists all.")] = 20,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """What was ingested, when, and how much of it was resolved? A log that is followed is a run a micro-batch.
+
+    Example: lineage runs --limit 5
+    """
+    with open_store(store, read_only=True) as opened:
+        found = _latest(opened, limit)
+    if not found:
+        note("nothing was ingested yet", "yellow")
+    if output is OutputFormat.JSON:
+        print_object([_described(run) for run in found])
+    elif found or output is OutputFormat.CSV:
+        print_listing(_COLUMNS, [_row(run) for run in found], output)
+
+
+def _latest(store: GraphStore, limit: int) -> list[StoredRun]:
+    """Return the latest ingests. One that several texts define a table in is stored in parts; the last one counts."""
+    asked = limit or 1_000
+    while True:
+        stored = store.runs(asked)
+        found = [run for run in stored if run.counts]
+        if len(stored) < asked or 0 < limit <= len(found):
+            return found[: limit or None]
+        asked *= 4
+
+
+def _row(run: StoredRun) -> tuple[object, ...]:
+    figures = [run.counts.get(name) for name in ("statements", "resolved", "diagnostics", "edges")]
+    read = next((counted(run.counts[name], what) for name, what in _READ if name in run.counts), None)
+    seconds = None if run.seconds is None else f"{run.seconds:.1f}"
+    return (f"{run.last_seen:%Y-%m-%d %H:%M:%S}", run.kind, run.source, read, *figures, seconds)
+
+
+def _described(run: StoredRun) -> dict[str, object]:
+    return {
+        "key": run.key,
+        "kind": run.kind,
+        "source": run.source,
+        "at": run.at.isoformat(),
+        "last_seen": run.last_seen.isoformat(),
+        "seconds": run.seconds,
+        **run.counts,
+    }

@@ -27,6 +27,18 @@ from lineage.model.dialects import UnknownDialectError
 from lineage.sql import scan
 from lineage.store import open_store
 from lineage_ingest.progress import progress_bar
+from lineage_ingest.query_log.follow_command import (
+    AtOnceOption,
+    CheckpointOption,
+    EveryOption,
+    Following,
+    FollowOption,
+    KafkaOption,
+    KafkaOptionsOption,
+    OnceOption,
+    TopicOption,
+    follow,
+)
 from lineage_ingest.query_log.ingest import LogSummary, ingest_log
 from lineage_ingest.query_log.pipeline.engine import Opener
 from lineage_ingest.query_log.pipeline.extraction import Setting
@@ -106,6 +118,14 @@ def log(
     spark_conf: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Spark configuration. May be given several times.")
     ] = None,
+    followed: FollowOption = False,
+    kafka: KafkaOption = None,
+    topic: TopicOption = None,
+    kafka_option: KafkaOptionsOption = None,
+    checkpoint: CheckpointOption = None,
+    every: EveryOption = 30,
+    once: OnceOption = False,
+    at_once: AtOnceOption = None,
     catalog: CatalogOption = None,
     namespace: NamespaceOption = "",
     default_database: DatabaseOption = None,
@@ -125,12 +145,22 @@ def log(
     Statements that differ in literals only are one template. Temporary tables are composed through, USE and SET
     search_path followed, session by session. Ingesting a log again changes nothing. Nothing is executed.
 
+    With --follow it goes on with what lands in a folder, or comes by Kafka. Ended at whatever point and started again,
+    it loses nothing and counts nothing twice.
+
     Example: lineage ingest log history/*.parquet --source snowflake --namespace snowflake://org-account
+
+    Example: lineage ingest log landing/ --source trino --follow
+
+    Example: lineage ingest log --source trino --kafka broker:9092 --topic queries --every 10
     """
     given = LogInput(
         _source(source, mapping, dialect, zone), tuple(paths or ()), _jdbc(jdbc_url, jdbc_query, jdbc_option, since)
     )
-    if bool(given.paths) == (given.jdbc is not None):
+    pairs = _pairs(kafka_option, "--kafka-option")
+    how = Following(followed, kafka, topic, pairs, checkpoint, every, once, at_once)
+    stream = how.input(given.source, given.paths, other=given.jdbc is not None or engine is EngineKind.LOCAL)
+    if stream is None and bool(given.paths) == (given.jdbc is not None):
         raise typer.BadParameter("give files, or --jdbc-url", param_hint="PATHS")
     spark = SparkOptions(master, _pairs(spark_conf, "--spark-conf"))
     # What is wrong with these is said before anything is read.
@@ -147,10 +177,13 @@ def log(
         tuple(str(path.resolve()) for path in functions or ()),
         options.budget,
     )
+    if stream is not None and not explain:
+        follow(stream, how, store, setting, schemas, spark, output, show)
+        return
     try:
-        kind = chosen_engine(given, engine)
+        kind = chosen_engine(given, engine) if stream is None else EngineKind.SPARK
         if explain:
-            print_listing(("stage", "where", "what"), planned(given, kind, spark), output)
+            print_listing(("stage", "where", "what"), planned(stream or given, kind, spark), output)
             return
         with open_store(store) as opened, progress_bar() as progress:
             progress("starting", 0, None)

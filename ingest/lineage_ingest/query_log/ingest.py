@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 
 from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord
@@ -15,7 +18,7 @@ from lineage_ingest.query_log.pipeline.extraction import Knowledge, Setting
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.stars import opened_stars
 
-__all__ = ["LogSummary", "ingest_log", "learnt_from"]
+__all__ = ["LogSummary", "ingest_log", "learnt_from", "stored"]
 
 _LARGE = 20_000
 """Edges and counts of use from which on it pays to write in parts."""
@@ -81,14 +84,8 @@ def ingest_log(
     found = extract_log(engine, setting, Knowledge(_given(catalog), learnt_from(store)), notify)
     extracted = time.perf_counter()
     run = RunRecord(run_key or found.key, "log", setting.source, setting.at, found.counts, extracted - began)
-    applied = AppliedChanges()
-    described: dict[str, None] = {}
-    for done, batch in enumerate(found.batches(run)):
-        notify("storing", done, None)
-        applied += _stored(batch, store, engine, opener)
-        described.update(dict.fromkeys(record.key for record in batch.datasets if record.schema_known))
-    for opened in opened_stars(store, described, setting.at):
-        applied += store.apply(opened)
+    apply = partial(_written, store=store, engine=engine, opener=opener)
+    applied = stored(store, found.batches(run), setting.at, notify, apply=apply)
     ended = time.perf_counter()
     return LogSummary(
         run,
@@ -100,7 +97,44 @@ def ingest_log(
     )
 
 
-def _stored(batch: LineageBatch, store: GraphStore, engine: Engine, opener: Opener | None) -> AppliedChanges:
+def stored(
+    store: GraphStore,
+    batches: Iterable[LineageBatch],
+    at: datetime,
+    progress: Progress | None = None,
+    touched: dict[str, None] | None = None,
+    apply: Callable[[LineageBatch], AppliedChanges] | None = None,
+) -> AppliedChanges:
+    """Store what a log states, in order, and open the stars over the tables that it describes.
+
+    Args:
+        store: takes the batches.
+        batches: what the log states.
+        at: when the log was read.
+        progress: told how many are stored.
+        touched: gets the keys of the datasets of which something is stored.
+        apply: stores a batch; the store itself does, if it is left out.
+
+    Raises:
+        StoreError: the store could not be read or written.
+    """
+    applied = AppliedChanges()
+    described: dict[str, None] = {}
+    every = touched if touched is not None else {}
+    write = apply or store.apply
+    for done, batch in enumerate(batches):
+        if progress is not None:
+            progress("storing", done, None)
+        applied += write(batch)
+        every.update(dict.fromkeys(record.key for record in batch.datasets))
+        described.update(dict.fromkeys(record.key for record in batch.datasets if record.schema_known))
+    for opened in opened_stars(store, described, at):
+        applied += store.apply(opened)
+        every.update(dict.fromkeys(record.key for record in opened.datasets))
+    return applied
+
+
+def _written(batch: LineageBatch, store: GraphStore, engine: Engine, opener: Opener | None) -> AppliedChanges:
     if opener is None or len(batch.edges) + len(batch.usage) < _LARGE:
         return store.apply(batch)
     applied = AppliedChanges()
@@ -113,9 +147,9 @@ def _given(catalog: Catalog | None) -> tuple[TableSchema, ...]:
     return tuple(catalog) if catalog is not None else ()
 
 
-def learnt_from(store: GraphStore) -> dict[tuple[str, str], TableSchema]:
-    """Return what earlier ingests learnt of tables, by namespace and name."""
-    known = {dataset.key: dataset for dataset in store.datasets()}
+def learnt_from(store: GraphStore, keys: Collection[str] | None = None) -> dict[tuple[str, str], TableSchema]:
+    """Return what earlier ingests learnt of tables (of these keys, else all), by namespace and name."""
+    known = {dataset.key: dataset for dataset in store.datasets(keys)}
     columns: dict[str, list[ColumnSchema]] = {key: [] for key in known}
     for column in store.columns(list(known)):
         if column.parent is None:

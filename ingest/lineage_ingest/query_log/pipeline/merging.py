@@ -47,14 +47,19 @@ class Merger:
         self._changes: dict[tuple[str, str, str | None], DatasetChange] = {}
 
     def add(self, lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> None:
-        """Take in what a unit states, and how often each of its parts ran. The order of units does not matter."""
+        """Take in what a unit states, and how often each of its parts ran. The order of units does not matter.
+
+        A part without runs states nothing: it is there for what the others mean.
+        """
         batch = lineage.batch
+        if not all(one.runs for one in runs.values()):
+            batch = _of_what_ran(lineage, runs)
         jobs = {record.key: self._job(record) for record in batch.jobs}
         for edge in batch.edges:
             _state(jobs[edge.job], edge)
         counted: set[tuple[str, str]] = set()
         for use in lineage.uses:
-            if (use.job, use.source) not in counted and int(use.source) in runs:
+            if (use.job, use.source) not in counted and int(use.source) in runs and use.job in jobs:
                 counted.add((use.job, use.source))
                 jobs[use.job].runs.add(runs[int(use.source)])
         for dataset in batch.datasets:
@@ -149,6 +154,23 @@ class Merger:
             completeness=max(old.completeness, record.completeness, key=_WORST.index),
         )
         return known
+
+
+def _of_what_ran(lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> LineageBatch:
+    """Return what the parts of a unit state that have runs."""
+    batch = lineage.batch
+    silent = {str(part) for part, one in runs.items() if not one.runs}
+    ran = {use.job for use in lineage.uses if use.source not in silent}
+    jobs = tuple(job for job in batch.jobs if job.key in ran)
+    others = {key for job in batch.jobs if job.key not in ran for key in (*job.reads, *job.writes)}
+    named = {key for job in jobs for key in (*job.reads, *job.writes)}
+    return replace(
+        batch,
+        datasets=tuple(d for d in batch.datasets if jobs and (d.key in named or d.key not in others)),
+        jobs=jobs,
+        edges=tuple(edge for edge in batch.edges if edge.job in ran),
+        diagnostics=tuple(d for d in batch.diagnostics if jobs and (d.job is None or d.job in ran)),
+    )
 
 
 def _size(record: JobRecord) -> tuple[int, str]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions
 from lineage_ingest.query_log.reading import find_log_files
+from lineage_ingest.query_log.streaming.inputs import StreamInput
 
 __all__ = ["planned"]
 
 
-def planned(given: LogInput, kind: EngineKind, spark: SparkOptions) -> Iterator[tuple[str, str, str]]:
+def planned(given: LogInput | StreamInput, kind: EngineKind, spark: SparkOptions) -> Iterator[tuple[str, str, str]]:
     """Yield the stages: each with where it runs, and what it does.
 
     Raises:
@@ -38,7 +39,9 @@ def planned(given: LogInput, kind: EngineKind, spark: SparkOptions) -> Iterator[
     yield "store", "this process", "into the graph; the same log again changes nothing"
 
 
-def _inputs(given: LogInput) -> str:
+def _inputs(given: LogInput | StreamInput) -> str:
+    if isinstance(given, StreamInput):
+        return f"what comes by {', '.join(given.inputs)}; the stages below for each micro-batch"
     if given.jdbc is not None:
         query = given.jdbc.query or given.source.query_since(given.jdbc.since)
         return f"{given.jdbc.url.partition('?')[0]}: {query}"

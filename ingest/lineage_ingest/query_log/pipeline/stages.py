@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, UsageRecord
@@ -45,6 +45,8 @@ class Extraction:
     """Why statements are not resolved in full, with how often these ran; the most frequent first."""
     engine: Engine
     setting: Setting
+    templates: dict[int, Facts] = field(default_factory=dict)
+    """What is known of each template by itself."""
 
     @property
     def key(self) -> str:
@@ -106,7 +108,9 @@ def extract_log(engine: Engine, setting: Setting, base: Knowledge, progress: Pro
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
         for facts in engine.extract(work, setting, definitions.knowledge(), progress):
             definitions.add(facts, spans[facts.key])
-    return _merged(engine, setting, base, definitions, log, runs, waves, progress)
+    found = _merged(engine, setting, base, definitions, log, runs, waves, progress)
+    found.templates = first
+    return found
 
 
 def _slices(engine: Engine, first: dict[int, Facts], templates: dict[int, Any]) -> list[Slice]:
@@ -150,6 +154,8 @@ def _merged(
     for facts in definitions.facts():
         namespaces.add(facts.namespace)
         ran = sum(part.runs for part in runs[facts.key].values())
+        if not ran:  # it is there for what others mean
+            continue
         for completeness in facts.completeness:
             counts[_COUNTED[Completeness(completeness)]] += 1
         for reason in dict.fromkeys(facts.problems):
@@ -164,7 +170,7 @@ def _merged(
     figures = {
         "rows": log.rows,
         "left_out": sum(log.left_out.values()),
-        "templates": len(runs),
+        "templates": sum(any(part.runs for part in parts.values()) for parts in runs.values()),
         "statements": sum(counts.values()),
         **{name: counts[name] for name in _COUNTED.values()},
         "waves": waves,

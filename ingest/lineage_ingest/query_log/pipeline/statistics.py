@@ -120,6 +120,8 @@ def _usage(
     found: dict[str, _Use] = {}
     names = ("unit", "part", "user", "runs", "last")
     for unit, part, user, runs, last in zip(*(table[name].to_pylist() for name in names), strict=True):
+        if not runs:
+            continue
         read, written = uses.get((unit, part), ((), ()))
         for of in read:
             use = found.get(of) or found.setdefault(of, _Use())

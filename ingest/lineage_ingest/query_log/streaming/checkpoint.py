@@ -1,0 +1,183 @@
+"""The folder that a stream is gone on with from: what Spark has read, what a micro-batch states, open sessions.
+
+A micro-batch is written down whole before any of it goes into the store, and what was written down is what is stored:
+a process that ends in the middle, at whatever point, stores the same the next time. Every file appears whole.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import pickle
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import platformdirs
+import pyarrow as pa
+
+from lineage import __version__
+from lineage.model.batch import LineageBatch
+
+__all__ = ["Checkpoint", "CheckpointError", "default_checkpoint"]
+
+_STATED, _SESSIONS = ".stated", ".sessions"
+
+
+class CheckpointError(ValueError):
+    """A folder that is no checkpoint of this stream, or that another process uses."""
+
+
+def default_checkpoint(store: str, source: str, inputs: Iterable[str]) -> Path:
+    """Return where a stream's checkpoint lies: beside an embedded store, else in the user's folder for such things."""
+    digest = hashlib.sha256("\x1f".join((store, source, *inputs)).encode()).hexdigest()[:16]
+    if "://" in store:
+        return platformdirs.user_state_path("lineage-graph", appauthor=False) / "streams" / digest
+    return Path(f"{store}.streams") / digest
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint that this process holds."""
+
+    folder: Path
+    stream: str
+    """The stream's own name, made when the checkpoint is: with another checkpoint it is another stream."""
+
+    @classmethod
+    @contextmanager
+    def open(cls, folder: Path, store: str, source: str, inputs: Iterable[str]) -> Iterator[Checkpoint]:
+        """Yield the checkpoint at a folder, made if it is not there; no other process can open it meanwhile.
+
+        Raises:
+            CheckpointError: it is of another stream or for another store, another process has it, or it cannot be
+                written.
+        """
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = (folder / "lock").open("a")
+        except OSError as error:
+            raise CheckpointError(f"{folder} cannot be written: {error.strerror}") from error
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise CheckpointError(f"another process follows this stream, with the checkpoint {folder}") from error
+            yield cls(folder, _identified(folder, {"store": store, "source": source, "inputs": list(inputs)}))
+
+    @property
+    def spark(self) -> Path:
+        """The folder in which Spark keeps what it has read."""
+        return self.folder / "spark"
+
+    def is_committed(self, batch: int) -> bool:
+        """Return whether Spark will go on after this micro-batch."""
+        return (self.spark / "commits" / str(batch)).exists()
+
+    def settle(self, batch: int) -> None:
+        """Remove what earlier micro-batches left and this one does not need: they are committed."""
+        before = self._latest_sessions(batch)
+        for path in (*self.folder.glob(f"*{_STATED}"), *self.folder.glob(f"*{_SESSIONS}")):
+            number = int(path.stem)
+            if number < batch and (path.suffix == _STATED or number != before):
+                path.unlink()
+
+    def write_stated(self, batch: int, header: Any, batches: Iterable[LineageBatch]) -> None:
+        """Write down what a micro-batch states."""
+
+        def write(file: BinaryIO) -> None:
+            for one in (__version__, header):
+                pickle.dump(one, file)
+            for stated in batches:
+                pickle.dump(stated, file)
+
+        _write(self.folder / f"{batch}{_STATED}", write)
+
+    def header(self, batch: int) -> Any | None:
+        """Return the header of what a micro-batch states; None if it is not written down, or by another release."""
+        return next(self._read(batch), None)
+
+    def stated(self, batch: int) -> Iterator[LineageBatch]:
+        """Yield what a micro-batch states."""
+        read = self._read(batch)
+        next(read)
+        yield from read
+
+    def _read(self, batch: int) -> Iterator[Any]:
+        try:
+            file = (self.folder / f"{batch}{_STATED}").open("rb")
+        except FileNotFoundError:
+            return
+        with file:  # our own: the folder is closed to others
+            if pickle.load(file) != __version__:
+                return
+            while file.peek(1):
+                yield pickle.load(file)
+
+    def write_sessions(self, batch: int, sessions: Any) -> None:
+        """Write down the sessions that are open after a micro-batch."""
+
+        def write(file: BinaryIO) -> None:
+            with pa.ipc.new_file(file, sessions.schema) as writer:
+                writer.write_table(sessions)
+
+        _write(self.folder / f"{batch}{_SESSIONS}", write)
+
+    def sessions_before(self, batch: int) -> Any | None:
+        """Return the sessions that were open before a micro-batch; None at the beginning."""
+        latest = self._latest_sessions(batch)
+        if latest is None:
+            return None
+        with pa.OSFile(str(self.folder / f"{latest}{_SESSIONS}")) as file:
+            return pa.ipc.open_file(file).read_all()
+
+    def _latest_sessions(self, batch: int) -> int | None:
+        numbers = (int(path.stem) for path in self.folder.glob(f"*{_SESSIONS}"))
+        return max((number for number in numbers if number < batch), default=None)
+
+
+def _identified(folder: Path, identity: dict[str, Any]) -> str:
+    """Return the name of the stream whose checkpoint this is."""
+    path = folder / "stream.json"
+    # Without Spark's part nothing was read yet, or somebody removed it to read all again, as another stream.
+    if path.exists() and (folder / "spark" / "metadata").exists():
+        known = json.loads(path.read_text(encoding="utf-8"))
+        for name, value in identity.items():
+            if known[name] != value:
+                raise CheckpointError(
+                    f"{folder} is the checkpoint of a stream with the {name} {_shown(known[name])}, "
+                    f"and this one has {_shown(value)}; give each stream a folder of its own"
+                )
+        return str(known["stream"])
+    shutil.rmtree(folder / "spark", ignore_errors=True)
+    for left in (*folder.glob(f"*{_STATED}"), *folder.glob(f"*{_SESSIONS}")):
+        left.unlink()
+    stream = uuid.uuid4().hex[:12]
+    text = json.dumps({"stream": stream, **identity}, indent=2) + "\n"
+    _write(path, lambda file: file.write(text.encode()))
+    return stream
+
+
+def _shown(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+def _write(path: Path, write: Callable[[BinaryIO], Any]) -> None:
+    """Write a file that only its owner may read; it is there whole, or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

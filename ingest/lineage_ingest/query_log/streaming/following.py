@@ -1,0 +1,280 @@
+"""`follow_log`: a log that keeps coming, into the graph; each micro-batch is an ingest of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pyspark import StorageLevel
+from pyspark.sql import functions as f
+
+from lineage.catalog import Catalog, TableSchema
+from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord
+from lineage.model.diagnostics import Severity
+from lineage.store import GraphStore
+from lineage.store.errors import StoreLockedError
+from lineage.store.protocol import AppliedChanges
+from lineage_ingest.query_log.ingest import learnt_from, stored
+from lineage_ingest.query_log.pipeline.engine import Engine
+from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place, Setting, moment
+from lineage_ingest.query_log.pipeline.local import LocalEngine
+from lineage_ingest.query_log.pipeline.opening import SparkOptions, spark_session
+from lineage_ingest.query_log.pipeline.spark import SparkEngine
+from lineage_ingest.query_log.pipeline.stages import Extraction, extract_log
+from lineage_ingest.query_log.streaming import open_sessions
+from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
+from lineage_ingest.query_log.streaming.inputs import StreamInput
+from lineage_ingest.query_log.streaming.packing import PACKED, packed, unpacked
+from lineage_ingest.query_log.streaming.running import run_stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["BatchDone", "follow_log"]
+
+SMALL = 64_000_000
+"""Bytes of a micro-batch that is worked on in this process: Spark's stages would take longer to begin."""
+_READ_AGAIN = 600
+"""Seconds after which all tables are read from the store again: others may write to it, too."""
+_LOCKED = 60
+_WAIT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDone:
+    """What a micro-batch was, for people to look at."""
+
+    number: int
+    run: RunRecord
+    applied: AppliedChanges
+    errors: tuple[DiagnosticRecord, ...]
+    failures: tuple[tuple[str, int], ...]
+    """Why statements are not resolved in full, or rows left out, with how many runs that were; the most first."""
+    seconds: float
+    lag: float | None
+    """Seconds since the latest of its statements began; None where the log does not say when."""
+    again: bool
+    """Whether an earlier process wrote it down and ended before it was known to be stored."""
+
+
+class _Header(NamedTuple):
+    run: RunRecord
+    errors: tuple[DiagnosticRecord, ...]
+    failures: tuple[tuple[str, int], ...]
+    latest: datetime | None
+
+
+def follow_log(
+    given: StreamInput,
+    open_store: Callable[[], GraphStore],
+    setting: Setting,
+    checkpoint: Checkpoint,
+    options: SparkOptions,
+    catalog: Catalog | None = None,
+    *,
+    every: float = 30,
+    once: bool = False,
+    stopping: threading.Event | None = None,
+    started: Callable[[], None] | None = None,
+    done: Callable[[BatchDone], None] | None = None,
+) -> None:
+    """Store what comes, until `stopping` is set; with `once`, until all is stored that is there.
+
+    A process that is ended at whatever point loses and doubles nothing: the next one goes on from the checkpoint, and
+    a micro-batch that was stored in part is stored again, under its own key, as it was written down.
+
+    Args:
+        given: where the log comes from.
+        open_store: opens the store; it is closed between micro-batches.
+        setting: how names are completed, and what the log is called.
+        checkpoint: of this stream.
+        options: where Spark runs.
+        catalog: schemas of tables that the log does not define.
+        every: seconds from the beginning of a micro-batch to that of the next.
+        once: end when all is stored that is there at the beginning.
+        stopping: when it is set, the stream ends after the micro-batch that is in hand.
+        started: called when Spark runs.
+        done: told of each micro-batch that was stored, and had rows.
+
+    Raises:
+        SparkMissingError: Spark is not installed, or Java is not there.
+        StreamFailedError: the stream could not be read on.
+        StoreError: the store could not be read or written.
+    """
+    with spark_session(given.prepared(options)) as spark:
+        if started is not None:
+            started()
+        rows, normalise = given.rows(spark)
+        batches = _Follower(open_store, setting, checkpoint, catalog, normalise, done)
+        run_stream(rows, checkpoint, batches.take, every=every, once=once, stopping=stopping or threading.Event())
+
+
+class _Follower:
+    """Stores micro-batches, one after the other."""
+
+    def __init__(
+        self,
+        open_store: Callable[[], GraphStore],
+        setting: Setting,
+        checkpoint: Checkpoint,
+        catalog: Catalog | None,
+        normalise: Callable[[Iterable[Any]], Iterator[Any]],
+        done: Callable[[BatchDone], None] | None,
+    ) -> None:
+        self._open_store = open_store
+        self._setting = setting
+        self._checkpoint = checkpoint
+        self._given = tuple(catalog) if catalog is not None else ()
+        self._normalise = normalise
+        self._done = done
+        self._learnt: dict[Place, TableSchema] = {}
+        self._read_at: float | None = None
+
+    def take(self, frame: DataFrame, number: int) -> None:
+        """Store a micro-batch."""
+        began = time.perf_counter()
+        self._checkpoint.settle(number)
+        with _patiently(self._open_store) as store:
+            header = self._checkpoint.header(number)
+            again = header is not None
+            if header is None:
+                header = self._write_down(frame, number, store, began)
+            if header is None:
+                return
+            applied = self._store(number, header, store)
+        if self._done is not None:
+            lag = (datetime.now(UTC) - header.latest).total_seconds() if header.latest is not None else None
+            seconds = time.perf_counter() - began
+            self._done(BatchDone(number, header.run, applied, header.errors, header.failures, seconds, lag, again))
+
+    def _store(self, number: int, header: _Header, store: GraphStore) -> AppliedChanges:
+        touched: dict[str, None] = {}
+        moved = False
+
+        def noted() -> Iterator[LineageBatch]:
+            nonlocal moved
+            for batch in self._checkpoint.stated(number):
+                moved = moved or bool(batch.changes)
+                yield batch
+
+        applied = stored(store, noted(), header.run.at, touched=touched)
+        if moved or self._read_at is None or time.monotonic() - self._read_at > _READ_AGAIN:
+            self._read_at = None  # names changed: all is read again
+        else:
+            self._learnt.update(learnt_from(store, list(touched)))
+        return applied
+
+    def _write_down(self, frame: DataFrame, number: int, store: GraphStore, began: float) -> _Header | None:
+        """Extract what a micro-batch states and write it down; None where it has no rows."""
+        if self._read_at is None:
+            self._learnt = learnt_from(store)
+            self._read_at = time.monotonic()
+        opened = self._checkpoint.sessions_before(number)
+        opened = open_sessions.EMPTY if opened is None else opened
+        setting = replace(self._setting, at=datetime.now(UTC))
+        rows = _Rows(frame, self._normalise, opened)
+        try:
+            if not rows.count:
+                return None
+            engine = rows.engine()
+            try:
+                found = extract_log(engine, setting, Knowledge(self._given, self._learnt), _unheard)
+                found.counts["rows"] -= rows.carried
+                after = rows.open_after(found.templates.values(), setting.at)
+                if after is not None:
+                    self._checkpoint.write_sessions(number, after)
+                return self._write(found, number, began)
+            finally:
+                engine.close()
+        finally:
+            rows.close()
+
+    def _write(self, found: Extraction, number: int, began: float) -> _Header:
+        setting = found.setting
+        seconds = time.perf_counter() - began
+        run = RunRecord(
+            f"log:{self._checkpoint.stream}/{number}", "log", setting.source, setting.at, found.counts, seconds
+        )
+        moments = [one.last for parts in found.runs.values() for one in parts.values() if one.runs and one.last]
+        header = _Header(
+            run,
+            tuple(d for d in found.merger.diagnostics if d.diagnostic.severity is Severity.ERROR),
+            tuple(found.failures),
+            moment(max(moments), setting.at) if moments else None,
+        )
+        self._checkpoint.write_stated(number, header, found.batches(run))
+        return header
+
+
+class _Rows:
+    """The rows of a micro-batch, of the log schema, and what the sessions that go on in it have open."""
+
+    def __init__(self, frame: DataFrame, normalise: Callable[[Iterable[Any]], Iterator[Any]], opened: Any) -> None:
+        self._opened = opened
+        self._spark = frame.sparkSession
+        work = partial(packed, normalise=normalise, open_sessions=open_sessions.names(opened))
+        self._packed = frame.mapInArrow(work, PACKED).persist(StorageLevel.DISK_ONLY)
+        sums = self._packed.agg(f.sum("rows").alias("rows"), f.sum("bytes").alias("bytes")).first()
+        assert sums is not None
+        self.count: int = sums["rows"] or 0
+        self._is_small = (sums["bytes"] or 0) <= SMALL
+        named = self._packed.select(f.explode("continued").alias("session")).distinct()
+        self._there = [row["session"] for row in named.collect()] if opened.num_rows else []
+        self._before = open_sessions.continued(opened, self._there)
+        self.carried = sum(batch.num_rows for batch in self._before)
+        self._batches: list[Any] = []
+        self._frame = self._packed
+
+    def engine(self) -> Engine:
+        """Return an engine over the rows: in this process for few, else on Spark."""
+        if self._is_small:
+            self._batches = [*self._before, *unpacked(self._packed.select("log").toArrow().to_batches())]
+            return LocalEngine(lambda: self._batches)
+        if self._before:
+            kept = packed([], lambda _: iter(self._before), frozenset())
+            listed = [tuple(row.values()) for batch in kept for row in batch.to_pylist()]
+            self._frame = self._packed.union(self._spark.createDataFrame(listed, PACKED))
+        spread = self._frame.repartition(self._spark.sparkContext.defaultParallelism * 4)
+        return SparkEngine(self._spark, spread, unpacked)
+
+    def open_after(self, facts: Iterable[Facts], at: datetime) -> Any | None:
+        """Return what is open after these rows; None where that is what was open before."""
+        templates = open_sessions.opening(facts)
+        if not templates and not self._there and not self._opened.num_rows:
+            return None
+        found: Iterable[Any] = ()
+        if templates and self._is_small:
+            found = open_sessions.statements(self._batches, templates)
+        elif templates:
+            work = partial(_statements, keys=frozenset(templates))
+            found = unpacked(self._frame.mapInArrow(work, PACKED).select("log").toArrow().to_batches())
+        return open_sessions.open_after(self._opened, self._there, found, templates, at)
+
+    def close(self) -> None:
+        """Let go of what Spark stored."""
+        self._packed.unpersist()
+
+
+def _statements(batches: Iterable[Any], keys: frozenset[int]) -> Iterator[Any]:
+    return packed(batches, lambda given: open_sessions.statements(unpacked(given), keys), frozenset())
+
+
+def _patiently(open_store: Callable[[], GraphStore]) -> GraphStore:
+    """Return the store, opened; another process may write to it for a while."""
+    until = time.monotonic() + _LOCKED
+    while True:
+        try:
+            return open_store()
+        except StoreLockedError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(_WAIT)
+
+
+def _unheard(stage: str, done: int, total: int | None) -> None:
+    """Micro-batches are told as a whole."""

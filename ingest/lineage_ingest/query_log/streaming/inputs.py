@@ -1,0 +1,138 @@
+"""Where a stream comes from: a folder that files land in, or a topic of Kafka; and how Spark reads it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from glob import has_magic
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from lineage_ingest.query_log.normalising import normalised
+from lineage_ingest.query_log.pipeline.opening import SparkOptions
+from lineage_ingest.query_log.reading import read_log_file, read_messages
+from lineage_ingest.query_log.sources import Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Kafka", "StreamInput", "StreamInputError"]
+
+_FILES, _MESSAGES = 1_000, 1_000_000
+_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
+_BINARY_FILE = "path string, modificationTime timestamp, length bigint, content binary"
+_FOREVER = "36500d"
+
+
+class StreamInputError(ValueError):
+    """A folder that is not there, a single file, or neither a folder nor a topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kafka:
+    """A topic. `options` are those of Spark's Kafka source; what begins with `kafka.` goes to Kafka's own client."""
+
+    brokers: str
+    topic: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamInput:
+    """A log that keeps coming: files landing in folders, or messages of which each holds what a file would."""
+
+    source: Source
+    paths: tuple[str, ...] = ()
+    kafka: Kafka | None = None
+    at_once: int | None = None
+    """How many files, or messages, one micro-batch takes at most; 1,000 and 1,000,000, if it is left out."""
+
+    @property
+    def name(self) -> str:
+        """What diagnostics and runs call it."""
+        return f"{self.source.name} log"
+
+    @property
+    def inputs(self) -> list[str]:
+        """What tells it from other streams of its source; a topic's brokers may move."""
+        if self.kafka is not None:
+            return [f"topic {self.kafka.topic}"]
+        return [path if "://" in path else os.path.abspath(path) for path in self.paths]
+
+    def check(self) -> None:
+        """Check that there is something to follow.
+
+        Raises:
+            StreamInputError: a path is no folder and no pattern; or there are no paths and no topic, or both.
+        """
+        if bool(self.paths) == (self.kafka is not None):
+            raise StreamInputError("a stream is folders that files land in, or --kafka with a --topic")
+        for path in self.paths:
+            if "://" not in path and not has_magic(path) and not Path(path).is_dir():
+                raise StreamInputError(f"{path} is no folder: files are followed that land in a folder")
+
+    def prepared(self, options: SparkOptions) -> SparkOptions:
+        """Return the options of Spark with the package that reads Kafka, unless they say themselves where it is."""
+        if self.kafka is None or {"spark.jars", "spark.jars.packages"} & options.conf.keys():
+            return options
+        package = f"{_CONNECTOR}:{version('pyspark')}"
+        return replace(options, conf={**options.conf, "spark.jars.packages": package})
+
+    def rows(self, spark: SparkSession) -> tuple[DataFrame, Callable[[Iterable[Any]], Iterator[Any]]]:
+        """Return the stream's rows, and what makes rows of the log schema of them, in the workers."""
+        if self.kafka is not None:
+            return self._messages(spark, self.kafka), partial(_of_messages, source=self.source)
+        frames = [self._files(spark, path) for path in self.paths]
+        return reduce(lambda one, other: one.union(other), frames), partial(_of_files, source=self.source)
+
+    def _messages(self, spark: SparkSession, kafka: Kafka) -> DataFrame:
+        options = {
+            "startingOffsets": "earliest",
+            "maxOffsetsPerTrigger": str(self.at_once or _MESSAGES),
+            **kafka.options,
+            "kafka.bootstrap.servers": kafka.brokers,
+            "subscribe": kafka.topic,
+        }
+        rows = spark.readStream.format("kafka").options(**options).load().select("value")
+        # Rows that belong together may stand in any message.
+        return rows if self.source.assembly is None else rows.coalesce(1)
+
+    def _files(self, spark: SparkSession, path: str) -> DataFrame:
+        # Spark finds the files; each is read whole by a worker, by the readers that read it without Spark. A file that
+        # is moved in keeps the time at which it was written, however old.
+        found = (
+            spark.readStream.format("binaryFile")
+            .schema(_BINARY_FILE)
+            .option("recursiveFileLookup", "true")
+            .option("maxFilesPerTrigger", str(self.at_once or _FILES))
+            .option("maxFileAge", _FOREVER)
+            .load(path)
+        )
+        return found.select("path", "content") if "://" in path else found.select("path")
+
+
+def _of_messages(batches: Iterable[Any], source: Source) -> Iterator[Any]:
+    yield from normalised(read_messages(source, batches), source)
+
+
+def _of_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
+    for batch in batches:
+        distant = "content" in batch.schema.names
+        for row, path in enumerate(batch.column("path").to_pylist()):
+            if distant:
+                yield from _of_content(path, batch.column("content")[row].as_buffer(), source)
+            else:
+                yield from normalised(read_log_file(source, Path(path.removeprefix("file:"))), source)
+
+
+def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
+    """Yield the rows of a file of another file system: its name says how it is read."""
+    with tempfile.TemporaryDirectory(prefix="lineage-") as folder:
+        copy = Path(folder) / Path(urlsplit(path).path).name
+        copy.write_bytes(content)
+        yield from normalised(read_log_file(source, copy), source)

@@ -1,0 +1,170 @@
+"""What the sessions of a stream have open between two micro-batches: temporary tables, and defaults by USE and SET.
+
+The statements that made them are kept, as rows of the log with no runs. When a session goes on they are read before its
+new rows: they are there for what those mean, state nothing themselves and count nothing.
+
+Not followed from one micro-batch to the next: a transaction that is rolled back in a later one than it wrote in, and a
+table that is no temporary one and is dropped in a later one than it was made in. What they wrote is stored by then.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage.model.names import split_name
+from lineage_ingest.query_log.log_schema import LOG_SCHEMA
+from lineage_ingest.query_log.pipeline.extraction import Facts, SessionFacts
+from lineage_ingest.query_log.pipeline.templating import templated
+
+__all__ = ["EMPTY", "continued", "names", "open_after", "opening", "statements"]
+
+_MOST_SESSIONS = 10_000
+_MOST_STATEMENTS = 100
+_IDLE = timedelta(hours=24)
+_FIRST = -1_000_000
+"""Kept statements come before all others where the log does not say when anything ran."""
+
+EMPTY = LOG_SCHEMA.append(pa.field("seen", pa.timestamp("us", "UTC"))).empty_table()
+"""No session is open. A table of open sessions has the log schema, and when the session was there last."""
+_NUMBERED = LOG_SCHEMA.append(pa.field("template", pa.int64()))
+
+
+class Opening(NamedTuple):
+    """What a template does to its session, and the last parts of the names of the tables that it adds rows to."""
+
+    facts: SessionFacts
+    fills: frozenset[str]
+
+
+def names(table: Any) -> frozenset[str]:
+    """Return the sessions that are open."""
+    return frozenset(table["session"].unique().to_pylist())
+
+
+def continued(table: Any, sessions: Iterable[str]) -> list[Any]:
+    """Return what these sessions have open, as batches of the log schema."""
+    own = table.filter(pc.is_in(table["session"], value_set=pa.array(sorted(sessions), pa.string())))
+    return list(own.select(LOG_SCHEMA.names).combine_chunks().to_batches())
+
+
+def opening(templates: Iterable[Facts]) -> dict[int, Opening]:
+    """Return the templates that matter to what follows them: they make, fill or drop temporary tables, or set defaults.
+
+    `templates` are all that ran.
+    """
+    listed = list(templates)
+    temporary = {name for facts in listed for name in facts.session.temporary}
+    found: dict[int, Opening] = {}
+    for facts in listed:
+        own = facts.session
+        fills = frozenset(split_name(name)[-1][0] for name in facts.fills) & temporary if own.writes else frozenset()
+        drops = temporary.intersection(own.drops)
+        if own.temporary or own.database or own.schema or drops or fills:
+            found[facts.key] = Opening(own, fills)
+    return found
+
+
+def statements(batches: Iterable[Any], keys: Iterable[int]) -> Iterator[Any]:
+    """Yield the rows of these templates, with the template's number, of batches of the log schema."""
+    wanted = pa.array(sorted(keys), pa.int64())
+    held: deque[Any] = deque()
+
+    def remembered() -> Iterator[Any]:
+        for batch in batches:
+            if batch.num_rows:
+                held.append(batch)
+                yield batch
+
+    for runs in templated(remembered()):
+        batch, template = held.popleft(), runs.column("template")
+        numbered = pa.RecordBatch.from_arrays([*batch.columns, template], schema=_NUMBERED)
+        inside = pc.and_(pc.is_in(template, value_set=wanted), pc.is_valid(batch.column("session")))
+        own = numbered.filter(inside)
+        if own.num_rows:
+            yield own
+
+
+def open_after(
+    before: Any, there: Iterable[str], found: Iterable[Any], templates: Mapping[int, Opening], at: datetime
+) -> Any:
+    """Return what is open after a micro-batch.
+
+    Args:
+        before: what was open before it.
+        there: the sessions of these that occur in it.
+        found: the batches that `statements` yields of it; what the sessions that went on had open is among them.
+        templates: as `opening` returns them.
+        at: when the micro-batch was read.
+    """
+    gone = pc.is_in(before["session"], value_set=pa.array(sorted(there), pa.string()))
+    rested = pc.less(before["seen"], pa.scalar(at - _IDLE, pa.timestamp("us", "UTC")))
+    left = before.filter(pc.invert(pc.or_(gone, rested)))
+    together = pa.Table.from_batches(list(found), schema=_NUMBERED).sort_by(
+        [(name, "ascending") for name in ("session", "started_at", "position", "template")]
+    )
+    ran: dict[str, list[int]] = {}
+    for place, session in enumerate(together["session"].to_pylist()):
+        ran.setdefault(session, []).append(place)
+    numbers = together["template"].to_pylist()
+    kept: list[int] = []
+    positions: list[int] = []
+    for places in ran.values():
+        own = _kept([numbers[place] for place in places], templates)
+        kept.extend(places[one] for one in own)
+        positions.extend(range(_FIRST, _FIRST + len(own)))
+    rows = together.take(pa.array(kept, pa.int64())).drop_columns(["template"])
+    nothing = {
+        "position": pa.array(positions, pa.int64()),
+        "runs": pa.array([0] * len(kept), pa.int64()),
+        "duration_us": pa.nulls(len(kept), pa.int64()),
+        "user": pa.nulls(len(kept), pa.string()),
+        "seen": pa.array([at] * len(kept), pa.timestamp("us", "UTC")),
+    }
+    for name, values in nothing.items():
+        place = rows.schema.get_field_index(name)
+        rows = rows.append_column(name, values) if place < 0 else rows.set_column(place, name, values)
+    return _latest(pa.concat_tables([rows.cast(EMPTY.schema), left]))
+
+
+def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
+    """Return which of a session's statements, in order, made what it has open at the end."""
+    tables: dict[str, dict[int, None]] = {}
+    filled: dict[str, set[int]] = {}
+    defaults: dict[str, int] = {}
+    for place, number in enumerate(ran):
+        facts, fills = templates[number]
+        fresh = set(facts.temporary)
+        needed = {place: None}
+        for name in facts.tables:
+            if name not in fresh:
+                needed.update(tables.get(name, {}))
+        for name in facts.drops:
+            tables.pop(name, None)
+        for name in fresh:
+            tables[name] = dict(needed)
+            filled[name] = set()
+        for name in fills - fresh:
+            if name in tables and number not in filled[name]:  # the same statement again adds nothing
+                filled[name].add(number)
+                tables[name].update(needed)
+        if facts.database:
+            defaults["database"] = place
+        if facts.schema:
+            defaults["schema"] = place
+    kept = {*defaults.values(), *(place for places in tables.values() for place in places)}
+    return sorted(kept) if len(kept) <= _MOST_STATEMENTS else []
+
+
+def _latest(table: Any) -> Any:
+    """Return the sessions that were there last, as many as are followed."""
+    sessions = table.group_by("session").aggregate([("seen", "max")])
+    if sessions.num_rows <= _MOST_SESSIONS:
+        return table
+    order = sessions.sort_by([("seen_max", "descending"), ("session", "ascending")]).slice(0, _MOST_SESSIONS)
+    return table.filter(pc.is_in(table["session"], value_set=order["session"].combine_chunks()))

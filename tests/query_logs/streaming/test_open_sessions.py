@@ -1,0 +1,146 @@
+"""Sessions that are cut into micro-batches, in-process: they say what they say in one piece, and count no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.model.batch import RunRecord
+from lineage.store import GraphStore, open_store
+from lineage_ingest.query_log.ingest import learnt_from, stored
+from lineage_ingest.query_log.pipeline.extraction import Knowledge, Setting
+from lineage_ingest.query_log.pipeline.local import LocalEngine
+from lineage_ingest.query_log.pipeline.stages import extract_log
+from lineage_ingest.query_log.streaming import open_sessions
+from tests.query_logs.pipeline.running import AT, Ran, edges, in_order, ingested, rows, two_stores
+
+SESSIONS = {
+    "a temporary table": [
+        "CREATE TEMP TABLE t AS SELECT id, md5(email) AS email FROM crm.users",
+        "SELECT count(*) FROM t",
+        "INSERT INTO mart.mails SELECT email FROM t WHERE id > 1",
+    ],
+    "temporary tables over one another, with additions": [
+        "CREATE TEMP TABLE a AS SELECT id, name FROM x",
+        "INSERT INTO a SELECT id, title FROM y",
+        "CREATE TEMP TABLE b AS SELECT a.id, a.name FROM a AS a JOIN z AS z ON a.id = z.id",
+        "DROP TABLE a",
+        "CREATE TABLE out AS SELECT * FROM b",
+    ],
+    "a name that is used twice": [
+        "CREATE TEMP TABLE t AS SELECT a FROM first",
+        "INSERT INTO one SELECT a FROM t",
+        "DROP TABLE t",
+        "CREATE TEMP TABLE t AS SELECT b FROM second",
+        "INSERT INTO two SELECT b FROM t",
+    ],
+    "search_path": [
+        "SET search_path = mart, public",
+        "INSERT INTO filled SELECT a FROM u",
+        "SET search_path TO other",
+        "CREATE TABLE made AS SELECT a FROM v",
+        "INSERT INTO made SELECT b FROM v",
+    ],
+}
+
+
+def in_batches(store: GraphStore, batches: Sequence[Sequence[Ran]]) -> Any:
+    """Ingest what ran in micro-batches, as a stream does; return what is open at the end."""
+    opened = open_sessions.EMPTY
+    for number, ran in enumerate(batches):
+        at = AT + timedelta(hours=number)
+        there = sorted(open_sessions.names(opened) & {one.session for one in ran if one.session})
+        listed = [*open_sessions.continued(opened, there), rows(ran)]
+        engine = LocalEngine(lambda listed=listed: listed)  # type: ignore[misc]  # bound here
+        setting = Setting("test log", at)
+        found = extract_log(engine, setting, Knowledge((), learnt_from(store)), lambda *_: None)
+        stored(store, found.batches(RunRecord(f"log:test/{number}", "log", "test log", at, found.counts)), at)
+        templates = open_sessions.opening(found.templates.values())
+        opened = open_sessions.open_after(opened, there, open_sessions.statements(listed, templates), templates, at)
+    return opened
+
+
+def counts(store: GraphStore) -> tuple[dict[str, tuple[int, object]], dict[str, object]]:
+    """Return how often each job ran and by whom, and the use of each dataset and column."""
+    jobs = {job.key: (job.observations, job.users) for job in store.jobs(users=True)}
+    datasets = [dataset.key for dataset in store.datasets()]
+    things = [*datasets, *(column.key for column in store.columns(datasets))]
+    return jobs, {key: store.usage(key) for key in things if store.usage(key)}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_that_is_cut_says_the_same(name: str, tmp_path: Path) -> None:
+    ran = in_order(SESSIONS[name])
+    other = in_order([text.replace("SELECT", "SELECT ") for text in SESSIONS[name]], "other")
+    for cut in range(1, len(ran)):
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        with two_stores(folder) as (stream, whole):
+            in_batches(stream, [ran[:cut], other[:1], [*ran[cut:], *other[1:]]])
+            ingested(whole, [*ran, *other])
+            assert edges(stream) == edges(whole)
+            assert counts(stream) == counts(whole)
+
+
+def test_a_micro_batch_for_each_statement(tmp_path: Path) -> None:
+    ran = [one for number, name in enumerate(SESSIONS) for one in in_order(SESSIONS[name], f"s{number}")]
+    ran = [Ran(one.text.replace(" t ", f" t{one.session} "), *one[1:]) for one in ran if one.text]
+    with two_stores(tmp_path) as (stream, whole):
+        opened = in_batches(stream, [[one] for one in ran])
+        ingested(whole, ran)
+        assert edges(stream) == edges(whole)
+        assert counts(stream) == counts(whole)
+    assert set(opened["runs"].to_pylist()) == {0}
+
+
+def left(*batches: Sequence[str], session: str = "s") -> list[str]:
+    """Return the statements that a session has open after micro-batches, in order."""
+    with open_store(":memory:") as store:
+        return list(in_batches(store, [in_order(texts, session) for texts in batches])["query_text"].to_pylist())
+
+
+def test_what_is_left_is_what_made_what_is_there() -> None:
+    made = "CREATE TEMP TABLE t AS SELECT a FROM x"
+    assert left([made, "INSERT INTO t SELECT b FROM y", "INSERT INTO real SELECT a FROM t"]) == [
+        made,
+        "INSERT INTO t SELECT b FROM y",
+    ]
+    assert left([made], ["SELECT 1"]) == [made]
+    assert left([made], ["DROP TABLE t"]) == []
+    assert left(["SET search_path = one"], ["SET search_path = two"]) == ["SET search_path = two"]
+    assert left([made, *["INSERT INTO t VALUES (1)"] * 50]) == [made, "INSERT INTO t VALUES (1)"]
+
+
+def test_too_many_statements_are_not_followed() -> None:
+    made = [f"CREATE TEMP TABLE t{number} AS SELECT c{number} FROM x" for number in range(101)]
+    assert left(made[:100]) == made[:100]
+    assert left(made) == []
+
+
+def test_sessions_that_rest_are_forgotten(tmp_path: Path) -> None:
+    made = "CREATE TEMP TABLE t AS SELECT a FROM x"
+    ran = [[Ran(made, "rests"), Ran(made, "goes on")], *[[Ran("SELECT a FROM t", "goes on")]] * 26]
+    with open_store(tmp_path / "g.lbug") as store:
+        assert in_batches(store, ran[:25])["session"].to_pylist() == ["goes on", "rests"]
+        assert in_batches(store, ran)["session"].to_pylist() == ["goes on"]
+
+
+def test_the_sessions_that_were_there_last_are_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(open_sessions, "_MOST_SESSIONS", 2)
+    made = "CREATE TEMP TABLE t AS SELECT a FROM x"
+    with open_store(tmp_path / "g.lbug") as store:
+        opened = in_batches(store, [[Ran(made, name)] for name in ("one", "two", "three")])
+    assert sorted(opened["session"].to_pylist()) == ["three", "two"]
+
+
+def test_statements_without_a_session_or_a_time(tmp_path: Path) -> None:
+    fields = {"fields": {"started_at": None}}
+    made = [Ran("CREATE TEMP TABLE t AS SELECT a FROM x", name, **fields) for name in (None, "s")]
+    with open_store(tmp_path / "g.lbug") as store:
+        opened = in_batches(store, [made, [Ran("INSERT INTO real SELECT a FROM t", "s", **fields)]])
+        assert any("x#a CONTRIBUTES" in edge for edge in edges(store))
+    assert opened["session"].to_pylist() == ["s"]

@@ -36,7 +36,18 @@ def test_the_latest_first(store: Path) -> None:
     lines = [line.split() for line in done.out.splitlines() if "log" in line or "sql_files" in line]
     assert lines[0][2:] == ["log", "trino", "log", "1", "row", "4", "3", "2", "12"]
     assert lines[1][2:] == ["log", "trino", "log", "1,200", "rows", "4", "3", "2", "12", "60.0"]
-    assert lines[2] == [*f"{day(1):%Y-%m-%d %H:%M:%S}".split(), "sql_files", "models", *"2 files 4 3 2 12 1.2".split()]
+    assert lines[2] == [
+        *f"{day(1):%Y-%m-%d %H:%M:%S}".split(),
+        "sql_files",
+        "models",
+        "2",
+        "files",
+        "4",
+        "3",
+        "2",
+        "12",
+        "1.2",
+    ]
     assert len(lines) == 3
 
 

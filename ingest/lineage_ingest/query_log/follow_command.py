@@ -220,7 +220,9 @@ def follow(
     except CheckpointError as error:
         raise typer.BadParameter(str(error), param_hint="--checkpoint") from error
     except SparkMissingError as error:
-        raise typer.BadParameter(str(error), param_hint="--follow") from error
+        fetched = "; or Kafka's connector could not be fetched: name its jars, --spark-conf spark.jars=A.jar,B.jar"
+        message = f"{error}{fetched if given.fetches_connector(spark) else ''}"
+        raise typer.BadParameter(message, param_hint="--follow") from error
     except StreamFailedError as error:
         failed = error
     _print_totals(totals, address, output)

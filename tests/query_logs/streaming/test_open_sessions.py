@@ -64,7 +64,7 @@ def in_batches(store: GraphStore, batches: Sequence[Sequence[Ran]]) -> Any:
     return opened
 
 
-def counts(store: GraphStore) -> tuple[dict[str, tuple[int, object]], dict[str, object]]:
+def counts(store: GraphStore) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return how often each job ran and by whom, and the use of each dataset and column."""
     jobs = {job.key: (job.observations, job.users) for job in store.jobs(users=True)}
     datasets = [dataset.key for dataset in store.datasets()]
@@ -138,9 +138,9 @@ def test_the_sessions_that_were_there_last_are_followed(monkeypatch: pytest.Monk
 
 
 def test_statements_without_a_session_or_a_time(tmp_path: Path) -> None:
-    fields = {"fields": {"started_at": None}}
-    made = [Ran("CREATE TEMP TABLE t AS SELECT a FROM x", name, **fields) for name in (None, "s")]
+    untimed: dict[str, Any] = {"started_at": None}
+    made = [Ran("CREATE TEMP TABLE t AS SELECT a FROM x", name, fields=untimed) for name in (None, "s")]
     with open_store(tmp_path / "g.lbug") as store:
-        opened = in_batches(store, [made, [Ran("INSERT INTO real SELECT a FROM t", "s", **fields)]])
+        opened = in_batches(store, [made, [Ran("INSERT INTO real SELECT a FROM t", "s", fields=untimed)]])
         assert any("x#a CONTRIBUTES" in edge for edge in edges(store))
     assert opened["session"].to_pylist() == ["s"]

@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import pyarrow as pa
+
 from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.opening import SparkOptions
-from lineage_ingest.query_log.reading import read_log_file, read_messages
-from lineage_ingest.query_log.sources import Source
+from lineage_ingest.query_log.reading import LogFormatError, read_log_file, read_messages
+from lineage_ingest.query_log.sources import ColumnsMissingError, Source
+from lineage_ingest.query_log.sources.source import CORRUPT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -76,11 +79,17 @@ class StreamInput:
             if "://" not in path and not has_magic(path) and not Path(path).is_dir():
                 raise StreamInputError(f"{path} is no folder: files are followed that land in a folder")
 
+    def fetches_connector(self, options: SparkOptions) -> bool:
+        """Return whether Spark has to fetch what reads Kafka."""
+        return self.kafka is not None and not {"spark.jars", "spark.jars.packages"} & options.conf.keys()
+
     def prepared(self, options: SparkOptions) -> SparkOptions:
         """Return the options of Spark with the package that reads Kafka, unless they say themselves where it is."""
-        if self.kafka is None or {"spark.jars", "spark.jars.packages"} & options.conf.keys():
+        if not self.fetches_connector(options):
             return options
-        package = f"{_CONNECTOR}:{version('pyspark')}"
+        # The connector of the minor release works with all of it, and not each patch has one.
+        minor = ".".join(version("pyspark").split(".")[:2])
+        package = f"{_CONNECTOR}:{minor}.0"
         return replace(options, conf={**options.conf, "spark.jars.packages": package})
 
     def rows(self, spark: SparkSession) -> tuple[DataFrame, Callable[[Iterable[Any]], Iterator[Any]]]:
@@ -127,7 +136,7 @@ def _of_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
             if distant:
                 yield from _of_content(path, batch.column("content")[row].as_buffer(), source)
             else:
-                yield from normalised(read_log_file(source, Path(path.removeprefix("file:"))), source)
+                yield from normalised(_read(Path(path.removeprefix("file:")), source), source)
 
 
 def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
@@ -135,4 +144,12 @@ def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
     with tempfile.TemporaryDirectory(prefix="lineage-") as folder:
         copy = Path(folder) / Path(urlsplit(path).path).name
         copy.write_bytes(content)
-        yield from normalised(read_log_file(source, copy), source)
+        yield from normalised(_read(copy, source), source)
+
+
+def _read(path: Path, source: Source) -> Iterator[Any]:
+    """Yield the rows of a file. One that is no log of this source is a bad row: it must not end the stream."""
+    try:
+        yield from read_log_file(source, path)
+    except (ColumnsMissingError, LogFormatError) as error:
+        yield pa.record_batch({CORRUPT: pa.array([f"{path.name}: {error}"])})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
@@ -28,6 +30,8 @@ _UNREACHABLE = (
     "UnknownTopicOrPartition",
     "AuthenticationException",
 )
+_WRAPPING = re.compile(r"\[\w+\] Query \[[^\]]*\] terminated with exception: | ?SQLSTATE: \w+")
+_CAUSE = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
 _GONE = ("FileNotFoundException", "does not exist")
 
 
@@ -103,6 +107,8 @@ def run_stream(
                 _end(query, batches, checkpoint)
                 return
     except StreamingQueryException as error:
+        if isinstance(batches.failure, PySparkException | Py4JError):
+            raise _explained(str(batches.failure)) from error
         if batches.failure is not None:
             raise batches.failure from error
         if not stopping.is_set():
@@ -123,7 +129,8 @@ def _end(query: StreamingQuery, batches: _Batches, checkpoint: Checkpoint) -> No
 
 
 def _explained(text: str) -> StreamFailedError:
-    first = next((line.strip() for line in text.splitlines() if line.strip()), text)
+    causes = _CAUSE.findall(text)
+    first = causes[-1] if causes else next((line.strip() for line in _WRAPPING.sub("", text).splitlines()), text)
     if any(word in text for word in _LOST):
         return StreamFailedError(
             f"messages are gone from the topic that were not read yet: {first}",

@@ -1,0 +1,153 @@
+"""A real Kafka for the tests: one broker on this machine, and Spark's connector to it. Maven fetches both, once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import platformdirs
+import pytest
+
+from lineage.store.neo4j.server.home import exclusive
+from lineage.store.neo4j.server.ports import free_port
+
+BROKER = ("org.apache.kafka:kafka_2.13:3.9.1",)
+# Each by itself: what they would bring is Spark's own, and not all of their published versions are complete.
+CONNECTOR = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.12.1",
+)
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+_START = 60
+
+
+class KafkaBroker(NamedTuple):
+    """Where a broker answers, and the jars that talk to it."""
+
+    address: str
+    jars: Path
+    connector: tuple[Path, ...]
+
+    def send(self, topic: str, messages: Iterable[str]) -> None:
+        """Send messages, each of one line, in order; the topic is made by its first one."""
+        command = ("kafka.tools.ConsoleProducer", "--bootstrap-server", self.address, "--topic", topic, "--sync")
+        _java(self.jars, command, stdin="".join(f"{message}\n" for message in messages))
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaBroker]:
+    """A running broker for the whole session."""
+    jars = {name: fetched(name, artifacts) for name, artifacts in (("broker", BROKER), ("connector", CONNECTOR))}
+    with running_broker(jars["broker"]) as address:
+        yield KafkaBroker(address, jars["broker"], tuple(sorted(jars["connector"].glob("*.jar"))))
+
+
+def fetched(name: str, artifacts: tuple[str, ...]) -> Path:
+    """Return the folder with the jars of these artifacts, fetched by Maven if they are not there yet."""
+    versions = "-".join(artifact.rpartition(":")[2] for artifact in artifacts)
+    cache = platformdirs.user_cache_path("lineage-graph", appauthor=False) / "tests"
+    cache.mkdir(parents=True, exist_ok=True)
+    folder = cache / f"kafka-{name}-{versions}"
+    with exclusive(cache / f"kafka-{name}.lock"):
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(dir=cache) as work:
+                _fetch(artifacts, Path(work), alone=len(artifacts) > 1)
+                (Path(work) / "jars").rename(folder)
+    return folder
+
+
+def _fetch(artifacts: tuple[str, ...], work: Path, *, alone: bool) -> None:
+    places = (dict(zip(("groupId", "artifactId", "version"), one.split(":"), strict=True)) for one in artifacts)
+    listed = "".join(
+        f"<dependency>{''.join(f'<{tag}>{text}</{tag}>' for tag, text in place.items())}{_ALONE * alone}</dependency>"
+        for place in places
+    )
+    (work / "pom.xml").write_text(
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>lineage</groupId><artifactId>kafka-jars</artifactId><version>1</version>"
+        f"<dependencies>{listed}</dependencies></project>"
+    )
+    maven = shutil.which("mvn")
+    if maven is None:
+        pytest.fail("Kafka's jars are fetched by Maven, and mvn is not on PATH", pytrace=False)
+    command = (maven, "--batch-mode", "-q", "-f", str(work / "pom.xml"), _COPY, "-DincludeScope=runtime")
+    done = subprocess.run(
+        (*command, f"-DoutputDirectory={work / 'jars'}"), capture_output=True, text=True, timeout=600, check=False
+    )
+    if done.returncode:
+        pytest.fail(f"Maven could not fetch {', '.join(artifacts)}:\n{done.stdout[-2_000:]}", pytrace=False)
+
+
+@contextmanager
+def running_broker(jars: Path) -> Iterator[str]:
+    """Run a broker that is its own controller; it is gone after the block, and after a crash of this process."""
+    home = Path(tempfile.mkdtemp(prefix="lineage-kafka-"))
+    port, controller = free_port(), free_port()
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": str(home / "data"),
+        "num.partitions": "2",
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+    }
+    properties = home / "server.properties"
+    properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    tool = ("kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(properties))
+    _java(jars, tool)
+    # The shell reads a pipe that only we hold: it ends when we let go of it or die, and takes the broker along.
+    script = (
+        'log=$1/log; "$2" -Xmx384m -cp "$3" kafka.Kafka "$4" >"$log" 2>&1 & cat >/dev/null; kill -KILL $!; rm -rf "$1"'
+    )
+    arguments = (str(home), _java_path(), f"{jars}/*", str(properties))
+    with subprocess.Popen(
+        ("/bin/sh", "-c", script, "sh", *arguments),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ):
+        _await(port, home / "log")
+        yield f"127.0.0.1:{port}"
+
+
+def _await(port: int, log: Path) -> None:
+    until = time.monotonic() + _START
+    while time.monotonic() < until:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"Kafka does not start:\n{log.read_text()[-2_000:] if log.exists() else ''}", pytrace=False)
+
+
+def _java_path() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else "java"
+
+
+def _java(jars: Path, command: tuple[str, ...], stdin: str = "") -> None:
+    done = subprocess.run(
+        (_java_path(), "-cp", f"{jars}/*", *command),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=_START,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

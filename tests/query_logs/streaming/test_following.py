@@ -1,0 +1,204 @@
+"""A stream that fails at each point in turn and is begun again ends as one that never failed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from lineage.store import GraphStore, open_store
+from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.opening import SparkOptions, spark_session
+from lineage_ingest.query_log.sources import source_named
+from lineage_ingest.query_log.streaming import following as module
+from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
+from lineage_ingest.query_log.streaming.following import BatchDone, follow_log
+from lineage_ingest.query_log.streaming.inputs import StreamInput
+from lineage_ingest.query_log.streaming.running import StreamFailedError
+from tests.query_logs.pipeline.running import AT
+from tests.query_logs.streaming.running import MAPPING, PIECES, graph, land
+
+SOURCE = source_named("generic", dialect="postgres", mapping=MAPPING)
+OPTIONS = SparkOptions("local[2]", {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def spark() -> Iterator[None]:
+    """One Spark for all of these; `follow_log` takes the session that runs."""
+    with spark_session(OPTIONS):
+        yield
+
+
+def followed(
+    given: StreamInput,
+    path: Path,
+    *,
+    opened: Callable[[GraphStore], GraphStore] = lambda store: store,
+    done: Callable[[BatchDone], None] | None = None,
+    stopping: threading.Event | None = None,
+) -> None:
+    with Checkpoint.open(path.with_suffix(".stream"), str(path), SOURCE.name, given.inputs) as checkpoint:
+        follow_log(
+            given,
+            lambda: opened(open_store(path)),
+            Setting("generic log", AT),
+            checkpoint,
+            OPTIONS,
+            once=True,
+            done=done,
+            stopping=stopping,
+        )
+
+
+class Interrupted(Exception):  # noqa: N818  not an error of the product's
+    """Where the process would have ended."""
+
+
+class Points:
+    """The points at which a stream can end, in order; it ends at the one whose turn it is."""
+
+    def __init__(self, turn: int) -> None:
+        self.left = turn
+
+    def passed(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise Interrupted
+
+    def store(self, store: GraphStore) -> GraphStore:
+        """Return a store with a point before and after each batch that is applied."""
+        apply = store.apply
+
+        def applied(batch: Any) -> Any:
+            self.passed()
+            changes = apply(batch)
+            self.passed()
+            return changes
+
+        store.apply = applied  # type: ignore[method-assign]
+        return store
+
+    def written(self, write: Callable[..., None]) -> Callable[..., None]:
+        """Return a writing of what is stated with a point before and after."""
+
+        def wrote(*arguments: Any) -> None:
+            self.passed()
+            write(*arguments)
+            self.passed()
+
+        return wrote
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return land(tmp_path_factory.mktemp("log") / "files")
+
+
+@pytest.fixture(scope="module")
+def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    path = tmp_path_factory.mktemp("whole") / "graph.lbug"
+    followed(StreamInput(SOURCE, (str(files),), at_once=1), path)
+    return graph(path)
+
+
+def test_it_fails_at_each_point_once(files: Path, whole: list[str], tmp_path: Path) -> None:
+    given = StreamInput(SOURCE, (str(files),), at_once=1)
+    path, failures, again = tmp_path / "graph.lbug", 0, []
+    original = Checkpoint.write_stated
+    for turn in range(1, 100):
+        # Each process comes a point further: no micro-batch is without each of its ends.
+        points = Points(turn if turn <= _MOST_POINTS else 0)
+
+        def done(batch: BatchDone, points: Points = points) -> None:
+            points.passed()
+            again.append(batch.again)
+
+        with mock.patch.object(Checkpoint, "write_stated", lambda self, *a, p=points: p.written(original)(self, *a)):
+            try:
+                followed(given, path, opened=points.store, done=done)
+            except Interrupted:
+                failures += 1
+                continue
+        break
+    assert failures >= _MOST_POINTS / 2
+    assert graph(path) == whole
+    assert any(again)
+
+
+_MOST_POINTS = 9
+
+
+def test_on_sparks_engine_it_is_the_same(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = StreamInput(SOURCE, (str(files),), at_once=2)
+    followed(given, tmp_path / "here.lbug")
+    monkeypatch.setattr(module, "SMALL", 0)
+    followed(given, tmp_path / "spark.lbug")
+    assert graph(tmp_path / "spark.lbug") == graph(tmp_path / "here.lbug")
+
+
+def test_files_of_another_file_system_are_read_through_spark(files: Path, whole: list[str], tmp_path: Path) -> None:
+    followed(StreamInput(SOURCE, (f"file://{files}",), at_once=1), tmp_path / "graph.lbug")
+    assert graph(tmp_path / "graph.lbug") == whole
+
+
+def test_what_is_read_is_not_read_again(files: Path, tmp_path: Path) -> None:
+    told: list[BatchDone] = []
+    given = StreamInput(SOURCE, (str(files),))
+    followed(given, tmp_path / "graph.lbug", done=told.append)
+    followed(given, tmp_path / "graph.lbug", done=told.append)
+    [one] = told
+    assert (one.number, one.again, one.run.counts["rows"]) == (0, False, sum(map(len, PIECES)))
+
+
+def test_a_file_without_rows_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "empty.jsonl").touch()
+    told: list[BatchDone] = []
+    followed(StreamInput(SOURCE, (str(tmp_path / "files"),)), tmp_path / "graph.lbug", done=told.append)
+    assert told == []
+    with open_store(tmp_path / "graph.lbug") as store:
+        assert store.runs() == []
+
+
+def test_a_file_of_something_else_is_a_bad_row(tmp_path: Path) -> None:
+    files = land(tmp_path / "files", [0])
+    (files / "notes.txt").write_text("not a log")
+    (files / "other.csv").write_text("city,country\nBergen,Norway\n")
+    told: list[BatchDone] = []
+    followed(StreamInput(SOURCE, (str(files),)), tmp_path / "graph.lbug", done=told.append)
+    [one] = told
+    assert one.run.counts["rows"] == len(PIECES[0]) + 2
+    assert dict(one.failures) == {"unreadable record": 2}
+
+
+def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:
+    files = land(tmp_path / "files")
+    given = StreamInput(SOURCE, (str(files),))
+
+    def gone(store: GraphStore) -> GraphStore:
+        (files / "0.jsonl").unlink()
+        return store
+
+    with pytest.raises(StreamFailedError, match=r"0\.jsonl") as failed:
+        followed(given, tmp_path / "graph.lbug", opened=gone)
+    assert "an empty file in its place" in str(failed.value.hint)
+    (files / "0.jsonl").touch()
+    followed(given, tmp_path / "graph.lbug")
+
+
+def test_it_can_be_ended_between_micro_batches(files: Path, whole: list[str], tmp_path: Path) -> None:
+    stopping, told = threading.Event(), []
+
+    def done(batch: BatchDone) -> None:
+        told.append(batch.number)
+        stopping.set()
+
+    given = StreamInput(SOURCE, (str(files),), at_once=1)
+    followed(given, tmp_path / "graph.lbug", done=done, stopping=stopping)
+    assert told == [0]
+    followed(given, tmp_path / "graph.lbug")
+    assert graph(tmp_path / "graph.lbug") == whole

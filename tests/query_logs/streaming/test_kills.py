@@ -1,0 +1,62 @@
+"""The command killed at random points and started again: nothing is lost and nothing doubled."""
+
+from __future__ import annotations
+
+import random
+import signal
+from pathlib import Path
+
+from tests.kafka_fixture import KafkaBroker
+from tests.query_logs.streaming.running import PIECES, batches, finished, following, graph, killed, land, lines
+
+
+def killed_until_it_ends(seed: int, *arguments: object) -> int:
+    """Kill the stream at random points, at most twice, then let it end; return how often it was killed."""
+    pick = random.Random(seed)
+    kills = 0
+    for after in (0, 1):
+        # After the beginning, then after the first micro-batch of the second process: within the next one, mostly.
+        kills += killed(after, pick.uniform(0, 2), *arguments)
+    code, printed = finished(*arguments)
+    assert code == 1, printed  # one statement does not parse
+    return kills
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    files = land(tmp_path / "files")
+    options = (files, "--once", "--at-once", 1)
+    code, printed = finished(*options, "-s", tmp_path / "whole.lbug")
+    assert code == 1, printed
+    assert f"{len(PIECES)} batches, {sum(map(len, PIECES))} rows" in printed
+    assert killed_until_it_ends(1, *options, "-s", tmp_path / "killed.lbug") > 0
+    assert graph(tmp_path / "killed.lbug") == graph(tmp_path / "whole.lbug")
+
+
+def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:
+    kafka.send("queries", [line for piece in range(len(PIECES)) for line in lines(piece)])
+    jars = f"spark.jars={','.join(map(str, kafka.connector))}"
+    options = ("--kafka", kafka.address, "--topic", "queries", "--spark-conf", jars, "--once", "--at-once", 4)
+    code, printed = finished(*options, "-s", tmp_path / "whole.lbug")
+    assert code == 1, printed
+    assert f"{sum(map(len, PIECES))} rows" in printed
+    assert killed_until_it_ends(2, *options, "-s", tmp_path / "killed.lbug") > 0
+    assert graph(tmp_path / "killed.lbug") == graph(tmp_path / "whole.lbug")
+
+
+def test_files_that_land_while_it_runs_and_an_end_by_ctrl_c(tmp_path: Path) -> None:
+    files = land(tmp_path / "files", [0])
+    options = (files, "--follow", "--every", 0.5, "-s", tmp_path / "lived.lbug")
+    with following(*options) as process:
+        told = batches(process)
+        assert "following" in next(told)
+        assert "3 rows" in next(told)
+        for piece in range(1, len(PIECES)):
+            land(files, [piece])
+            assert f"{len(PIECES[piece])} rows" in next(told)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 1, err  # one statement does not parse
+    assert "ending after the batch in hand" in err
+    assert f"{len(PIECES)} batches, {sum(map(len, PIECES))} rows" in out
+    finished(files, "--once", "--at-once", 1, "-s", tmp_path / "whole.lbug")
+    assert graph(tmp_path / "lived.lbug") == graph(tmp_path / "whole.lbug")

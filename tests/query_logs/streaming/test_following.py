@@ -164,6 +164,14 @@ def test_a_file_without_rows_leaves_nothing(tmp_path: Path) -> None:
         assert store.runs() == []
 
 
+def test_names_that_look_like_others(tmp_path: Path) -> None:
+    (land(tmp_path / "fil es", [0]) / "0.jsonl").rename(tmp_path / "fil es" / "a %20 ü+.jsonl")
+    told: list[BatchDone] = []
+    for number, path in enumerate((str(tmp_path / "fil es"), f"file://{tmp_path}/fil es")):
+        followed(StreamInput(SOURCE, (path,)), tmp_path / f"{number}.lbug", done=told.append)
+    assert [(one.run.counts["rows"], one.failures) for one in told] == [(len(PIECES[0]), ())] * 2
+
+
 def test_a_file_of_something_else_is_a_bad_row(tmp_path: Path) -> None:
     files = land(tmp_path / "files", [0])
     (files / "notes.txt").write_text("not a log")

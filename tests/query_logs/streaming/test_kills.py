@@ -6,8 +6,20 @@ import random
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.kafka_fixture import KafkaBroker
 from tests.query_logs.streaming.running import PIECES, batches, finished, following, graph, killed, land, lines
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What a graph holds when all pieces were followed, file by file, and nothing happened."""
+    folder = tmp_path_factory.mktemp("whole")
+    code, printed = finished(land(folder / "files"), "--once", "--at-once", 1, "-s", folder / "graph.lbug")
+    assert code == 1, printed  # one statement does not parse
+    assert f"{len(PIECES)} batches, {sum(map(len, PIECES))} rows" in printed
+    return graph(folder / "graph.lbug")
 
 
 def killed_until_it_ends(seed: int, *arguments: object) -> int:
@@ -22,14 +34,10 @@ def killed_until_it_ends(seed: int, *arguments: object) -> int:
     return kills
 
 
-def test_a_folder(tmp_path: Path) -> None:
-    files = land(tmp_path / "files")
-    options = (files, "--once", "--at-once", 1)
-    code, printed = finished(*options, "-s", tmp_path / "whole.lbug")
-    assert code == 1, printed
-    assert f"{len(PIECES)} batches, {sum(map(len, PIECES))} rows" in printed
-    assert killed_until_it_ends(1, *options, "-s", tmp_path / "killed.lbug") > 0
-    assert graph(tmp_path / "killed.lbug") == graph(tmp_path / "whole.lbug")
+def test_a_folder(whole: list[str], tmp_path: Path) -> None:
+    options = (land(tmp_path / "files"), "--once", "--at-once", 1, "-s", tmp_path / "graph.lbug")
+    assert killed_until_it_ends(1, *options) > 0
+    assert graph(tmp_path / "graph.lbug") == whole
 
 
 def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:
@@ -43,7 +51,7 @@ def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:
     assert graph(tmp_path / "killed.lbug") == graph(tmp_path / "whole.lbug")
 
 
-def test_files_that_land_while_it_runs_and_an_end_by_ctrl_c(tmp_path: Path) -> None:
+def test_files_that_land_while_it_runs_and_an_end_by_ctrl_c(whole: list[str], tmp_path: Path) -> None:
     files = land(tmp_path / "files", [0])
     options = (files, "--follow", "--every", 0.5, "-s", tmp_path / "lived.lbug")
     with following(*options) as process:
@@ -58,5 +66,4 @@ def test_files_that_land_while_it_runs_and_an_end_by_ctrl_c(tmp_path: Path) -> N
     assert process.returncode == 1, err  # one statement does not parse
     assert "ending after the batch in hand" in err
     assert f"{len(PIECES)} batches, {sum(map(len, PIECES))} rows" in out
-    finished(files, "--once", "--at-once", 1, "-s", tmp_path / "whole.lbug")
-    assert graph(tmp_path / "lived.lbug") == graph(tmp_path / "whole.lbug")
+    assert graph(tmp_path / "lived.lbug") == whole

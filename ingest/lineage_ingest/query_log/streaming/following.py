@@ -17,7 +17,7 @@ from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import Severity
 from lineage.store import GraphStore
-from lineage.store.errors import StoreLockedError
+from lineage.store.errors import StoreAccessError, StoreUnreachableError
 from lineage.store.protocol import AppliedChanges
 from lineage_ingest.query_log.ingest import learnt_from, stored
 from lineage_ingest.query_log.pipeline.engine import Engine
@@ -41,8 +41,9 @@ SMALL = 64_000_000
 """Bytes of a micro-batch that is worked on in this process: Spark's stages would take longer to begin."""
 _READ_AGAIN = 600
 """Seconds after which all tables are read from the store again: others may write to it, too."""
-_LOCKED = 60
+_PATIENCE = 60
 _WAIT = 0.5
+"""Seconds for which a store may not be there, and between two looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,12 +266,14 @@ def _statements(batches: Iterable[Any], keys: frozenset[int]) -> Iterator[Any]:
 
 
 def _patiently(open_store: Callable[[], GraphStore]) -> GraphStore:
-    """Return the store, opened; another process may write to it for a while."""
-    until = time.monotonic() + _LOCKED
+    """Return the store, opened; another process may write to it for a while, or a server begin anew."""
+    until = time.monotonic() + _PATIENCE
     while True:
         try:
             return open_store()
-        except StoreLockedError:
+        except StoreAccessError:
+            raise
+        except StoreUnreachableError:
             if time.monotonic() > until:
                 raise
         time.sleep(_WAIT)

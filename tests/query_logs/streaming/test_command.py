@@ -1,0 +1,76 @@
+"""`lineage ingest log --follow`: what is refused before anything begins, and what the help says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lineage_ingest.query_log.pipeline.opening import SparkOptions
+from lineage_ingest.query_log.sources import source_named
+from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
+from lineage_ingest.query_log.streaming.inputs import Kafka, StreamInput
+from tests.e2e.running import Finished, lineage
+
+TRINO = ("--source", "trino")
+
+
+def log(store: Path, *arguments: object) -> Finished:
+    return lineage("ingest", "log", *arguments, "-s", store / "graph.lbug")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--follow",), "a stream is folders that files land in, or --kafka with a --topic"),
+        (("--follow", "nowhere"), "nowhere is no folder"),
+        (("--follow", __file__), "is no folder: files are followed that land in a folder"),
+        (("folder", "--kafka", "host:9092", "--topic", "t"), "folders that files land in, or --kafka"),
+        (("--kafka", "host:9092"), "--kafka and --topic go together"),
+        (("--follow", "--topic", "t"), "--kafka and --topic go together"),
+        (("folder", "--at-once", 3), "it says that the log is followed"),
+        (("folder", "--checkpoint", "there"), "it says that the log is followed"),
+        (("folder", "--follow", "--engine", "local"), "files and topics are followed, on Spark"),
+        (("--once", "--jdbc-url", "jdbc:x"), "files and topics are followed, on Spark"),
+        (("--kafka", "h:1", "--topic", "t", "--kafka-option", "x"), "expected NAME=VALUE"),
+    ],
+)
+def test_wrong_use(arguments: tuple[object, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    done = log(tmp_path, *arguments, *TRINO)
+    assert done.code == 2
+    assert said in " ".join(done.err.replace("│", " ").split())
+    assert not (tmp_path / "graph.lbug").exists()
+
+
+def test_a_checkpoint_that_is_in_use(tmp_path: Path) -> None:
+    store, folder = str(tmp_path / "graph.lbug"), tmp_path / "files"
+    folder.mkdir()
+    with Checkpoint.open(tmp_path / "there", store, "trino", [str(folder)]):
+        done = log(tmp_path, folder, "--follow", "--checkpoint", tmp_path / "there", *TRINO)
+    assert done.code == 2
+    assert "another process follows this stream" in " ".join(done.err.replace("│", " ").split())
+
+
+def test_the_plan(tmp_path: Path) -> None:
+    done = log(tmp_path, tmp_path, "--follow", "--explain", *TRINO)
+    assert done.code == 0
+    assert f"what comes by {tmp_path}; the stages below for each micro-batch" in done.out
+    assert "Spark, local[*]" in done.out
+
+
+def test_the_help_has_examples() -> None:
+    told = " ".join(lineage("ingest", "log", "--help").out.replace("│", " ").split())
+    assert "lineage ingest log landing/ --source trino --follow" in told
+    assert "--kafka broker:9092 --topic queries --every 10" in told
+
+
+def test_the_connector_is_fetched_unless_it_is_named() -> None:
+    given = StreamInput(source_named("trino"), (), Kafka("host:9092", "queries"))
+    package = given.prepared(SparkOptions()).conf["spark.jars.packages"]
+    assert package.startswith("org.apache.spark:spark-sql-kafka-0-10_2.13:")
+    assert package.endswith(".0")
+    for named in ({"spark.jars": "a.jar"}, {"spark.jars.packages": "x:y:1"}):
+        assert given.prepared(SparkOptions(conf=named)).conf == named
+    assert StreamInput(source_named("trino"), ("folder",)).prepared(SparkOptions()).conf == {}

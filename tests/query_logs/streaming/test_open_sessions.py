@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -88,13 +89,22 @@ def test_a_session_that_is_cut_says_the_same(name: str, tmp_path: Path) -> None:
 
 def test_a_micro_batch_for_each_statement(tmp_path: Path) -> None:
     ran = [one for number, name in enumerate(SESSIONS) for one in in_order(SESSIONS[name], f"s{number}")]
-    ran = [Ran(one.text.replace(" t ", f" t{one.session} "), *one[1:]) for one in ran if one.text]
+    ran = [Ran(re.sub(r"\bt\b", f"t_{one.session}", one.text), *one[1:]) for one in ran if one.text]
     with two_stores(tmp_path) as (stream, whole):
         opened = in_batches(stream, [[one] for one in ran])
         ingested(whole, ran)
         assert edges(stream) == edges(whole)
         assert counts(stream) == counts(whole)
     assert set(opened["runs"].to_pylist()) == {0}
+
+
+def test_a_table_that_is_dropped_in_a_micro_batch_of_its_own(tmp_path: Path) -> None:
+    ran = in_order(["INSERT INTO one SELECT a FROM t", "DROP TABLE t", "INSERT INTO two SELECT b FROM t"])
+    with two_stores(tmp_path) as (stream, whole):
+        in_batches(stream, [[one] for one in ran])
+        ingested(whole, ran)
+        assert edges(stream) == edges(whole)
+        assert [run.key for run in stream.runs()] == ["log:test/2", "log:test/1", "log:test/0"]
 
 
 def left(*batches: Sequence[str], session: str = "s") -> list[str]:

@@ -61,14 +61,15 @@ class Extraction:
         """Yield what is to be stored, in order: the lineage, and the use of tables and columns, some days at once."""
         held: list[UsageRecord] = []
         *before, last = self.merger.batches(run)
+        nothing = LineageBatch(run=run)
         yield from before
         for table in self.engine.days():
             for usage in usage_by_day(table, self.uses, self.setting.at):
                 held += usage
             if len(held) >= _USES_AT_ONCE:
                 yield replace(last, usage=tuple(held))
-                last, held = LineageBatch(run=run), []
-        if held or last.jobs or last.diagnostics or last.datasets:
+                last, held = nothing, []
+        if held or last is not nothing:  # a DROP alone says something, and so does a run that found nothing
             yield replace(last, usage=tuple(held))
 
 

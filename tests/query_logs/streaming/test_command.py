@@ -10,6 +10,7 @@ from lineage_ingest.query_log.pipeline.opening import SparkOptions
 from lineage_ingest.query_log.sources import source_named
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
 from lineage_ingest.query_log.streaming.inputs import Kafka, StreamInput
+from lineage_ingest.query_log.streaming.running import explained
 from tests.e2e.running import Finished, lineage
 
 TRINO = ("--source", "trino")
@@ -74,3 +75,29 @@ def test_the_connector_is_fetched_unless_it_is_named() -> None:
     for named in ({"spark.jars": "a.jar"}, {"spark.jars.packages": "x:y:1"}):
         assert given.prepared(SparkOptions(conf=named)).conf == named
     assert StreamInput(source_named("trino"), ("folder",)).prepared(SparkOptions()).conf == {}
+
+
+@pytest.mark.parametrize(
+    ("spoken", "said", "unreachable"),
+    [
+        (
+            "Some data may have been lost because they are not available in Kafka any more; either the data was aged "
+            "out by Kafka or the topic may have been deleted before all the data in the topic was processed. If you "
+            "don't want your streaming query to fail on such cases, set the source option failOnDataLoss to false.",
+            "messages are gone from the topic that were not read yet",
+            False,
+        ),
+        (
+            "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: x SQLSTATE: XXKST\n\tat a.b(C.java)\n"
+            "Caused by: org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment.",
+            "Kafka does not answer: Timed out waiting for a node assignment.",
+            True,
+        ),
+        ("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: kafka.", "connector for Kafka is not there", False),
+        ("[STREAM_FAILED] Query [id = 1] terminated with exception: Disk is full", "ended: Disk is full", False),
+    ],
+)
+def test_why_a_stream_ended(spoken: str, said: str, unreachable: bool) -> None:
+    failed = explained(spoken)
+    assert said in str(failed)
+    assert failed.unreachable is unreachable

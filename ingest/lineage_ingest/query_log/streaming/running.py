@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["StreamFailedError", "run_stream"]
+__all__ = ["StreamFailedError", "explained", "run_stream"]
 
 _LOOK = 0.2
 _COMMIT = 10
@@ -108,13 +108,13 @@ def run_stream(
                 return
     except StreamingQueryException as error:
         if isinstance(batches.failure, PySparkException | Py4JError):
-            raise _explained(str(batches.failure)) from error
+            raise explained(str(batches.failure)) from error
         if batches.failure is not None:
             raise batches.failure from error
         if not stopping.is_set():
-            raise _explained(str(error)) from error
+            raise explained(str(error)) from error
     except PySparkException as error:
-        raise _explained(str(error)) from error
+        raise explained(str(error)) from error
 
 
 def _end(query: StreamingQuery, batches: _Batches, checkpoint: Checkpoint) -> None:
@@ -128,7 +128,8 @@ def _end(query: StreamingQuery, batches: _Batches, checkpoint: Checkpoint) -> No
         raise batches.failure
 
 
-def _explained(text: str) -> StreamFailedError:
+def explained(text: str) -> StreamFailedError:
+    """Return what Spark says of the end of a stream in our words, with what to do."""
     causes = _CAUSE.findall(text)
     first = causes[-1] if causes else next((line.strip() for line in _WRAPPING.sub("", text).splitlines()), text)
     if any(word in text for word in _LOST):

@@ -54,10 +54,10 @@ def _options(alias: str, relation: Relation, name: str) -> Iterator[tuple[str, S
 
 
 class Merge(NamedTuple):
-    """Columns that a join by USING or NATURAL merged, and the keys of the items on its two sides."""
+    """Columns that a join by USING or NATURAL merged, and the keys of the items on its two sides, in order."""
 
-    left: tuple[str, ...]
-    right: tuple[str, ...]
+    left: dict[str, None]
+    right: dict[str, None]
     columns: dict[str, Sources]
 
 
@@ -141,9 +141,12 @@ class Scope:
         """Return a scope inside this one that sees some of its items first, with what joins between them merged."""
         part = Scope(self.resolver, self, self.ctes)
         part.items = {key: self.items[key] for key in keys if key in self.items}
+        unseen = set(self.items) - part.items.keys()
+        merged: dict[str, Sources] = {}
         for merge in self.merges:
-            if part.items.keys() >= {key for key in merge.left if key in self.items}:
-                part.merged = {**part.merged, **merge.columns}
+            if merge.left.keys().isdisjoint(unseen):
+                merged.update(merge.columns)
+        part.merged = merged or _NOTHING
         return part
 
     def chain(self) -> Iterator[Scope]:

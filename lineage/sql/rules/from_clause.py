@@ -194,7 +194,7 @@ def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope, rows: 
         absorb(rows.own, sources, JOIN, value)
         name = array.args["alias"] if isinstance(array, exp.Alias) else value.this
         if isinstance(name, exp.Identifier):
-            scope.merge(Merge((), (), {resolver.identifiers.alias(name): sources}))
+            scope.merge(Merge({}, {}, {resolver.identifiers.alias(name): sources}))
 
 
 def _shared(scope: Scope, left: list[str], right: list[str]) -> list[str]:
@@ -216,7 +216,7 @@ def _merge(scope: Scope, left: list[str], right: list[str], names: dict[str, exp
             absorb(seen, ours, IDENTITY, None)
         if side in ("RIGHT", "FULL"):
             absorb(seen, theirs, IDENTITY, None)
-    scope.merge(Merge(tuple(left), tuple(right), merged))
+    scope.merge(Merge(dict.fromkeys(left), dict.fromkeys(right), merged))
 
 
 def _column(part: Scope, name: str) -> Sources:

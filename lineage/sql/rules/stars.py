@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
@@ -156,7 +156,7 @@ def _all_columns(resolver: Resolver, scope: Scope) -> list[_Shown]:
     return [column for block in _distinct(blocks, list(blocks)) for column in block]
 
 
-def _distinct(blocks: dict[str, list[_Shown]], keys: Sequence[str]) -> list[list[_Shown]]:
+def _distinct(blocks: dict[str, list[_Shown]], keys: Iterable[str]) -> list[list[_Shown]]:
     """Return the blocks of some items in order, that of several items once."""
     return list({id(blocks[key]): blocks[key] for key in keys if key in blocks}.values())
 

@@ -116,6 +116,7 @@ class BatchBuilder:
         self._at = at
         self._attribute = attribute
         self._source = source
+        self._keys: dict[str, str] = {}
         self._datasets: dict[str, _Dataset] = {}
         self._jobs: dict[str, _Job] = {}
         self._changes: list[tuple[TableChange, datetime]] = []
@@ -278,7 +279,10 @@ class BatchBuilder:
         return split_location(name) or (self._naming.dataset_namespace, name)
 
     def _table_key(self, name: str) -> str:
-        return dataset_key(*self._place(name))
+        key = self._keys.get(name)
+        if key is None:
+            key = self._keys[name] = dataset_key(*self._place(name))
+        return key
 
     def _know(self, name: str, columns: list[ColumnRecord]) -> None:
         dataset = self._datasets.setdefault(name, _Dataset())

@@ -194,7 +194,8 @@ class Script:
         ]
         self._options = options
         self._catalog = catalog if catalog is not None else Catalog()
-        self._catalog_tables: dict[Naming, CatalogTables] = {}
+        self._base = CatalogTables(self._catalog, options.naming)
+        self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
         self._candidates = _candidates(self._texts)
         self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
         self._indexed: set[int] = set()
@@ -308,18 +309,23 @@ class Script:
                 return
 
     def _decide_ambiguous(self) -> None:
-        """Take up again the statements with ambiguous columns: others may have shown which table has the column."""
+        """Take up again the statements with ambiguous columns of which others have shown which table has them."""
         for index, text in enumerate(self._texts):
             again = [
-                number
-                for number, result in enumerate(text.results)
-                if result is not None and any(d.code is DiagnosticCode.AMBIGUOUS_COLUMN for d in result.diagnostics)
+                number for number, result in enumerate(text.results) if result is not None and self._decides(result)
             ]
             if not again:
                 continue
             for number in again:
                 self._resolve((index, number))
             text.release()
+
+    def _decides(self, result: StatementLineage) -> bool:
+        """Return whether some table that an ambiguous column may belong to is now seen to have it."""
+        if not any(found.code is DiagnosticCode.AMBIGUOUS_COLUMN for found in result.diagnostics):
+            return False
+        candidates = dict.fromkeys(edge.source for edge in result.edges if edge.ambiguous)
+        return any(table is not None and self.seen(table, column) for table, column in candidates)
 
     # What the statements' table names mean
 
@@ -399,7 +405,7 @@ class Script:
 
     def seen(self, table: str, column: str) -> bool:
         """Return whether a statement resolved so far shows that the table has the column."""
-        return column in self._seen.get(table, ()) or self.catalog_tables(self._options.naming).seen(table, column)
+        return column in self._seen.get(table, ()) or self._base.seen(table, column)
 
     def catalog_tables(self, naming: Naming) -> CatalogTables:
         """Return the catalog, as a statement sees it whose names are completed so."""

@@ -135,11 +135,14 @@ def stored(
 
 
 def _written(batch: LineageBatch, store: GraphStore, engine: Engine, opener: Opener | None) -> AppliedChanges:
-    if opener is None or len(batch.edges) + len(batch.usage) < _LARGE:
+    if len(batch.edges) + len(batch.usage) < _LARGE:
         return store.apply(batch)
     applied = AppliedChanges()
     for parts in store.parts(batch):
-        applied += engine.write(parts, opener)
+        if opener is not None:
+            applied += engine.write(parts, opener)
+        else:  # what is planned at once is a part, and does not grow with the batch
+            applied += sum(map(store.apply, parts), start=AppliedChanges())
     return applied
 
 

@@ -83,7 +83,7 @@ class Definitions:
                     continue
                 found.setdefault(key, {})
         for key, facts in self._facts.items():
-            if facts.ambiguous and key not in self._decided:
+            if facts.ambiguous and key not in self._decided and self._decides(facts):
                 self._decided.add(key)
                 found.setdefault(key, {})
         for key, overlay in found.items():
@@ -141,6 +141,14 @@ class Definitions:
         unknown = [n for n in facts.reads if n != place[1] and self._known((facts.namespace, n)) is None]
         used = dict(facts.inferred).get(place[1], ())
         return bool(unknown) or not set(used) <= set(columns)
+
+    def _decides(self, facts: Facts) -> bool:
+        """Return whether other units show of a table that an ambiguous column may belong to that it has the column."""
+        own = {table: set(columns) for table, columns in facts.inferred}
+        return any(
+            column in self._inferred.get((facts.namespace, table), ()) and column not in own.get(table, ())
+            for table, column in facts.ambiguous
+        )
 
     def spans(self) -> Mapping[int, Span]:
         """Return when each unit ran."""

@@ -124,7 +124,8 @@ class Facts(NamedTuple):
     inferred: tuple[tuple[str, tuple[str, ...]], ...]
     open: bool
     """What other statements tell of tables may make the result another: something is a star, or in part."""
-    ambiguous: bool
+    ambiguous: tuple[tuple[str, str], ...]
+    """Columns that unprefixed names may mean: (table, column)."""
     completeness: tuple[str, ...]
     """Of each statement."""
     problems: tuple[str, ...]
@@ -296,7 +297,8 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage]) -> Fa
     defines: list[tuple[str, tuple[str, ...]]] = []
     inferred: dict[str, dict[str, None]] = {}
     problems: list[str] = []
-    is_open = ambiguous = False
+    ambiguous: dict[ColumnRef, None] = {}
+    is_open = False
     for statement in statements:
         reads.update(dict.fromkeys(statement.sources))
         if statement.target is not None and not statement.defines:
@@ -308,7 +310,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage]) -> Fa
                 inferred.setdefault(reference.table, {})[reference.column] = None
         is_open = is_open or statement.completeness is not Completeness.FULL or bool(statement.unresolved)
         is_open = is_open or any(edge.source.column == _STAR for edge in statement.edges)
-        ambiguous = ambiguous or any(edge.ambiguous for edge in statement.edges)
+        ambiguous.update((edge.source, None) for edge in statement.edges if edge.ambiguous)
         if statement.completeness is not Completeness.FULL and statement.reason:
             problems.append(statement.reason)
     return Facts(
@@ -318,8 +320,8 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage]) -> Fa
         tuple(fills),
         tuple(defines),
         tuple((table, tuple(columns)) for table, columns in inferred.items()),
-        is_open or ambiguous,
-        ambiguous,
+        is_open or bool(ambiguous),
+        tuple((table, column) for table, column in ambiguous if table is not None),
         tuple(str(statement.completeness) for statement in statements),
         tuple(problems),
         _session_facts(unit.parts[0], statements) if len(unit.parts) == 1 else SessionFacts(),

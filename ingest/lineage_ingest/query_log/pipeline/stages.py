@@ -66,9 +66,9 @@ class Extraction:
         for table in self.engine.days():
             for usage in usage_by_day(table, self.uses, self.setting.at):
                 held += usage
-            if len(held) >= _USES_AT_ONCE:
-                yield replace(last, usage=tuple(held))
-                last, held = nothing, []
+                if len(held) >= _USES_AT_ONCE:
+                    yield replace(last, usage=tuple(held))
+                    last, held = nothing, []
         if held or last is not nothing:  # a DROP alone says something, and so does a run that found nothing
             yield replace(last, usage=tuple(held))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +17,8 @@ from lineage_ingest.query_log.pipeline.extraction import EPOCH, moment
 
 __all__ = ["COUNTED_SCHEMA", "JobRuns", "counted", "runs_by_unit", "usage_by_day"]
 
+_HELD = 200_000
+"""So many uses of tables and columns by templates are looked at in one turn."""
 _DAY = 86_400_000_000
 COUNTED_SCHEMA = pa.schema(
     [
@@ -98,9 +102,9 @@ def runs_by_unit(table: Any) -> dict[int, dict[int, JobRuns]]:
 
 
 def usage_by_day(
-    table: Any, uses: Mapping[tuple[int, int], tuple[Iterable[str], Iterable[str]]], at: datetime
+    table: Any, uses: Mapping[tuple[int, int], tuple[Sequence[str], Sequence[str]]], at: datetime
 ) -> Iterator[list[UsageRecord]]:
-    """Yield the use of tables and columns, a day at a time.
+    """Yield the use of tables and columns, some of a day's at a time.
 
     Args:
         table: counts of `COUNTED_SCHEMA`.
@@ -110,19 +114,34 @@ def usage_by_day(
     days = table["day"].unique().to_pylist()
     otherwise = (at.date() - EPOCH.date()).days
     for day in sorted({otherwise if d is None else d for d in days}):
-        own = pc.equal(pc.fill_null(table["day"], otherwise), day)
-        yield list(_usage(table.filter(own), uses, EPOCH.date() + timedelta(days=day)))
+        own = table.filter(pc.equal(pc.fill_null(table["day"], otherwise), day))
+        # Each turn takes the tables and columns of its share: what is held does not grow with what there is.
+        turns = sum(len(read) + len(written) for read, written in uses.values()) // _HELD + 1
+        for turn in range(turns):
+            yield list(_usage(own, uses, EPOCH.date() + timedelta(days=day), partial(_is_of, turn, turns)))
+
+
+def _is_of(turn: int, turns: int, key: str) -> bool:
+    return crc32(key.encode("utf-8", "surrogatepass")) % turns == turn
 
 
 def _usage(
-    table: Any, uses: Mapping[tuple[int, int], tuple[Iterable[str], Iterable[str]]], day: date
+    table: Any,
+    uses: Mapping[tuple[int, int], tuple[Sequence[str], Sequence[str]]],
+    day: date,
+    taken: Callable[[str], bool],
 ) -> Iterator[UsageRecord]:
     found: dict[str, _Use] = {}
     names = ("unit", "part", "user", "runs", "last")
+    own: dict[tuple[int, int], tuple[list[str], list[str]]] = {}
     for unit, part, user, runs, last in zip(*(table[name].to_pylist() for name in names), strict=True):
         if not runs:
             continue
-        read, written = uses.get((unit, part), ((), ()))
+        mine = own.get((unit, part))
+        if mine is None:
+            every = uses.get((unit, part), ((), ()))
+            mine = own[unit, part] = ([of for of in every[0] if taken(of)], [of for of in every[1] if taken(of)])
+        read, written = mine
         for of in read:
             use = found.get(of) or found.setdefault(of, _Use())
             use.reads += runs

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from lineage.catalog import Catalog
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.model.names import Naming
-from lineage.model.statement import Completeness, DatasetKind, StatementLineage
+from lineage.model.statement import Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.budget import Budget
 from lineage.sql.contents import Content, Position, TableContents, VariableContents, same
 from lineage.sql.definitions import Definition, definitions_of, is_bare_query, named_after_text
@@ -31,7 +31,7 @@ from lineage.sql.session import naming_after
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.transactions import rolled_back, without_effect
 
-__all__ = ["Part", "Script", "extract_script"]
+__all__ = ["Part", "Script", "ambiguous_columns", "extract_script"]
 
 _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re.IGNORECASE)
 
@@ -321,11 +321,12 @@ class Script:
             text.release()
 
     def _decides(self, result: StatementLineage) -> bool:
-        """Return whether some table that an ambiguous column may belong to is now seen to have it."""
+        """Return whether of the tables that an ambiguous column may belong to one is now seen to have it."""
         if not any(found.code is DiagnosticCode.AMBIGUOUS_COLUMN for found in result.diagnostics):
             return False
-        candidates = dict.fromkeys(edge.source for edge in result.edges if edge.ambiguous)
-        return any(table is not None and self.seen(table, column) for table, column in candidates)
+        return any(
+            sum(self.seen(table, column) for table in tables) == 1 for column, tables in ambiguous_columns(result.edges)
+        )
 
     # What the statements' table names mean
 
@@ -417,6 +418,15 @@ class Script:
     def naming(self, position: Position) -> Naming:
         """Return how the names of a statement are completed."""
         return self._texts[position[0]].namings[position[1]]
+
+
+def ambiguous_columns(edges: Iterable[Edge]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the unprefixed columns that may belong to one of several tables, each with these tables."""
+    found: dict[tuple[Span | None, str], dict[str, None]] = defaultdict(dict)
+    for edge in edges:
+        if edge.ambiguous and edge.source.table is not None:
+            found[edge.span, edge.source.column][edge.source.table] = None
+    return [(column, tuple(tables)) for (_, column), tables in found.items()]
 
 
 class _ScriptTables:

@@ -143,11 +143,10 @@ class Definitions:
         return bool(unknown) or not set(used) <= set(columns)
 
     def _decides(self, facts: Facts) -> bool:
-        """Return whether other units show of a table that an ambiguous column may belong to that it has the column."""
-        own = {table: set(columns) for table, columns in facts.inferred}
+        """Return whether of the tables that an ambiguous column may belong to one is seen in use to have it."""
         return any(
-            column in self._inferred.get((facts.namespace, table), ()) and column not in own.get(table, ())
-            for table, column in facts.ambiguous
+            sum(column in self._inferred.get((facts.namespace, table), ()) for table in tables) == 1
+            for column, tables in facts.ambiguous
         )
 
     def spans(self) -> Mapping[int, Span]:

@@ -29,7 +29,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage.sql import Budget
 from lineage.sql.extractor import ExtractionOptions, options_for
 from lineage.sql.script import Part as ScriptPart
-from lineage.sql.script import Script
+from lineage.sql.script import Script, ambiguous_columns
 from lineage.sql.session import session_defaults
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.units import Part, StatedColumn, Unit, units_from
@@ -124,8 +124,8 @@ class Facts(NamedTuple):
     inferred: tuple[tuple[str, tuple[str, ...]], ...]
     open: bool
     """What other statements tell of tables may make the result another: something is a star, or in part."""
-    ambiguous: tuple[tuple[str, str], ...]
-    """Columns that unprefixed names may mean: (table, column)."""
+    ambiguous: tuple[tuple[str, tuple[str, ...]], ...]
+    """Unprefixed columns, each with the tables that it may belong to."""
     completeness: tuple[str, ...]
     """Of each statement."""
     problems: tuple[str, ...]
@@ -297,7 +297,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage]) -> Fa
     defines: list[tuple[str, tuple[str, ...]]] = []
     inferred: dict[str, dict[str, None]] = {}
     problems: list[str] = []
-    ambiguous: dict[ColumnRef, None] = {}
+    ambiguous: dict[tuple[str, tuple[str, ...]], None] = {}
     is_open = False
     for statement in statements:
         reads.update(dict.fromkeys(statement.sources))
@@ -310,7 +310,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage]) -> Fa
                 inferred.setdefault(reference.table, {})[reference.column] = None
         is_open = is_open or statement.completeness is not Completeness.FULL or bool(statement.unresolved)
         is_open = is_open or any(edge.source.column == _STAR for edge in statement.edges)
-        ambiguous.update((edge.source, None) for edge in statement.edges if edge.ambiguous)
+        ambiguous.update(dict.fromkeys(ambiguous_columns(statement.edges)))
         if statement.completeness is not Completeness.FULL and statement.reason:
             problems.append(statement.reason)
     return Facts(
@@ -321,7 +321,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage]) -> Fa
         tuple(defines),
         tuple((table, tuple(columns)) for table, columns in inferred.items()),
         is_open or bool(ambiguous),
-        tuple((table, column) for table, column in ambiguous if table is not None),
+        tuple(ambiguous),
         tuple(str(statement.completeness) for statement in statements),
         tuple(problems),
         _session_facts(unit.parts[0], statements) if len(unit.parts) == 1 else SessionFacts(),

@@ -55,6 +55,10 @@ class KnownColumn(Protocol):
     def parent(self) -> str | None:
         """The key of the column that a field belongs to."""
 
+    @property
+    def inferred(self) -> bool:
+        """Whether it was concluded from use, and no schema has it."""
+
 
 class SchemaSource(Protocol):
     """What a catalog asks of a store: the datasets and columns that earlier ingests learnt."""
@@ -133,16 +137,17 @@ class Catalog:
 
     @classmethod
     def from_store(cls, store: SchemaSource, dialect: str | Dialect = "ansi", namespace: str | None = None) -> Catalog:
-        """Return what earlier ingests learnt, of one namespace or (without it) of all."""
-        known = [d for d in store.datasets() if namespace is None or d.namespace == namespace]
+        """Return the schemas that earlier ingests learnt, of one namespace or (without it) of all.
+
+        What was concluded from use is left out: what is ingested may be what it was concluded from, and ingesting it
+        again must not decide anything otherwise.
+        """
+        known = [d for d in store.datasets() if d.schema_known and (namespace is None or d.namespace == namespace)]
         columns: dict[str, list[ColumnSchema]] = {dataset.key: [] for dataset in known}
         for column in store.columns(list(columns)):
-            if column.parent is None:
+            if column.parent is None and not column.inferred:
                 columns[column.dataset].append(ColumnSchema(column.path, column.data_type))
-        tables = (
-            TableSchema(dataset.name, tuple(columns[dataset.key]), inferred=not dataset.schema_known)
-            for dataset in known
-        )
+        tables = (TableSchema(dataset.name, tuple(columns[dataset.key])) for dataset in known)
         return cls((table for table in tables if table.columns), dialect)
 
     def full_name(self, name: str) -> str:

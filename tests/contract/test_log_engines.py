@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,11 @@ from lineage_ingest.query_log.pipeline.opening import (
     open_engine,
     spark_session,
 )
-from tests.contract.conftest import emptied
-from tests.neo4j_fixture import Neo4jAddress
 from tests.query_logs.make import make, runs
 
 pytestmark = pytest.mark.xdist_group("spark")
 
-_AT = datetime(2026, 3, 1, tzinfo=UTC)
+AT = datetime(2026, 3, 1, tzinfo=UTC)
 # Files that Spark reads in pieces, files of which a worker reads each whole, and rows that are put together first.
 _LOGS = [("snowflake", "parquet"), ("postgres_json", "jsonl"), ("mysql", "jsonl"), ("redshift", "jsonl")]
 
@@ -44,7 +41,7 @@ def spark() -> Iterator[Any]:
 def test_both_engines_leave_the_same_graph(source: str, kind: str, spark: Any, tmp_path: Path) -> None:
     make(tmp_path / "log", source, runs(source, 1_500, 60, 5), kind, files=2)
     given = LogInput(source_named(source), (str(tmp_path / "log"),))
-    dumps = [_dump(given, engine, tmp_path / f"{engine}.lbug") for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
+    dumps = [graph_of(given, engine, tmp_path / f"{engine}.lbug") for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
     assert dumps[0].nodes == dumps[1].nodes
     assert dumps[0].relationships == dumps[1].relationships
     assert any(label == "Usage" for label, _, _ in dumps[0].nodes)
@@ -63,9 +60,9 @@ def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
         "INSERT INTO history VALUES ('INSERT INTO t SELECT a FROM s', 'bo', TIMESTAMP('2026-03-02 10:00:00'))"
     )
     source = source_named("generic", dialect="postgres", mapping={"query_text": "query_text", "user": "who"})
-    given = LogInput(source, jdbc=Jdbc(url, _AT, "SELECT * FROM history"))
+    given = LogInput(source, jdbc=Jdbc(url, AT, "SELECT * FROM history"))
     with open_store(tmp_path / "s.lbug") as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
-        ingest_log(engine, store, Setting(given.name, _AT))
+        ingest_log(engine, store, Setting(given.name, AT))
         [job] = store.jobs(users=True)
         uses = store.usage("postgres/s#a")
     assert job.users is not None
@@ -73,28 +70,11 @@ def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
     assert [(use.day.day, use.reads) for use in uses] == [(1, 1), (2, 1)]
 
 
-def _dump(given: LogInput, kind: EngineKind, path: Path) -> Any:
+def graph_of(given: LogInput, kind: EngineKind, path: Path) -> Any:
     with open_store(path) as store, open_engine(given, kind, SparkOptions()) as engine:
-        summary = ingest_log(engine, store, Setting(given.name, _AT))
+        summary = ingest_log(engine, store, Setting(given.name, AT))
         assert summary.run.counts["resolved"] > 10
         dump = store.dump()
     for _, _, properties in dump.nodes:
         properties.pop("seconds", None)
     return dump
-
-
-def test_workers_write_large_batches_into_neo4j(
-    spark: Any, neo4j_uri: Neo4jAddress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lineage_ingest.query_log.ingest._LARGE", 1)
-    make(tmp_path / "log", "snowflake", runs("snowflake", 1_000, 60, 5), "parquet", files=2)
-    given = LogInput(source_named("snowflake"), (str(tmp_path / "log"),))
-    opener = partial(open_store, neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password)
-    with emptied(neo4j_uri)() as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
-        applied = ingest_log(engine, store, Setting(given.name, _AT), opener=opener).applied
-        dump = store.dump()
-    for _, _, properties in dump.nodes:
-        properties.pop("seconds", None)
-    alone = _dump(given, EngineKind.LOCAL, tmp_path / "alone.lbug")
-    assert (dump.nodes, dump.relationships) == (alone.nodes, alone.relationships)
-    assert applied.edges_created > 100

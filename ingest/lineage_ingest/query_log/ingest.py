@@ -151,16 +151,18 @@ def _given(catalog: Catalog | None) -> tuple[TableSchema, ...]:
 
 
 def learnt_from(store: GraphStore, keys: Collection[str] | None = None) -> dict[tuple[str, str], TableSchema]:
-    """Return what earlier ingests learnt of tables (of these keys, else all), by namespace and name."""
-    known = {dataset.key: dataset for dataset in store.datasets(keys)}
+    """Return the schemas that earlier ingests learnt of tables (of these keys, else all), by namespace and name.
+
+    What was concluded from use is left out: the log that is ingested may be what it was concluded from, and ingesting
+    it again must not decide anything otherwise.
+    """
+    known = {dataset.key: dataset for dataset in store.datasets(keys) if dataset.schema_known}
     columns: dict[str, list[ColumnSchema]] = {key: [] for key in known}
     for column in store.columns(list(known)):
-        if column.parent is None:
+        if column.parent is None and not column.inferred:
             columns[column.dataset].append(ColumnSchema(column.path, column.data_type))
     return {
-        (dataset.namespace, dataset.name): TableSchema(
-            dataset.name, tuple(columns[key]), inferred=not dataset.schema_known
-        )
+        (dataset.namespace, dataset.name): TableSchema(dataset.name, tuple(columns[key]))
         for key, dataset in known.items()
         if columns[key]
     }

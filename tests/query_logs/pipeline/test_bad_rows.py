@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import open_store
-from tests.query_logs.pipeline.running import AT, Ran, edges, ingested
+from tests.query_logs.pipeline.running import AT, Ran, edges, in_order, ingested
 
 GOOD = Ran("INSERT INTO good SELECT a FROM src")
 BAD = {
@@ -74,3 +74,17 @@ def test_the_same_log_again_changes_nothing(tmp_path: Path) -> None:
     assert (use.day, use.reads, use.writes) == (AT.date(), 20, 0)
     assert dict(use.users.named) == {"user 0": 7, "user 1": 7, "user 2": 6}
     assert (job.observations, job.first_seen, job.last_seen.second) == (20, AT, 19)
+
+
+def test_what_was_concluded_from_a_log_does_not_decide_it_when_it_comes_again(tmp_path: Path) -> None:
+    """`x` may belong to a or b, `y` to b or c, and only c is seen to have y: that stays so the second time."""
+    texts = [
+        "INSERT INTO t1 SELECT x, y FROM a JOIN b ON a.k = b.k",
+        "INSERT INTO t2 SELECT x, y FROM b JOIN c ON b.k = c.k",
+        "INSERT INTO t3 SELECT c.y FROM c",
+    ]
+    with open_store(tmp_path / "store.lbug") as store:
+        ingested(store, in_order(texts))
+        before = store.dump()
+        ingested(store, in_order(texts))
+        assert store.dump() == before

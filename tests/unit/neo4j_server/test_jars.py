@@ -1,3 +1,4 @@
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -92,6 +93,7 @@ def test_without_maven_the_newest_ivy_of_pyspark_is_taken(tmp_path: Path, monkey
     for version in ("2.5.1", "2.5.3"):
         (package / "jars" / f"ivy-{version}.jar").write_bytes(b"")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "pyspark", raising=False)  # where an earlier test imported the real one
 
     resolver = find_resolver(JAVA, tmp_path, tmp_path / "jars", {"PATH": ""})
 

@@ -22,7 +22,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 

@@ -49,6 +49,7 @@ def test_both_engines_leave_the_same_graph(source: str, kind: str, spark: Any, t
 
 def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
     """Derby comes with Spark: a real database, read over JDBC."""
+    spark._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
     url = "jdbc:derby:memory:log;create=true"
     connection = spark._jvm.java.sql.DriverManager.getConnection(url)
     statement = connection.createStatement()

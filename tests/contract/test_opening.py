@@ -151,32 +151,6 @@ def test_a_second_writer_is_told_who_has_the_store(tmp_path: Path) -> None:
     assert StoreLockedError.__mro__[1] is StoreUnreachableError
 
 
-def test_a_crash_while_writing_leaves_all_or_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "store.lbug"
-    with open_store(path) as store:
-        store.apply(batch(view("v", "a.x -> v.x", at=1)))
-        before = store.dump()
-    writer = subprocess.Popen(
-        [sys.executable, "-m", "tests.contract.endless_writer", str(path)], stdout=subprocess.PIPE, text=True
-    )
-    assert writer.stdout is not None
-    applied = int(writer.stdout.readline())
-    # The next batch is being written now: it takes longer than a pipe does.
-    writer.kill()
-    writer.wait()
-    writer.stdout.close()
-    with open_store(path) as store:
-        names = {one.name for one in store.datasets()}
-        batches = {int(found.group(1)) for name in names if (found := re.fullmatch(r"t(\d+)_\d+", name))}
-        assert batches >= set(range(applied + 1))
-        assert len(batches) <= applied + 2
-        dump = store.dump()
-        for number in batches:
-            ours = [one for one in dump.relationships if f"/t{number}_" in one[2] and one[0] == "CONTRIBUTES"]
-            assert len(ours) == 2000, number
-        assert [one for one in before.nodes if one[1] == key("v")] == [one for one in dump.nodes if one[1] == key("v")]
-
-
 def test_a_failure_while_writing_stores_nothing(store: GraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.apply(batch(view("v", "a.x -> v.x", at=1)))
     before = store.dump()

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import ladybug
 
+from lineage.store.embedded.pending import PENDING
 from lineage.store.embedded.statements import Statements
 from lineage.store.embedded.transaction import EmbeddedTransaction
 from lineage.store.errors import (
@@ -32,6 +33,8 @@ T = TypeVar("T")
 BUFFER_POOL_BYTES = 1 << 30
 """ladybug would take four fifths of the machine's memory."""
 
+VERSION_WITH_PENDING = 5
+
 _HOLDER = re.compile(r"held by PID (\d+)")
 
 
@@ -51,8 +54,13 @@ class EmbeddedBackend:
         self._database, self._statements = _open(path, read_only=read_only)
         try:
             self._version = self._stored_version()
+            self._rest_is_due = self._version >= VERSION_WITH_PENDING and self._has_pending()
+            if read_only and (self._version < target_version or self._rest_is_due):
+                self._written_by_another(target_version)
             if self._version < target_version:
-                self._migrate(target_version, read_only=read_only)
+                self._migrate(target_version)
+            if self._rest_is_due:
+                self._write_rest()
         except StoreError:
             self.close()
             raise
@@ -77,8 +85,18 @@ class EmbeddedBackend:
         return False
 
     def writing(self, work: Callable[[EmbeddedTransaction], T], lanes: Sequence[int] = ()) -> T:  # noqa: ARG002
-        """Return what `work` returns, committed, or raise with nothing stored. Lanes are one here."""
-        return self._within("BEGIN TRANSACTION", work, StoreWriteError)
+        """Return what `work` returns, committed, or raise. Lanes are one here.
+
+        Nothing is stored then, except where the new rows of a large batch were in and the disk failed on the rest of
+        it: the next transaction, or who opens the file next, writes that first.
+        """
+        with self._turn:
+            if self._rest_is_due:
+                self._write_rest()
+            answer = self._within("BEGIN TRANSACTION", work, StoreWriteError)
+            if self._rest_is_due:
+                self._write_rest()
+            return answer
 
     def close(self) -> None:
         """Let go of the file. A second call does nothing."""
@@ -93,15 +111,21 @@ class EmbeddedBackend:
             done = False
             try:
                 self._statements.run_once(begin)
-                answer = work(EmbeddedTransaction(self._statements))
+                transaction = EmbeddedTransaction(self._statements)
+                answer = work(transaction)
                 self._statements.run_once("COMMIT")
                 done = True
+                self._rest_is_due |= transaction.leaves_rest
             except RuntimeError as error:
                 raise failure(f"{self._path}: {error}") from error
             finally:
                 if not done:
                     self._roll_back()
             return answer
+
+    def _write_rest(self) -> None:
+        self._within("BEGIN TRANSACTION", EmbeddedTransaction.write_rest, StoreWriteError)
+        self._rest_is_due = False
 
     def _roll_back(self) -> None:
         # A statement that failed has ended the transaction already.
@@ -124,15 +148,19 @@ class EmbeddedBackend:
             )
         return int(version)
 
-    def _migrate(self, target_version: int, *, read_only: bool) -> None:
+    def _has_pending(self) -> bool:
+        return bool(self._statements.run_once(PENDING).get_num_tuples())
+
+    def _written_by_another(self, target_version: int) -> None:
+        """Have what this backend may not write be written, and open the file again."""
+        self._statements.close()
+        self._database.close()
+        EmbeddedBackend(self._path, target_version=target_version).close()
+        self._database, self._statements = _open(self._path, read_only=True)
+        self._version, self._rest_is_due = target_version, False
+
+    def _migrate(self, target_version: int) -> None:
         """Take every step that is left, all in one transaction."""
-        if read_only:
-            self._statements.close()
-            self._database.close()
-            EmbeddedBackend(self._path, target_version=target_version).close()
-            self._database, self._statements = _open(self._path, read_only=True)
-            self._version = target_version
-            return
 
         def work(_: EmbeddedTransaction) -> None:
             for version, statements in scripts("embedded").items():
@@ -140,16 +168,24 @@ class EmbeddedBackend:
                     for statement in statements:
                         self._statements.run_once(statement)
 
-        self.writing(work)
+        self._within("BEGIN TRANSACTION", work, StoreWriteError)
         self._version = target_version
 
 
 def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:
     _check_path(path, read_only=read_only)
     try:
-        database = ladybug.Database(path, buffer_pool_size=BUFFER_POOL_BYTES, read_only=read_only)
+        # A process that was killed while it wrote its log leaves a last entry in half, which was not committed.
+        database = ladybug.Database(
+            path, buffer_pool_size=BUFFER_POOL_BYTES, read_only=read_only, throw_on_wal_replay_failure=False
+        )
         return database, Statements(ladybug.Connection(database))
     except RuntimeError as error:
+        if read_only and "checkpoint recovery is pending" in str(error):
+            database, statements = _open(path, read_only=False)
+            statements.close()
+            database.close()
+            return _open(path, read_only=True)
         raise _explained(path, str(error)) from error
 
 

@@ -1,0 +1,66 @@
+"""What is left to write of a batch whose new rows were copied in, as text.
+
+ladybug logs statements but not what COPY brings: a commit makes its log durable first and puts the copied rows into
+the file after it. Killed in between, it keeps the one without the other. So a transaction either copies or it does not:
+the one that copies brings along, as rows too, what a second transaction has to do, at the latest when the store is
+opened again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from datetime import date, datetime
+from typing import Any
+
+from lineage.store.graph import Changes, Node, Refresh, Relationship
+
+__all__ = ["FORGET_PENDING", "PENDING", "from_pieces", "to_pieces"]
+
+PENDING = "MATCH (p:Pending) RETURN p.text AS text ORDER BY p.number"
+FORGET_PENDING = "MATCH (p:Pending) DELETE p"
+
+PIECE = 100_000
+"""Characters of a row's text. ladybug takes 262,144 bytes, and a character has up to four in UTF-8 (two escaped)."""
+
+
+def to_pieces(changes: Changes) -> list[str]:
+    """Return the changes as text, in pieces that a row can hold; none for no change."""
+    if not any(getattr(changes, one.name) for one in fields(changes)):
+        return []
+    text = json.dumps(asdict(changes), default=_told)
+    return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
+
+
+def from_pieces(pieces: Iterable[str]) -> Changes:
+    """Return the changes that these pieces, in order, are the text of.
+
+    >>> changes = Changes(deleted_nodes=(Node("Table", "pg/t", {"last_seen": datetime(2026, 1, 2)}),))
+    >>> from_pieces(to_pieces(changes)) == changes
+    True
+    """
+    told = json.loads("".join(pieces), object_hook=_understood)
+    return Changes(
+        deleted_relationships=tuple(Relationship(**one) for one in told["deleted_relationships"]),
+        deleted_nodes=tuple(Node(**one) for one in told["deleted_nodes"]),
+        created_nodes=tuple(Node(**one) for one in told["created_nodes"]),
+        updated_nodes=tuple(Node(**one) for one in told["updated_nodes"]),
+        created_relationships=tuple(Relationship(**one) for one in told["created_relationships"]),
+        updated_relationships=tuple(Relationship(**one) for one in told["updated_relationships"]),
+        refreshed_units=tuple(Refresh(**one) for one in told["refreshed_units"]),
+    )
+
+
+def _told(value: Any) -> dict[str, str]:
+    kind = "time" if isinstance(value, datetime) else "day"
+    return {kind: value.isoformat()}
+
+
+def _understood(value: dict[str, Any]) -> Any:
+    match value:
+        case {"time": text, **rest} if not rest:
+            return datetime.fromisoformat(text)
+        case {"day": text, **rest} if not rest:
+            return date.fromisoformat(text)
+    return value

@@ -1,0 +1,45 @@
+"""Applies two batches, and stops itself before the second: python -m tests.contract.stopped_writer STORE COPY_FROM.
+
+The second one creates, changes, ends and takes away.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from lineage.model.batch import LineageBatch
+from lineage.store import open_store
+from lineage.store.embedded import transaction
+from tests.contract.telling import batch, query, view
+
+WIDTH = 100
+
+
+def first() -> LineageBatch:
+    """What is there before."""
+    return batch(view("v", *_flows("a", "v", range(WIDTH)), at=1), query("q", "a.c0 ~> a", at=1), run="one")
+
+
+def second() -> LineageBatch:
+    """What is written when the process is stopped or killed."""
+    changed = view("v", *_flows("a", "v", range(WIDTH // 2)), at=2)
+    new = (view(f"w{number}", *_flows("v", f"w{number}", range(WIDTH)), at=2) for number in range(3))
+    return batch(changed, *new, query("q", "a.c0 ~> a", at=2), run="two")
+
+
+def _flows(source: str, target: str, columns: range) -> list[str]:
+    return [f"{source}.c{column} -> {target}.c{column}" for column in columns]
+
+
+def main() -> None:
+    transaction.COPY_FROM = int(sys.argv[2])
+    with open_store(sys.argv[1]) as store:
+        store.apply(first())
+        os.kill(os.getpid(), signal.SIGSTOP)
+        store.apply(second())
+
+
+if __name__ == "__main__":
+    main()

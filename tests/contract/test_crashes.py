@@ -1,0 +1,105 @@
+"""What the embedded store holds after its process was killed while it wrote."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lineage.store import open_store
+from lineage.store.embedded import transaction
+from lineage.store.protocol import GraphDump
+from tests.contract import stopped_writer
+from tests.contract.telling import batch, key, view
+
+STATES = 12
+"""How many of the states that the files were seen in are opened."""
+
+
+def test_a_crash_while_writing_leaves_all_or_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "store.lbug"
+    with open_store(path) as store:
+        store.apply(batch(view("v", "a.x -> v.x", at=1)))
+        before = store.dump()
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "tests.contract.endless_writer", str(path)], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    applied = int(writer.stdout.readline())
+    # The next batch is being written now: it takes longer than a pipe does.
+    writer.kill()
+    writer.wait()
+    writer.stdout.close()
+    with open_store(path) as store:
+        names = {one.name for one in store.datasets()}
+        batches = {int(found.group(1)) for name in names if (found := re.fullmatch(r"t(\d+)_\d+", name))}
+        assert batches >= set(range(applied + 1))
+        assert len(batches) <= applied + 2
+        dump = store.dump()
+        for number in batches:
+            ours = [one for one in dump.relationships if f"/t{number}_" in one[2] and one[0] == "CONTRIBUTES"]
+            assert len(ours) == 2000, number
+        assert [one for one in before.nodes if one[1] == key("v")] == [one for one in dump.nodes if one[1] == key("v")]
+
+
+@pytest.mark.parametrize("copy_from", [1_000_000, 100], ids=["logged", "copied"])
+def test_each_state_of_the_files_holds_whole_batches(
+    tmp_path: Path, copy_from: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A process that is stopped leaves the files as one that is killed there does.
+    states = _states_while_writing(tmp_path, copy_from)
+    monkeypatch.setattr(transaction, "COPY_FROM", copy_from)
+    with open_store(tmp_path / "expected.lbug") as store:
+        store.apply(stopped_writer.first())
+        before = store.dump()
+        store.apply(stopped_writer.second())
+        after = store.dump()
+    step = max(1, len(states) // STATES)
+    seen = [_opened(state, read_only=bool(number % 2)) for number, state in enumerate(states[::step])]
+    assert all(one in (before, after) for one in seen)
+    assert [one == after for one in seen] == sorted(one == after for one in seen)
+    assert seen[0] == before
+    assert _opened(states[-1]) == after
+    for state in states[::step]:
+        assert _applied_again(state) == after
+
+
+def _states_while_writing(folder: Path, copy_from: int) -> list[Path]:
+    """Return copies of a store's files, taken in turn while a batch was being written."""
+    live = folder / "live"
+    live.mkdir()
+    command = [sys.executable, "-m", "tests.contract.stopped_writer", str(live / "store.lbug"), str(copy_from)]
+    writer = subprocess.Popen(command)
+    states: list[Path] = []
+    fingerprint: object = None
+    while not os.WIFEXITED(status := os.waitpid(writer.pid, os.WUNTRACED)[1]):
+        assert os.WIFSTOPPED(status)
+        files = sorted(live.iterdir())
+        if fingerprint != (fingerprint := [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files]):
+            states.append(folder / f"state{len(states)}" / "store.lbug")
+            shutil.copytree(live, states[-1].parent)
+        writer.send_signal(signal.SIGCONT)
+        time.sleep(0.001)
+        writer.send_signal(signal.SIGSTOP)
+    writer.returncode = os.waitstatus_to_exitcode(status)
+    assert writer.returncode == 0
+    shutil.copytree(live, folder / "last")
+    return [*states, folder / "last" / "store.lbug"]
+
+
+def _opened(path: Path, *, read_only: bool = False) -> GraphDump:
+    with open_store(path, read_only=read_only) as store:
+        return store.dump()
+
+
+def _applied_again(path: Path) -> GraphDump:
+    with open_store(path) as store:
+        store.apply(stopped_writer.second())
+        return store.dump()

@@ -26,6 +26,7 @@ from lineage.sql.resolver import Resolver, SetOperationReferences
 from lineage.sql.statements import STATEMENT_RULES, Outcome, define_by_query, step_outcome, variable_scope, write
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableSource
 from lineage.sql.token_trace import trace_tokens
+from lineage.sql.trees import take_apart
 from lineage.sql.without_data import moves_no_data
 
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
@@ -130,6 +131,8 @@ def extract(
         if statement.step is not None:
             variables.update(dict.fromkeys((*statement.step.declares, *statement.step.assigns)))
         found.append(resolve_statement(statement, options, tables, variables=variables)[0])
+        if statement.tree is not None:
+            take_apart(statement.tree)
     return found
 
 

@@ -30,6 +30,7 @@ from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.session import naming_after
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.transactions import rolled_back, without_effect
+from lineage.sql.trees import take_apart
 
 __all__ = ["Part", "Script", "ambiguous_columns", "extract_script"]
 
@@ -179,6 +180,9 @@ class _Text:
 
     def release(self) -> None:
         """Let the syntax trees go; they are parsed again if they are needed again."""
+        for parsed in self._parsed or ():
+            if parsed.tree is not None:
+                take_apart(parsed.tree)
         self._parsed = None
 
 

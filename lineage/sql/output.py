@@ -33,9 +33,10 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
 
     def add(sources: Sources, target: ColumnRef | TableRef) -> None:
         for (source, effect), mention in sources.items():
-            span = spans.get(id(mention), _UNASKED)
+            place = id(mention)
+            span = spans.get(place, _UNASKED)
             if span is _UNASKED:
-                span = spans[id(mention)] = span_of(mention) or whole
+                span = spans[place] = span_of(mention) or whole
             kind, subtype, masking, limited = _FIELDS[effect]
             # Past the constructor, which takes as long again as the tuple.
             append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, source.ambiguous)))

@@ -28,6 +28,7 @@ __all__ = [
     "Sources",
     "absorb",
     "absorb_rows",
+    "placed",
 ]
 
 STAR = "*"
@@ -74,6 +75,14 @@ def absorb(sink: Sources, sources: Sources, effect: int, mention: exp.Expr | Non
         key = (source, composed[inner])
         if key not in sink:
             sink[key] = place or mention
+
+
+def placed(sources: Sources, mention: exp.Expr) -> Sources:
+    """Return sources that each have a place: `mention`, where they had none. Those that have are shared."""
+    if None not in sources.values():
+        return sources
+    found: Sources = {key: place or mention for key, place in sources.items()}
+    return Composite(found, sources.fields, sources.whole) if isinstance(sources, Composite) else found
 
 
 class Rows:
@@ -195,10 +204,8 @@ class BaseTable(Relation):
     def find(self, name: str) -> Sources | None:
         """Return the sources of a column of the schema."""
         index = self.index
-        if name not in index:
-            return None
-        found = index[name]
-        if found is None:
+        found = index.get(name)
+        if found is None and name in index:
             found = index[name] = self.infer(name)
         return found
 

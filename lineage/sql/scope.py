@@ -107,7 +107,7 @@ class Scope:
         """What the functions of the select list take that make rows, as UNNEST and EXPLODE do."""
         self.windows: Mapping[str, exp.Expr] = _NOTHING
         self.choice: Choice | None = None
-        self._found: dict[tuple[Any, ...], Sources] = {}
+        self._found: dict[Any, Sources] = {}
 
     def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
         """Make a relation visible; two tables of one name in different schemas are told apart by their full name."""
@@ -181,7 +181,7 @@ class Scope:
                 sources = self.aliases.get(self.resolver.identifiers.column(node))
                 if sources is not None:
                     return sources
-            key = (text["this"], text.get("quoted"))
+            key = (text["this"], True) if text.get("quoted") else text["this"]
             found = self._found.get(key)
             if found is None:
                 name = self.resolver.identifiers.column(node)
@@ -306,7 +306,10 @@ class Scope:
             found: Sources | None = None
             for relation in scope.items.values():
                 index = relation.index
-                if (index is None or name in index) and (sources := relation.find(name)) is not None:
+                if index is not None and name not in index:
+                    continue
+                sources = (index and index[name]) or relation.find(name)
+                if sources is not None:
                     if found is not None:
                         return self._ambiguous(column, name, scope.having(name), sure=True)
                     found = sources
@@ -332,7 +335,7 @@ class Scope:
             return
         kept = dict(self._found)
         for node, sources in meanings:
-            self._found[node.args["this"], node.args.get("quoted")] = sources
+            self._found[(node.args["this"], True) if node.args.get("quoted") else node.args["this"]] = sources
         yield
         self._found = kept
 

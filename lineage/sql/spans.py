@@ -13,6 +13,9 @@ from lineage.model.diagnostics import Span
 __all__ = ["span_of"]
 
 
+_new = tuple.__new__  # past the constructor, which takes as long again
+
+
 def _own(node: exp.Expr) -> Span | None:
     meta = node.meta if node._meta else None
     if not meta or "start" not in meta:
@@ -30,13 +33,13 @@ def span_of(node: exp.Expr | None) -> Span | None:
     first = last = args["this"]._meta
     if len(args) > 1:
         for part in ("catalog", "db", "table"):
-            if (qualifier := args.get(part)) is not None and qualifier._meta is not None:
+            if part in args and (qualifier := args[part]) is not None and qualifier._meta is not None:
                 first = qualifier._meta
                 break
     try:
         start = first["start"]
         column = first["col"] - first["end"] + start
-        return tuple.__new__(Span, (start, last["end"] + 1, first["line"], column if column > 0 else 1))
+        return _new(Span, (start, last["end"] + 1, first["line"], column if column > 0 else 1))
     except (TypeError, KeyError):  # a name that sqlglot made up
         return None
 

@@ -57,22 +57,26 @@ _BRACKETS, _IN_BRACKETS = frozenset((exp.Subquery, exp.Paren)), frozenset((exp.T
 def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> list[Relation]:
     """Make one item of FROM visible, with what is joined to it inside parentheses; return its relations."""
     first = len(scope.items)
-    while type(node) in _AS_IT_IS:
-        node = node.this
-    if type(node) in _BRACKETS and type(node.this) in _IN_BRACKETS and not node.alias:
-        inner = node.this
-        if type(inner) is exp.Table or inner.args.get("joins") or inner.alias:
-            added = add_source(resolver, inner, scope, rows)
-            return added + _nested_joins(resolver, node, scope, rows, first)
-    relation = resolver.relation(node, scope if type(node) is exp.Table else _seen_by(resolver, node, scope))
+    sees = scope
+    if type(node) is not exp.Table:
+        while type(node) in _AS_IT_IS:
+            node = node.this
+        if type(node) in _BRACKETS and type(node.this) in _IN_BRACKETS and not node.alias:
+            inner = node.this
+            if type(inner) is exp.Table or inner.args.get("joins") or inner.alias:
+                added = add_source(resolver, inner, scope, rows)
+                return added + _nested_joins(resolver, node, scope, rows, first)
+        sees = _seen_by(resolver, node, scope)
+    relation = resolver.relation(node, sees)
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
     alias, qualified = _alias(resolver, node, first)
     scope.add(alias, relation, qualified)
     added = [relation]
-    for lateral in node.args.get("laterals") or ():
+    args = node.args
+    for lateral in args.get("laterals") or ():
         added += add_source(resolver, lateral, scope, rows)
-    return added + _nested_joins(resolver, node, scope, rows, first) if node.args.get("joins") else added
+    return added + _nested_joins(resolver, node, scope, rows, first) if args.get("joins") else added
 
 
 def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:

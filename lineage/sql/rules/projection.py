@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from lineage.sql.effects import IDENTITY
-from lineage.sql.relations import Composite, Relation, Sources
+from lineage.sql.relations import Relation, Sources, placed
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
 from lineage.sql.rules.nested import nested_value
@@ -101,17 +101,12 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
 
 def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:
     """Return the sources of an expression. A column that is handed on shares them with the relation it is from."""
-    sources: Sources
     if type(expression) is exp.Column:
-        sources = scope.resolve(expression)
-        if None not in sources.values():
-            return sources
-        placed: Sources = {key: place or expression for key, place in sources.items()}
-        return Composite(placed, sources.fields, sources.whole) if isinstance(sources, Composite) else placed
+        return placed(scope.resolve(expression), expression)
     nested = nested_value(resolver, expression, scope)
     if nested is not None:
         return nested
-    sources = {}
+    sources: Sources = {}
     resolver.evaluate(scope, expression, IDENTITY, sources)
     return sources
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.relations import STAR, BaseTable, Composite, Relation, Sources
+from lineage.sql.relations import STAR, BaseTable, Composite, Relation, Sources, placed
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.nested import nested_or_plain
 from lineage.sql.scope import Scope
@@ -58,13 +58,7 @@ def star_columns(
             _stays_open(resolver, item, relation, projection, behind)
         elif name in dropped or (pattern is not None and pattern.fullmatch(name) is None):
             continue
-        value: Sources
-        if name in replaced:
-            value = nested_or_plain(resolver, replaced[name], scope)
-        else:
-            value = {key: place or star for key, place in sources.items()}
-            if isinstance(sources, Composite):
-                value = Composite(value, sources.fields, sources.whole)
+        value = nested_or_plain(resolver, replaced[name], scope) if name in replaced else placed(sources, star)
         columns.append((renamed.get(name, name), value))
     return columns
 

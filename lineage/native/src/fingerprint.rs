@@ -4,11 +4,12 @@ use blake2b_simd::many::{HashManyJob, hash_many};
 use blake2b_simd::{Hash, Params};
 
 use crate::contexts::{Level, Region, behind, inner_region};
-use crate::eight;
 use crate::facts::{self, feature, flag, role};
-use crate::pieces::{Kind, Pieces};
+use crate::pieces::{Kind, Piece, Pieces};
 
 const BITS_IN_BYTES: usize = 16;
+/// Letters that are written at once: most names are shorter.
+const AT_ONCE: usize = 16;
 
 pub type Fingerprint = [u8; BITS_IN_BYTES];
 
@@ -45,20 +46,18 @@ pub fn normal_form(text: &str, features: u32, form: &mut Vec<u8>) {
     form.reserve(text.len());
     let mut writer = Writer::new(text.as_bytes(), features, form);
     for piece in Pieces::new(text.as_bytes(), features) {
-        if piece.kind != Kind::Comment {
-            writer.take(piece.kind, piece.start, piece.end);
-        }
+        writer.take(piece);
     }
 }
 
-/// Writes `start..end` in lower case, eight letters at once: what is written past the end is taken back.
+/// Writes `start..end` in lower case, nearly always at once: what is written past the end is taken back.
 #[inline]
 fn push_lower(out: &mut Vec<u8>, text: &[u8], start: usize, end: usize) {
     let length = out.len() + end - start;
     let mut place = start;
-    while let (true, Some(eight)) = (place < end, text[place..].first_chunk()) {
-        out.extend_from_slice(&eight::lower(u64::from_le_bytes(*eight)).to_le_bytes());
-        place += 8;
+    while let (true, Some(letters)) = (place < end, text[place..].first_chunk::<AT_ONCE>()) {
+        out.extend_from_slice(&letters.map(|letter| letter.to_ascii_lowercase()));
+        place += AT_ONCE;
     }
     if place < end {
         out.extend(text[place..end].iter().map(u8::to_ascii_lowercase));
@@ -122,12 +121,21 @@ impl<'a> Writer<'a> {
         }
     }
 
+    #[inline]
     fn add(&mut self, text: &[u8], wordy: bool) {
-        if wordy && self.wordy {
-            self.out.push(b' ');
+        if wordy {
+            self.space();
         }
         self.out.extend_from_slice(text);
         self.wordy = wordy;
+    }
+
+    /// Parts a word from one before it. The space is taken back where none is: which it is cannot be foreseen.
+    #[inline]
+    fn space(&mut self) {
+        let length = self.out.len() + usize::from(self.wordy);
+        self.out.push(b' ');
+        self.out.truncate(length);
     }
 
     fn cut(&mut self, place: usize, wordy: bool) {
@@ -135,28 +143,47 @@ impl<'a> Writer<'a> {
         self.wordy = wordy;
     }
 
-    #[inline]
-    fn take(&mut self, kind: Kind, start: usize, end: usize) {
-        if kind == Kind::Semicolon {
-            self.ended = !self.out.is_empty();
-            self.levels.clear();
-            self.level = Level::default();
-            self.before = Before::default();
-            return;
+    /// Takes a piece. What it is decides first: `Pieces` knew when it found the piece, and nothing is decided twice.
+    #[inline(always)]
+    fn take(&mut self, piece: Piece) {
+        let Piece { kind, start, end } = piece;
+        let text = &self.text[start..end];
+        match kind {
+            Kind::Word => {
+                self.begin(false);
+                self.word(start, end);
+            }
+            Kind::Operator => {
+                self.begin(text == b"(");
+                self.operator(text);
+            }
+            Kind::Comment => {}
+            Kind::Semicolon => {
+                self.ended = !self.out.is_empty();
+                self.levels.clear();
+                self.level = Level::default();
+                self.before = Before::default();
+            }
+            Kind::Name | Kind::Unclosed => {
+                self.begin(false);
+                self.as_it_is(text);
+            }
+            _ => {
+                self.begin(false);
+                self.literal(text, kind == Kind::Number);
+            }
         }
+    }
+
+    /// Does what the pieces before ask for; `opens` says that a bracket is next.
+    #[inline(always)]
+    fn begin(&mut self, opens: bool) {
         if self.ended {
             self.ended = false;
             self.add(b";", false);
         }
-        let text = &self.text[start..end];
-        if self.before.role == role::PIVOT && text != b"(" {
+        if self.before.role == role::PIVOT && !opens {
             self.level.region = Region::Fixed;
-        }
-        match kind {
-            Kind::Word => self.word(start, end),
-            Kind::Operator => self.operator(text),
-            Kind::Name | Kind::Unclosed | Kind::Comment | Kind::Semicolon => self.as_it_is(text),
-            _ => self.literal(text, kind == Kind::Number),
         }
     }
 
@@ -222,20 +249,23 @@ impl<'a> Writer<'a> {
         {
             self.level.region = Region::Other;
         }
-        let previous = std::mem::take(&mut self.before);
-        let lead = previous.lead.or(Some((self.out.len(), self.wordy)));
+        let here = (self.out.len(), self.wordy);
         if self.folds || is_keyword {
-            self.add(b"", true);
+            self.space();
             push_lower(self.out, self.text, start, end);
+            self.wordy = true;
         } else {
             self.add(text, true);
         }
+        let pure = known.flags & flag::PURE != 0;
         if role == role::PLAIN {
-            self.before.pure = known.flags & flag::PURE != 0;
+            self.before = Before { pure, ..Before::default() };
             return;
         }
+        let previous = std::mem::take(&mut self.before);
+        let lead = previous.lead.or(Some(here));
         let behind = self.meaning(role, previous.role, previous.starred);
-        self.before = Before { behind, role, pure: known.flags & flag::PURE != 0, ..Before::default() };
+        self.before = Before { behind, role, pure, ..Before::default() };
         self.before.starred = previous.starred && matches!(role, role::OPEN | role::SIMILAR);
         if role == role::TYPE {
             self.before.behind_type = previous.behind;

@@ -1,6 +1,7 @@
 //! The byte-level scanner as a Python module: one string at a time, or an Arrow array of them.
 
 mod arrays;
+mod block;
 mod contexts;
 mod eight;
 mod ends;
@@ -9,6 +10,8 @@ mod fingerprint;
 mod mask;
 mod nesting;
 mod pieces;
+#[cfg(target_arch = "x86_64")]
+mod sixteen;
 mod split;
 mod strings;
 

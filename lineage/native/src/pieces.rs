@@ -2,6 +2,7 @@
 
 use memchr::{memchr, memchr2, memmem};
 
+use crate::block::Block;
 use crate::eight;
 use crate::ends::{character_length, doubled_end, escaped_end, line_end, operator_length, space_at, triple_end};
 use crate::facts::feature;
@@ -34,6 +35,7 @@ pub struct Pieces<'a> {
     pub text: &'a [u8],
     pub position: usize,
     features: u32,
+    block: Block,
     /// Closers of templates that were looked for in vain.
     absent: u8,
 }
@@ -42,7 +44,10 @@ const SPACE: u8 = 0;
 const LETTER: u8 = 1;
 const DIGIT: u8 = 2;
 const BEYOND: u8 = 3;
-const MARK: u8 = 4;
+/// Operators of one character, whatever stands behind them.
+const ALONE: u8 = 4;
+const DOT: u8 = 5;
+const MARK: u8 = 6;
 
 const CLASSES: [u8; 256] = {
     let mut classes = [MARK; 256];
@@ -53,6 +58,8 @@ const CLASSES: [u8; 256] = {
             b'A'..=b'Z' | b'a'..=b'z' | b'_' => LETTER,
             b'0'..=b'9' => DIGIT,
             0x80..=0xff => BEYOND,
+            b'(' | b')' | b',' | b']' | b'}' | b'+' | b'*' => ALONE,
+            b'.' => DOT,
             _ => MARK,
         };
         byte += 1;
@@ -76,7 +83,7 @@ const fn in_word(dollar: bool) -> [bool; 256] {
 
 impl<'a> Pieces<'a> {
     pub fn new(text: &'a [u8], features: u32) -> Self {
-        Self { text, position: 0, features, absent: 0 }
+        Self { text, position: 0, features, block: Block::default(), absent: 0 }
     }
 
     #[inline]
@@ -94,26 +101,25 @@ impl<'a> Pieces<'a> {
         Some(u64::from_le_bytes(*self.text.get(place..)?.first_chunk()?))
     }
 
-    #[inline]
+    /// Goes to the first character of the next piece.
+    #[inline(always)]
     fn skip_space(&mut self) -> Option<u8> {
-        let mut place = self.position;
-        let found = loop {
-            match self.text.get(place) {
-                Some(..=b' ' | 0x7f) => {
-                    place += 1; // in most places one space, else the end of a line and an indentation
-                    if let Some(eight) = self.eight(place) {
-                        place += eight::first(eight::beyond_space(eight));
-                    }
-                }
-                Some(&byte) if byte >= 0x80 => match space_at(self.text, place) {
-                    0 => break Some(byte),
-                    length => place += length,
+        self.position = self.block.space_end(self.text, self.position);
+        let byte = *self.text.get(self.position)?;
+        if byte < 0x7f { Some(byte) } else { self.skip_other_space() }
+    }
+
+    #[inline(never)]
+    fn skip_other_space(&mut self) -> Option<u8> {
+        loop {
+            self.position += match self.text.get(self.position)? {
+                ..=b' ' | 0x7f => 1,
+                &byte => match space_at(self.text, self.position) {
+                    0 => return Some(byte),
+                    length => length,
                 },
-                other => break other.copied(),
             }
-        };
-        self.position = place;
-        found
+        }
     }
 
     /// Returns the end of a run of letters, digits and, where `dollar` says so, dollar signs.
@@ -166,11 +172,12 @@ impl<'a> Pieces<'a> {
         end.map_or((Kind::Unclosed, self.text.len()), |end| (kind, end))
     }
 
+    /// What begins with anything but a letter and is not told by that one character.
+    #[inline(never)]
     fn mark(&mut self, byte: u8, start: usize) -> (Kind, usize) {
         let next = self.at(start + 1);
         match byte {
-            b'(' | b')' | b',' | b']' | b'}' => (Kind::Operator, start + 1),
-            b'.' if next.is_ascii_digit() => (Kind::Number, self.number_end(start)),
+            b'0'..=b'9' | b'.' => (Kind::Number, self.number_end(start)),
             b';' => (Kind::Semicolon, start + 1),
             b'\'' => self.closed(Kind::String, self.string_end(start, start)),
             b'"' if self.has(feature::DOUBLE_STRINGS) => self.closed(Kind::String, self.string_end(start, start)),
@@ -205,11 +212,14 @@ impl<'a> Pieces<'a> {
     }
 
     /// A word, or a string that it is the prefix of.
-    #[inline]
-    fn word(&self, start: usize) -> (Kind, usize) {
-        let end = self.word_end(start, true);
-        if end - start <= 2
-            && matches!(self.at(end), b'\'' | b'"' | b'&')
+    #[inline(always)]
+    fn word(&mut self, start: usize) -> (Kind, usize) {
+        let mut end = self.block.word_end(self.text, start);
+        if self.block.may_end_beyond_ascii() {
+            end = self.word_end(end, true);
+        }
+        if matches!(self.at(end), b'\'' | b'"' | b'&')
+            && end - start <= 2
             && let Some(found) = self.prefixed(start, end)
         {
             return found;
@@ -217,6 +227,7 @@ impl<'a> Pieces<'a> {
         (Kind::Word, end)
     }
 
+    #[inline(never)]
     fn prefixed(&self, start: usize, end: usize) -> Option<(Kind, usize)> {
         let quote = self.at(end);
         let mut prefix = [0; 2];
@@ -445,13 +456,14 @@ impl<'a> Pieces<'a> {
 impl Iterator for Pieces<'_> {
     type Item = Piece;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Piece> {
         let byte = self.skip_space()?;
         let start = self.position;
         let (kind, end) = match CLASSES[byte as usize] {
             LETTER | BEYOND => self.word(start),
-            DIGIT => (Kind::Number, self.number_end(start)),
+            ALONE => (Kind::Operator, start + 1),
+            DOT if !self.at(start + 1).is_ascii_digit() => (Kind::Operator, start + 1),
             _ => self.mark(byte, start),
         };
         self.position = end;

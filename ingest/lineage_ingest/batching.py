@@ -45,6 +45,7 @@ _COUNTED = {
     "unresolved": Completeness.NONE,
 }
 _STAR = "*"
+_SUBTYPES = tuple(Subtype)
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
@@ -221,13 +222,12 @@ class BatchBuilder:
     def _use(
         self, source: str, job: str, statement: StatementLineage, target: str | None, renamed: Mapping[str, str]
     ) -> Use:
-        def key(table: str) -> str:
-            return self._table_key(renamed.get(table, table))
-
-        reads = dict.fromkeys(key(name) for name in statement.sources)
-        for table, column in dict.fromkeys(edge.source for edge in statement.edges):
+        keys = {name: self._table_key(renamed.get(name, name)) for name in statement.sources}
+        reads = dict.fromkeys(keys.values())
+        for table, column in {edge.source: None for edge in statement.edges}:
             if table is not None and column != _STAR:
-                reads[column_key(key(table), column)] = None
+                key = keys.get(table) or self._table_key(renamed.get(table, table))
+                reads[column_key(key, column)] = None
         writes = dict.fromkeys([target] if target is not None else [])
         if target is not None:
             columns = (e.target.column for e in statement.edges if isinstance(e.target, ColumnRef))
@@ -333,13 +333,14 @@ class BatchBuilder:
             places = {
                 (edge.span.start + offset, edge.span.end + offset) for edge, offset in stated if edge.span is not None
             }
+            subtypes = {edge.subtype for edge, _ in stated}
             yield EdgeRecord(
                 source=source,
                 target=target,
                 kind=kind,
                 job=job.of.key,
                 output=output,
-                subtypes=tuple(sorted({edge.subtype for edge, _ in stated}, key=list(Subtype).index)),
+                subtypes=tuple(subtypes if len(subtypes) == 1 else sorted(subtypes, key=_SUBTYPES.index)),
                 masking=all(edge.masking for edge, _ in stated),
                 limited=any(edge.limited for edge, _ in stated),
                 ambiguous=all(edge.ambiguous for edge, _ in stated),

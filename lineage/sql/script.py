@@ -200,7 +200,7 @@ class Script:
         self._catalog = catalog if catalog is not None else Catalog()
         self._base = CatalogTables(self._catalog, options.naming)
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
-        self._candidates = _candidates(self._texts)
+        self._candidates = _candidates(self._texts) if len(self._texts) > 1 else None
         self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
         self._indexed: set[int] = set()
         self._schemas: dict[Position, dict[str, None] | None] = {}
@@ -225,7 +225,8 @@ class Script:
             for number in range(len(text.parsed())):
                 self._settle((index, number))
             self._go_round(index)
-            text.release()
+            if index < len(self._texts) - 1:  # the last one may be taken up again at once
+                text.release()
             if progress is not None:
                 progress(index + 1, len(self._texts))
         self._decide_ambiguous()
@@ -259,7 +260,8 @@ class Script:
         text = self._texts[index]
         parsed = text.parsed()[number]
         tables = _ScriptTables(self, position)
-        options = replace(self._options, naming=text.namings[number])
+        naming = text.namings[number]
+        options = self._options if naming is self._options.naming else replace(self._options, naming=naming)
         parsed = self._functions.inlined(parsed)
         assigned = text.variables
         variables = self._variables.at(assigned, position, parsed) if assigned is not None else None
@@ -279,7 +281,9 @@ class Script:
                 completeness=Completeness.PARTIAL,
                 reason=reason,
             )
-        statement = replace(statement, sources=list(tables.sources(statement.sources)))
+        sources = list(tables.sources(statement.sources))
+        if sources != statement.sources:
+            statement = replace(statement, sources=sources)
         own = (text.definitions or [])[number]
         if own is not None and own.temporary:
             statement = replace(statement, target_kind=DatasetKind.TEMPORARY)
@@ -318,8 +322,6 @@ class Script:
             again = [
                 number for number, result in enumerate(text.results) if result is not None and self._decides(result)
             ]
-            if not again:
-                continue
             for number in again:
                 self._resolve((index, number))
             text.release()
@@ -337,7 +339,7 @@ class Script:
     def definition(self, name: str, use: Position) -> tuple[Position, Definition] | None:
         """Return the definition of a table that counts for a use: the latest before, else the first after."""
         part = _last_part(name)
-        for index in self._candidates.get(part, ()):
+        for index in (0,) if self._candidates is None else self._candidates.get(part, ()):
             self._index(index)
         if part.startswith("@"):  # a table variable lives in its own text
             self._index(use[0])

@@ -45,6 +45,7 @@ class TableSource(Protocol):
         """Return whether some statement uses this column of a table whose schema is unknown."""
 
 
+_NO_COLUMNS: dict[str, None] = {}
 _MOST_ENTRIES = 20_000
 """A worker that reads millions of statements meets ever new names: it begins again before they fill the memory."""
 
@@ -57,6 +58,7 @@ class CatalogTables:
         self._naming = naming
         # Shared by all that look into this catalog with these defaults.
         self._entries: dict[tuple[str, ...], TableEntry] = catalog.memo.setdefault(naming, {})
+        self._inferred: dict[str, dict[str, None]] = catalog.memo.setdefault("inferred", {})
         self.shared: BaseTables = catalog.memo.get(BaseTables) or catalog.memo.setdefault(BaseTables, BaseTables())
 
     def name(self, parts: Sequence[str]) -> str:
@@ -79,5 +81,11 @@ class CatalogTables:
 
     def seen(self, table: str, column: str) -> bool:
         """Return whether the catalog holds the column as one that was inferred from use."""
-        schema = self._catalog.find(table)
-        return schema is not None and schema.inferred and column in schema.names
+        columns = self._inferred.get(table)
+        if columns is None:
+            schema = self._catalog.find(table)
+            columns = schema.names if schema is not None and schema.inferred else _NO_COLUMNS
+            if len(self._inferred) >= _MOST_ENTRIES:
+                self._inferred.clear()
+            self._inferred[table] = columns
+        return column in columns

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -81,7 +83,8 @@ def ingest_log(
     """
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
-    found = extract_log(engine, setting, Knowledge(_given(catalog), learnt_from(store)), notify)
+    with _seldom_collecting():
+        found = extract_log(engine, setting, Knowledge(_given(catalog), learnt_from(store)), notify)
     extracted = time.perf_counter()
     run = RunRecord(run_key or found.key, "log", setting.source, setting.at, found.counts, extracted - began)
     apply = partial(_written, store=store, engine=engine, opener=opener)
@@ -95,6 +98,17 @@ def ingest_log(
         ended - began,
         ended - extracted,
     )
+
+
+@contextmanager
+def _seldom_collecting() -> Iterator[None]:
+    """Let the collector of cycles look seldom, while what is made is kept: it would find nothing, again and again."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def stored(

@@ -29,6 +29,7 @@ __all__ = [
     "read_log_file",
     "read_messages",
     "read_records",
+    "row_groups",
 ]
 
 _ROWS = 8_192
@@ -78,8 +79,24 @@ def read_log(source: Source, paths: Iterable[str | Path]) -> Iterator[Any]:
         yield from read_log_file(source, file)
 
 
-def read_log_file(source: Source, path: Path) -> Iterator[Any]:
-    """Yield one file's rows. Where a file breaks off (a damaged archive), the last row says so in `_corrupt_record`.
+def row_groups(source: Source, path: Path) -> int:
+    """Return how many pieces a Parquet file can be read in; one, where it cannot be read.
+
+    Raises:
+        ColumnsMissingError: the file is not of this source.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            source.check(file.schema_arrow.names)
+            return int(file.num_row_groups)
+    except (OSError, pa.ArrowException):
+        return 1
+
+
+def read_log_file(source: Source, path: Path, group: int | None = None) -> Iterator[Any]:
+    """Yield the rows of a file, or of one row group of a Parquet file.
+
+    Where a file breaks off (a damaged archive), the last row says so in `_corrupt_record`.
 
     Raises:
         LogFormatError: the file's name does not say its format.
@@ -97,7 +114,7 @@ def read_log_file(source: Source, path: Path) -> Iterator[Any]:
     batches = _Batches(source, str(path))
     try:
         if file_format == "parquet":
-            yield from _parquet(source, path)
+            yield from _parquet(source, path, group)
             return
         with pa.input_stream(str(path), compression="detect") as raw:
             text = io.TextIOWrapper(
@@ -159,12 +176,13 @@ def _suffix(path: Path) -> str:
     return plain.suffix.lower()
 
 
-def _parquet(source: Source, path: Path) -> Iterator[Any]:
+def _parquet(source: Source, path: Path, group: int | None) -> Iterator[Any]:
     with pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
         source.check(names)
         wanted = {name.lower() for name in source.columns} | {FILE, POSITION, CORRUPT}
-        yield from file.iter_batches(_ROWS, columns=[name for name in names if name.lower() in wanted])
+        columns = [name for name in names if name.lower() in wanted]
+        yield from file.iter_batches(_ROWS, None if group is None else [group], columns)
 
 
 def _lines(source: Source, text: Iterable[str]) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from lineage_ingest.query_log.pipeline.extraction import (
     extracted,
     results_from,
 )
-from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession, assigned, plain
+from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession, assigned
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA, templated
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
@@ -80,20 +80,16 @@ class LocalEngine:
 
     def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
         """Assign every run to its unit; return the units that are no templates."""
-        stateful = pa.array([key for key, one in templates.items() if one.facts.stateful], pa.int64())
-        touched = pc.is_in(self._runs["template"], value_set=stateful)
-        sessions = self._runs["session"].filter(touched).unique().drop_null()
-        inside = pc.fill_null(pc.is_in(self._runs["session"], value_set=sessions), False)
-        rest = self._runs.filter(pc.invert(inside))
-        ordered = self._runs.filter(inside).sort_by(
-            [(name, "ascending") for name in ("session", "started_at", "position", "template")]
-        )
-        counts = [counted(pa.Table.from_batches([plain(batch)])) for batch in rest.to_batches()]
-        for batch in assigned(ordered.to_batches(), templates):
-            first = batch.filter(pc.is_valid(batch.column("members")))
+        runs = self._runs
+        if any(one.facts.stateful for one in templates.values()):
+            runs = runs.sort_by([(name, "ascending") for name in ("session", "started_at", "position", "template")])
+        counts = []
+        for batch in assigned(runs.to_batches(), templates):
+            told = pc.is_valid(batch.column("members"))
+            first = batch.filter(told)
             for key, members in zip(first.column("unit").to_pylist(), first.column("members").to_pylist(), strict=True):
                 self._slices[key] = Slice(key, tuple(Member(**member) for member in members))
-            counts.append(counted(pa.Table.from_batches([batch])))
+            counts.append(pa.Table.from_batches([batch.filter(pc.invert(told)).select(COUNTED_SCHEMA.names)]))
         if counts:
             self._counted = counted(pa.concat_tables(counts))
         grouped = self._counted.group_by("unit", use_threads=False).aggregate([("first", "min"), ("last", "max")])

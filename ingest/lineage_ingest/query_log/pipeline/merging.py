@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from lineage.catalog import TableSchema
 from lineage.model.batch import (
@@ -195,8 +194,11 @@ def _state(job: _Job, edge: EdgeRecord) -> None:
 
 def _together(one: DatasetRecord, other: DatasetRecord) -> DatasetRecord:
     """Return what two units say of a dataset: a schema before what use shows, of two schemas the later."""
-    ranked = sorted((one, other), key=_rank)
-    best, rest = ranked[1], ranked[0]
+    if one == other:
+        return one
+    ranks = _rank(one), _rank(other)
+    first = ranks[0] > ranks[1] or (ranks[0] == ranks[1] and repr(one.columns) > repr(other.columns))
+    best, rest = (one, other) if first else (other, one)
     kind = best.kind if best.kind is not DatasetKind.TABLE or best.schema_known else rest.kind
     if best.schema_known:
         return replace(best, kind=kind)
@@ -207,6 +209,6 @@ def _together(one: DatasetRecord, other: DatasetRecord) -> DatasetRecord:
     return replace(best, kind=kind, columns=tuple(columns[path] for path in sorted(columns)))
 
 
-def _rank(record: DatasetRecord) -> tuple[bool, bool, datetime | int, int, str]:
-    at = record.at.timestamp() if record.at is not None else 0
-    return record.schema_known, record.kind is not DatasetKind.TABLE, int(at), len(record.columns), repr(record.columns)
+def _rank(record: DatasetRecord) -> tuple[bool, bool, float, int]:
+    at = record.at.timestamp() if record.at is not None else 0.0
+    return record.schema_known, record.kind is not DatasetKind.TABLE, at // 1, len(record.columns)

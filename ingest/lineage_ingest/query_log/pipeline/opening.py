@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.local import LocalEngine
-from lineage_ingest.query_log.reading import find_log_files, read_log, read_log_file
+from lineage_ingest.query_log.reading import find_log_files, read_log, read_log_file, row_groups
 from lineage_ingest.query_log.sources import Source
 from lineage_ingest.query_log.sources.source import CORRUPT
 
@@ -202,11 +202,20 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
         )
     paths = list(given.paths) if given.is_remote else [str(path) for path in find_log_files(given.paths)]
     formats = {_spark_format(source, path) for path in paths}
+    if formats == {"parquet"} and not given.is_remote and source.assembly is None:
+        # Arrow to Arrow: by way of Spark's own rows, reading takes twice as long.
+        pieces = [(path, group) for path in paths for group in range(row_groups(source, Path(path)))]
+        return _pieces(spark, pieces), partial(_read_files, source=source)
     if len(formats) == 1 and (only := formats.pop()) is not None:
         rows = _clustered(_read(spark, source, only, paths), source)
         return rows, partial(normalised, source=source, clustered=True)
-    rows = spark.createDataFrame([(path,) for path in paths], "path string").repartition(max(1, len(paths)), "path")
-    return rows, partial(_read_files, source=source)
+    return _pieces(spark, [(path, None) for path in paths]), partial(_read_files, source=source)
+
+
+def _pieces(spark: SparkSession, pieces: Sequence[tuple[str, int | None]]) -> DataFrame:
+    """Return files, or their row groups, as rows, dealt to the processors."""
+    tasks = min(len(pieces), 4 * spark.sparkContext.defaultParallelism)
+    return spark.createDataFrame(pieces, "path string, row_group int").repartition(max(1, tasks))
 
 
 def _spark_format(source: Source, path: str) -> str | None:
@@ -264,7 +273,7 @@ def _clustered(rows: DataFrame, source: Source) -> DataFrame:
 
 
 def _read_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
-    """Yield the rows of files, of which each is read whole by one worker, as batches of the log schema."""
+    """Yield the rows of files, or of row groups of them, each read by one worker, as batches of the log schema."""
     for batch in batches:
-        for path in batch.column("path").to_pylist():
-            yield from normalised(read_log_file(source, Path(path)), source)
+        for piece in batch.to_pylist():
+            yield from normalised(read_log_file(source, Path(piece["path"]), piece["row_group"]), source)

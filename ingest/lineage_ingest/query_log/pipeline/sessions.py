@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lineage_ingest.query_log.pipeline.extraction import SessionFacts
+from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted
 from lineage_ingest.query_log.pipeline.units import slice_key
 
-__all__ = ["ASSIGNED_SCHEMA", "Member", "TemplateInSession", "assigned", "plain"]
+__all__ = ["ASSIGNED_SCHEMA", "Member", "TemplateInSession", "assigned"]
 
 
 class Member(NamedTuple):
@@ -37,65 +39,74 @@ class TemplateInSession(NamedTuple):
 
 
 _MEMBERS = pa.list_(pa.struct([("template", pa.int64()), ("database", pa.string()), ("schema", pa.string())]))
-ASSIGNED_SCHEMA = pa.schema(
-    [
-        pa.field("unit", pa.int64()),
-        pa.field("part", pa.int64()),
-        pa.field("started_at", pa.int64()),
-        pa.field("user", pa.string()),
-        pa.field("duration_us", pa.int64()),
-        pa.field("runs", pa.int64()),
-        pa.field("members", _MEMBERS),  # of a unit that is no template, where a worker meets it first
-    ]
-)
+ASSIGNED_SCHEMA = pa.schema([*COUNTED_SCHEMA, pa.field("members", _MEMBERS)])
+"""Counts of runs by unit; and of each unit that is no template, where a worker meets it first, a row of its members."""
 
 _LARGEST_SLICE = 500
-_BATCH = 8_192
+_AT_ONCE = 65_536
 _MOST_KNOWN = 200_000
 _OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
 _TAKEN = ("template", "started_at", "user", "duration_us", "runs")
 
 
-def plain(batch: Any) -> Any:
-    """Return runs whose units are their templates, of `RUN_SCHEMA`, as a batch of `ASSIGNED_SCHEMA`."""
-    columns = {name: batch.column(name) for name in _TAKEN}
-    return pa.RecordBatch.from_arrays(
-        [
-            columns["template"],
-            pa.repeat(pa.scalar(0, pa.int64()), batch.num_rows),
-            columns["started_at"],
-            columns["user"],
-            columns["duration_us"],
-            columns["runs"],
-            pa.nulls(batch.num_rows, _MEMBERS),
-        ],
-        schema=ASSIGNED_SCHEMA,
-    )
-
-
 def assigned(batches: Iterable[Any], templates: Mapping[int, TemplateInSession]) -> Iterator[Any]:
-    """Yield the runs of sessions with the units that they are parts of, as batches of `ASSIGNED_SCHEMA`.
+    """Yield the runs counted by the units that they are parts of, as batches of `ASSIGNED_SCHEMA`.
 
     Args:
-        batches: of `RUN_SCHEMA`, sorted by session, started_at and position; a session is in one worker whole.
-        templates: all that occur in them.
+        batches: of `RUN_SCHEMA`; if a template does something to its session, sorted by session, started_at and
+            position, a session in one worker whole.
+        templates: all that occur in sessions in which one does.
     """
+    stateful = pa.array([key for key, one in templates.items() if one.facts.stateful], pa.int64())
     known: set[int] = set()
-    held = _Columns()
-    for rows in _sessions(batches):
-        _assign(rows, templates, known, held)
-        if len(held.unit) >= _BATCH:
-            yield held.batch()
-            held = _Columns()
+    for rows in _whole_sessions(batches):
+        touched = rows["session"].filter(pc.is_in(rows["template"], value_set=stateful)).unique().drop_null()
+        inside = pc.fill_null(pc.is_in(rows["session"], value_set=touched), False)
+        held = _Columns()
+        for session in _sessions(rows.filter(inside)):
+            _assign(session, templates, known, held)
+        counts = counted(pa.concat_tables([_plain(rows.filter(pc.invert(inside))), held.runs_table()]))
+        for table in (_with_members(counts, None), held.members_table()):
+            yield from table.combine_chunks().to_batches()
         if len(known) > _MOST_KNOWN:
             known.clear()
-    if held.unit:
-        yield held.batch()
+
+
+def _whole_sessions(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield the runs as tables in which no session is cut, of a bounded size if sessions are."""
+    held: list[Any] = []
+    size = 0
+    for batch in batches:
+        table = pa.Table.from_batches([batch.select(["session", *_TAKEN])])
+        if not table.num_rows:
+            continue
+        last = table["session"][-1]
+        start = pc.index(table["session"], last).as_py() if last.is_valid else table.num_rows
+        begins_anew = start > 0 or bool(held and held[-1]["session"][-1] != last)
+        if begins_anew and size + start >= _AT_ONCE:
+            yield pa.concat_tables([*held, table.slice(0, start)])
+            held, size, table = [], 0, table.slice(start)
+        held.append(table)
+        size += table.num_rows
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _plain(rows: Any) -> Any:
+    """Return runs whose units are their templates."""
+    part = pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)
+    columns = [rows["template"], part, *(rows[name] for name in _TAKEN[1:])]
+    return pa.Table.from_arrays(columns, schema=RUNS_OF_UNITS_SCHEMA)
+
+
+def _with_members(counts: Any, members: Any) -> Any:
+    """Return counts as a table of `ASSIGNED_SCHEMA`."""
+    return counts.append_column("members", pa.nulls(counts.num_rows, _MEMBERS) if members is None else members)
 
 
 @dataclass(slots=True)
 class _Columns:
-    """Assigned runs by column, on their way into a batch."""
+    """Assigned runs by column, and the members of units that were met first."""
 
     unit: list[int] = field(default_factory=list)
     part: list[int] = field(default_factory=list)
@@ -103,11 +114,15 @@ class _Columns:
     user: list[str | None] = field(default_factory=list)
     duration_us: list[int | None] = field(default_factory=list)
     runs: list[int] = field(default_factory=list)
-    members: list[list[dict[str, Any]] | None] = field(default_factory=list)
+    members: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
-    def batch(self) -> Any:
-        columns = [pa.array(getattr(self, own.name), own.type) for own in ASSIGNED_SCHEMA]
-        return pa.RecordBatch.from_arrays(columns, schema=ASSIGNED_SCHEMA)
+    def runs_table(self) -> Any:
+        return pa.table({own.name: pa.array(getattr(self, own.name), own.type) for own in RUNS_OF_UNITS_SCHEMA})
+
+    def members_table(self) -> Any:
+        units = pa.array(self.members, pa.int64())
+        counts = {own.name: pa.nulls(len(units), own.type) for own in COUNTED_SCHEMA} | {"unit": units}
+        return _with_members(pa.table(counts), pa.array(self.members.values(), _MEMBERS))
 
 
 class _Rows(NamedTuple):
@@ -118,25 +133,15 @@ class _Rows(NamedTuple):
     runs: list[int]
 
 
-def _sessions(batches: Iterable[Any]) -> Iterator[_Rows]:
-    current: str | None = None
-    held = _Rows([], [], [], [], [])
-    for batch in batches:
-        sessions = batch.column("session").to_pylist()
-        columns = [batch.column(name).to_pylist() for name in _TAKEN]
-        start = 0
-        for end in range(1, len(sessions) + 1):
-            if end < len(sessions) and sessions[end] == sessions[start]:
-                continue
-            if sessions[start] != current and held.template:
-                yield held
-                held = _Rows([], [], [], [], [])
-            current = sessions[start]
-            for name, column in zip(_TAKEN, columns, strict=True):
-                getattr(held, name).extend(column[start:end])
+def _sessions(rows: Any) -> Iterator[_Rows]:
+    """Yield the sessions of a table that is sorted by them."""
+    sessions = rows["session"].to_pylist()
+    columns = [rows[name].to_pylist() for name in _TAKEN]
+    start = 0
+    for end in range(1, len(sessions) + 1):
+        if end == len(sessions) or sessions[end] != sessions[start]:
+            yield _Rows(*(column[start:end] for column in columns))
             start = end
-    if held.template:
-        yield held
 
 
 def _assign(rows: _Rows, templates: Mapping[int, TemplateInSession], known: set[int], held: _Columns) -> None:
@@ -144,27 +149,24 @@ def _assign(rows: _Rows, templates: Mapping[int, TemplateInSession], known: set[
     ran = [templates[number] for number in rows.template]
     units: list[int] = list(rows.template)
     parts: list[int] = [0] * len(ran)
-    members: list[list[dict[str, Any]] | None] = [None] * len(ran)
-    if any(template.facts.stateful for template in ran):
-        defaults = _defaults(ran)
-        for together in _slices(ran):
-            at = together[0]
-            if len(together) == 1 and defaults[at] == (ran[at].database, ran[at].schema):
-                continue
-            listed = [Member(rows.template[one], *defaults[one]) for one in together]
-            key = slice_key(listed)
-            if key not in known:
-                known.add(key)
-                members[at] = [member._asdict() for member in listed]
-            for number, one in enumerate(together):
-                units[one], parts[one] = key, number
+    defaults = _defaults(ran)
+    for together in _slices(ran):
+        at = together[0]
+        if len(together) == 1 and defaults[at] == (ran[at].database, ran[at].schema):
+            continue
+        listed = [Member(rows.template[one], *defaults[one]) for one in together]
+        key = slice_key(listed)
+        if key not in known:
+            known.add(key)
+            held.members[key] = [member._asdict() for member in listed]
+        for number, one in enumerate(together):
+            units[one], parts[one] = key, number
     held.unit += units
     held.part += parts
     held.started_at += rows.started_at
     held.user += rows.user
     held.duration_us += rows.duration_us
     held.runs += rows.runs
-    held.members += members
 
 
 def _defaults(ran: list[TemplateInSession]) -> list[tuple[str | None, str | None]]:

@@ -41,11 +41,11 @@ __all__ = ["SparkEngine"]
 Normalise = Callable[[Iterable[Any]], Iterator[Any]]
 """Batches of a source's rows in, batches of the log schema out; it is sent to the workers."""
 
-_DAY = 86_400_000_000
 _FEW = 200
 """So few units are extracted in the driver: sending them to workers would take longer."""
 _LOOK_EVERY = 0.3
 _ROWS_AT_ONCE = 2_000_000
+_OF_SESSIONS = ("session", "template", "started_at", "position", "user", "duration_us", "runs")
 _COUNTED_BY = ("unit", "part", "day", "user")
 
 
@@ -120,41 +120,25 @@ class SparkEngine:
     def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
         """Assign every run to its unit; return the units that are no templates."""
         assert self._all is not None
-        runs = self._all.where(f.col("template").isNotNull())
-        plain = runs
-        by_session = None
-        stateful = [key for key, one in templates.items() if one.facts.stateful]
-        if stateful:
-            keys = self._keys(stateful)
-            sessions = self._keep(
-                runs.join(f.broadcast(keys), "template", "left_semi").select("session").distinct().dropna()
+        runs = self._all.where(f.col("template").isNotNull()).select(*_OF_SESSIONS)
+        if any(one.facts.stateful for one in templates.values()):
+            # A run without a session may go to any worker.
+            runs = runs.repartition(f.coalesce("session", f.col("template").cast("string"))).sortWithinPartitions(
+                *map(f.asc_nulls_last, ("session", "started_at", "position")), "template"
             )
-            plain = runs.join(sessions, "session", "left_anti")
-            shared = self._spark.sparkContext.broadcast(dict(templates))
-            by_session = self._keep(
-                runs.join(sessions, "session", "left_semi")
-                .select("session", "template", "started_at", "position", "user", "duration_us", "runs")
-                .repartition("session")
-                .sortWithinPartitions(
-                    "session", f.asc_nulls_last("started_at"), f.asc_nulls_last("position"), "template"
-                )
-                .mapInArrow(partial(_assigned, shared=shared), _ddl(ASSIGNED_SCHEMA))
-            )
-            for row in by_session.where(f.col("members").isNotNull()).select("unit", "members").collect():
-                members = (Member(m["template"], m["database"], m["schema"]) for m in row["members"])
-                self._slices[row["unit"]] = Slice(row["unit"], tuple(members))
-        taken = ("unit", "part", "started_at", "user", "duration_us", "runs")
-        units = plain.withColumn("unit", f.col("template")).withColumn("part", f.lit(0).cast("long")).select(*taken)
-        if by_session is not None:
-            units = units.unionByName(by_session.select(*taken))
+        shared = self._spark.sparkContext.broadcast(dict(templates))
+        units = self._keep(runs.mapInArrow(partial(_assigned, shared=shared), _ddl(ASSIGNED_SCHEMA)))
+        for row in units.where(f.col("members").isNotNull()).select("unit", "members").collect():
+            members = (Member(m["template"], m["database"], m["schema"]) for m in row["members"])
+            self._slices[row["unit"]] = Slice(row["unit"], tuple(members))
         self._counted = self._keep(
-            units.withColumn("day", f.floor(f.col("started_at") / _DAY))
+            units.where(f.col("members").isNull())
             .groupBy(*_COUNTED_BY)
             .agg(
                 f.sum("runs").alias("runs"),
                 f.sum("duration_us").alias("duration_us"),
-                f.min("started_at").alias("first"),
-                f.max("started_at").alias("last"),
+                f.min("first").alias("first"),
+                f.max("last").alias("last"),
             )
         )
         self._runs = self._totals()

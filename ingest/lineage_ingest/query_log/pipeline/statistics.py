@@ -15,11 +15,21 @@ import pyarrow.compute as pc
 from lineage.model.batch import JobRecord, UsageRecord
 from lineage_ingest.query_log.pipeline.extraction import EPOCH, moment
 
-__all__ = ["COUNTED_SCHEMA", "JobRuns", "counted", "runs_by_unit", "usage_by_day"]
+__all__ = ["COUNTED_SCHEMA", "RUNS_OF_UNITS_SCHEMA", "JobRuns", "counted", "runs_by_unit", "usage_by_day"]
 
 _HELD = 200_000
 """So many uses of tables and columns by templates are looked at in one turn."""
 _DAY = 86_400_000_000
+RUNS_OF_UNITS_SCHEMA = pa.schema(
+    [
+        pa.field("unit", pa.int64()),
+        pa.field("part", pa.int64()),
+        pa.field("started_at", pa.int64()),
+        pa.field("user", pa.string()),
+        pa.field("duration_us", pa.int64()),
+        pa.field("runs", pa.int64()),
+    ]
+)
 COUNTED_SCHEMA = pa.schema(
     [
         pa.field("unit", pa.int64()),
@@ -66,7 +76,7 @@ class JobRuns:
 
 
 def counted(table: Any) -> Any:
-    """Return runs counted by unit, day and user: of `ASSIGNED_SCHEMA`, or what this made of parts of them."""
+    """Return runs counted by unit, day and user: of `RUNS_OF_UNITS_SCHEMA`, or what this made of parts of them."""
     if "day" not in table.column_names:
         day = pc.cast(pc.floor(pc.divide(pc.cast(table["started_at"], pa.float64()), _DAY)), pa.int64())
         table = pa.table(
@@ -90,15 +100,28 @@ def counted(table: Any) -> Any:
 
 def runs_by_unit(table: Any) -> dict[int, dict[int, JobRuns]]:
     """Return how often each part of each unit ran, from counts of `COUNTED_SCHEMA`."""
-    by_user = table.group_by(["unit", "part", "user"], use_threads=False).aggregate(
+    by_user = table.group_by(["unit", "part", "user"], use_threads=False).aggregate([("runs", "sum")])
+    encoded = by_user["user"].combine_chunks().dictionary_encode()
+    coded = pa.table(
+        {"unit": by_user["unit"], "part": by_user["part"], "user": encoded.indices, "runs": by_user["runs_sum"]}
+    )
+    users = coded.filter(pc.is_valid(coded["user"])).group_by(["unit", "part"], use_threads=False)
+    names = encoded.dictionary.to_pylist()  # one object a user, not one a count
+    named: dict[tuple[int, int], dict[str, int]] = {}
+    for unit, part, codes, runs in _rows(users.aggregate([("user", "list"), ("runs", "list")])):
+        named[unit, part] = {names[code]: count for code, count in zip(codes, runs, strict=True)}
+    found: dict[int, dict[int, JobRuns]] = {}
+    totals = table.group_by(["unit", "part"], use_threads=False).aggregate(
         [("runs", "sum"), ("duration_us", "sum"), ("first", "min"), ("last", "max")]
     )
-    found: dict[int, dict[int, JobRuns]] = {}
-    names = ("unit", "part", "user", "runs_sum", "duration_us_sum", "first_min", "last_max")
-    for unit, part, user, runs, duration, first, last in zip(*(by_user[n].to_pylist() for n in names), strict=True):
-        one = JobRuns(runs, duration or 0, {} if user is None else {user: runs}, first, last)
-        found.setdefault(unit, {}).setdefault(part, JobRuns()).add(one)
+    for unit, part, runs, duration, first, last in _rows(totals):
+        one = JobRuns(runs, duration or 0, named.get((unit, part), {}), first, last)
+        found.setdefault(unit, {})[part] = one
     return found
+
+
+def _rows(grouped: Any) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in grouped.columns), strict=True)
 
 
 def usage_by_day(

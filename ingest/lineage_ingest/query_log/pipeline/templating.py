@@ -120,19 +120,14 @@ class _Templates:
         if len(self._best) > _MOST_TEMPLATES or self._characters > _MOST_CHARACTERS:
             self._best.clear()
             self._characters = 0
-        lengths = pc.fill_null(pc.utf8_length(columns["query_text"]), 0).to_pylist()
-        chosen: dict[int, int] = {}
         texts = columns["query_text"]
-        for row, (number, length) in enumerate(zip(template.to_pylist(), lengths, strict=True)):
-            if number is None:
-                continue
+        chosen: dict[int, int] = {}
+        for number, text, row in self._candidates(template, texts):
+            rank = len(text), text
             best = self._best.get(number)
-            if best is not None and length > best[0]:
-                continue
-            text = texts[row].as_py() or ""
-            if best is None or (length, text) < best:
-                self._best[number] = (length, text)
-                self._characters += length
+            if best is None or rank < best:
+                self._best[number] = rank
+                self._characters += len(text)
                 chosen[number] = row
         rows = sorted(chosen.values())
         picked = pa.array(rows, pa.int64())
@@ -151,6 +146,24 @@ class _Templates:
         for place, row in enumerate(rows):
             places[row] = place
         return parts.take(pa.array(places, pa.int64()))
+
+    def _candidates(self, template: Any, texts: Any) -> Iterator[tuple[int, str, int]]:
+        """Yield the texts of templates that are not longer than the best so far: each once, with a row of it."""
+        encoded = template.dictionary_encode()
+        numbers = encoded.dictionary.to_pylist()
+        known = (self._best.get(number) for number in numbers)
+        best = pa.array([None if one is None else one[0] for one in known], pa.int64()).take(encoded.indices)
+        longer = pc.fill_null(pc.greater(pc.utf8_length(texts), best), False)
+        rows = pc.indices_nonzero(pc.and_not(pc.is_valid(template), longer))
+        given = pc.fill_null(texts.take(rows), "").dictionary_encode()
+        first: dict[tuple[int, int], int] = {}
+        for place, code, row in zip(
+            encoded.indices.take(rows).to_pylist(), given.indices.to_pylist(), rows.to_pylist(), strict=True
+        ):
+            first.setdefault((place, code), row)
+        words = given.dictionary.to_pylist()
+        for (place, code), row in first.items():
+            yield numbers[place], words[code], row
 
     def _samples(self, outcome: Any, texts: Any, dialects: Any) -> Any:
         """Return, for each reason why rows are no lineage, the beginning of the smallest text so far."""
@@ -187,16 +200,21 @@ def _fingerprints(columns: dict[str, Any]) -> tuple[Any, Any]:
     outcome = pc.coalesce(problem, pc.if_else(ended, pa.scalar(None, pa.string()), columns["status"]))
     texts = pc.if_else(pc.is_null(outcome), columns["query_text"], pa.scalar(None, pa.string()))
     encoded = columns["dialect"].dictionary_encode()
-    prints = pa.nulls(len(texts), pa.string())
+    prints, rows = [], []
     for place, name in enumerate(encoded.dictionary.to_pylist()):
-        own = pc.equal(encoded.indices, place)
+        own = pc.indices_nonzero(pc.fill_null(pc.equal(encoded.indices, place), False))
         try:
-            of_dialect = fingerprint_array(pc.if_else(own, texts, pa.scalar(None, pa.string())), name)
+            found = fingerprint_array(texts.take(own), name)
         except UnknownDialectError:
-            outcome = pc.if_else(pc.fill_null(own, False), str(Problem.UNKNOWN_DIALECT), outcome)
-            continue
-        prints = pc.coalesce(prints, of_dialect)
-    return prints, outcome
+            outcome = pc.if_else(
+                pc.fill_null(pc.equal(encoded.indices, place), False), str(Problem.UNKNOWN_DIALECT), outcome
+            )
+            found = pa.nulls(len(own), pa.string())
+        prints.append(found)
+        rows.append(own)
+    rows.append(pc.indices_nonzero(pc.is_null(encoded.indices)))
+    prints.append(pa.nulls(len(rows[-1]), pa.string()))
+    return pa.concat_arrays(prints).take(pc.sort_indices(pa.concat_arrays(rows))), outcome
 
 
 def _stated_by_source(lineage: Any) -> Any:

@@ -8,6 +8,8 @@ import pickle
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sqlglot import parse_one
 
@@ -22,6 +24,7 @@ from lineage_ingest.query_log import (
     read_log,
     source_named,
 )
+from lineage_ingest.query_log.reading import read_log_file, row_groups
 from tests.query_logs.samples import normalised_rows
 
 GENERIC = source_named("generic", mapping={"query_text": "sql"})
@@ -74,6 +77,19 @@ def test_a_broken_archive_keeps_what_came_before_and_the_other_files(tmp_path: P
     found = texts(tmp_path)
     assert len(found) > 10_000
     assert found[-2:] == ["unreadable record", "SELECT 'b'"]
+
+
+def test_a_parquet_file_can_be_read_in_its_row_groups(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    pq.write_table(pa.table({"sql": [f"SELECT {number}" for number in range(7)]}), path, row_group_size=3)
+    pieces = [read_log_file(GENERIC, path, group) for group in range(row_groups(GENERIC, path))]
+    assert [len(normalised_rows(GENERIC, piece)) for piece in pieces] == [3, 3, 1]
+    assert texts(path) == [f"SELECT {number}" for number in range(7)]
+    with pytest.raises(ColumnsMissingError):
+        row_groups(SOURCES["snowflake"], path)
+    path.write_bytes(path.read_bytes()[:100])
+    assert row_groups(GENERIC, path) == 1
+    assert texts(path) == ["unreadable record"]
 
 
 def test_bytes_that_are_no_text_cost_their_row(tmp_path: Path) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import gc
 import pickle
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark import InheritableThread, StorageLevel
+from pyspark import StorageLevel, inheritable_thread_target
 from pyspark.sql import functions as f
 
 from lineage.store.planning.parts import BatchPart
@@ -175,27 +176,22 @@ class SparkEngine:
         """Run an action; meanwhile tell which share of its last stage's tasks is done."""
         context = self._spark.sparkContext
         group = f"lineage-{id(self):x}"
-        failure: list[BaseException] = []
 
         def run() -> None:
-            try:
-                context.setJobGroup(group, "lineage ingest log")
-                action()
-            except BaseException as error:  # noqa: BLE001  raised below, in the thread that asked
-                failure.append(error)
+            context.setJobGroup(group, "lineage ingest log")
+            action()
 
-        thread = InheritableThread(target=run)
-        thread.start()
+        pool = ThreadPoolExecutor(1)
+        running = pool.submit(inheritable_thread_target(run))
+        pool.shutdown(wait=False)
         tracker = context.statusTracker()
-        while thread.is_alive():
-            thread.join(_LOOK_EVERY)
+        while not wait((running,), _LOOK_EVERY).done:
             jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
             ids = [stage for job in jobs if job is not None for stage in job.stageIds]
             last = tracker.getStageInfo(max(ids)) if ids else None
             if last is not None and last.numTasks:
                 told(last.numCompletedTasks / last.numTasks)
-        if failure:
-            raise failure[0]
+        running.result()
         told(1)
 
     def _extracted(self, units: list[Unit], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:

@@ -1,1 +1,1 @@
-"""What a batch changes in the graph: pure functions on values, the same for every store (see README.md)."""
+"""What a batch changes in the graph: pure functions on values, the same for every store."""

@@ -1,4 +1,4 @@
-"""What jobs state: the observations of units, replacement, and what is retired. README.md has the rules."""
+"""What jobs state: the observations of units, replacement, and what is retired."""
 
 from __future__ import annotations
 

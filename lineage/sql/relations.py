@@ -178,6 +178,23 @@ class Relation:
         kept = self.names[len(names) :]
         return Relation([*names[: len(sources)], *kept], sources, self.rows)
 
+    def told_apart(self) -> Relation:
+        """Return the relation with `_1`, `_2`, … behind each name that stands for a column before it.
+
+        It is how DuckDB names the columns of what stands in FROM; a name that this gives may be taken in turn.
+        """
+        if len(set(self.names)) == len(self.names):
+            return self
+        names: dict[str, None] = {}
+        listed: list[str] = []
+        for name in self.names:
+            own, number = name, 1
+            while own in names and name != STAR:
+                own, number = f"{name}_{number}", number + 1
+            names[own] = None
+            listed.append(own)
+        return Relation(listed, self.sources, self.rows, self.opens)
+
 
 _MOST_SHARED = 50_000
 

@@ -45,6 +45,8 @@ ExpressionRule: TypeAlias = "Callable[[Resolver, Scope, exp.Expr, int, Stack, So
 RelationRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Relation]"
 
 _DEFAULT_BUDGET = Budget()
+_NUMBERS_REPEATED_NAMES = frozenset(("duckdb",))
+"""Dialects where the columns of a query that stands in FROM, or is stored, are told apart by numbers behind them."""
 
 LEAVES: set[type[exp.Expr]] = set()
 """Types below which no column is read."""
@@ -108,6 +110,7 @@ class Resolver:
         self.paper_set_operations = set_operation_references == "paper"
         self.identifiers = Identifiers(naming.dialect)
         self.functions = functions
+        self.numbers_repeated_names = naming.dialect.name in _NUMBERS_REPEATED_NAMES
         self.pseudo_columns = pseudo_columns(naming.dialect.name)
         self.diagnostics: list[Diagnostic] = []
         self.unresolved: list[UnresolvedReference] = []

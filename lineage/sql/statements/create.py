@@ -108,6 +108,8 @@ def _name_columns(resolver: Resolver, outcome: Outcome, relation: Relation, list
             tree.this,
         )
     renamed = Relation([n for n, _ in pairs], [s for _, s in pairs], relation.rows, relation.opens).renamed(listed)
+    if resolver.numbers_repeated_names:
+        renamed = renamed.told_apart()
     outcome.names, outcome.columns = renamed.names, renamed.sources
     outcome.rows = rows_of(relation)
     outcome.relation = renamed

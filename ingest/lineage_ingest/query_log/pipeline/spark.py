@@ -182,7 +182,7 @@ class SparkEngine:
             action()
 
         pool = ThreadPoolExecutor(1)
-        running = pool.submit(inheritable_thread_target(run))
+        running = pool.submit(inheritable_thread_target(self._spark)(run))
         pool.shutdown(wait=False)
         tracker = context.statusTracker()
         while not wait((running,), _LOOK_EVERY).done:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain, count
 from typing import NamedTuple, Protocol
 
 from tests.soundness.expressions import Expressions, Place
@@ -266,8 +267,9 @@ class FromBuilder:
         picked = rng.sample(aggregates, rng.randint(1, 2))
         texts = tuple((f"{text.format(value)} AS m{i}", value, step) for i, (text, step) in enumerate(picked))
         rest = tuple(column for column in columns if column.name not in (key, value))
-        made = tuple(Output(f"p{k}_m{i}", "int") for k in (1, 2) for i in range(len(texts)))
-        shown = (*rest, *made)
+        shown = rest
+        for made in (f"p{k}_m{i}" for k in (1, 2) for i in range(len(texts))):
+            shown = (*shown, Output(_free(made, {column.name for column in shown}), "int"))
         names = tuple(column.name for column in shown)
         return Pivoted(uid, source, texts, key, ("1 AS p1", "2 AS p2"), own, names), shown, own
 
@@ -282,3 +284,9 @@ class FromBuilder:
         if {c.name for c in renamed} & {c.name for c in rest}:
             return columns
         return (*renamed, *rest)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return the name that DuckDB gives a column of PIVOT: `_1` is behind one that is taken, or the next number."""
+    numbered = (f"{name}_{number}" for number in count(1))
+    return next(one for one in chain((name,), numbered) if one not in taken)

@@ -143,6 +143,8 @@ def check_experiment(
     wanted = [name for name, _ in statement.schema] or list(last.output_columns)
     if list(whole.names) != wanted:
         return Finding("names", (f"{wanted}, DuckDB says {list(whole.names)}",))
+    if not set(experiment.names) <= set(wanted):
+        return Finding("names", (f"{list(experiment.names)} of {wanted}",))
     before = whole
     if statement.schema:  # what was written stands in the order of the table
         order = [wanted.index(name) for name in experiment.names]

@@ -91,7 +91,8 @@ def _candidates(tokens: list[Token], stopped: int) -> Iterator[tuple[list[Token]
         yield [*tokens[: opened + 1], *_stand_in(words, tokens, opened), *tokens[closed:]], len(tokens) - closed
     for head in range(1, len(tokens)):
         if words[head] in _HEADS and _enclosing(words, head) is None and head >= min(stopped, 2):
-            yield tokens[head:], len(tokens) - head
+            if not _names_queries(words[:head]):  # what reads a query of WITH by its name would read a table instead
+                yield tokens[head:], len(tokens) - head
             break
 
 
@@ -137,13 +138,29 @@ def _item_start(words: Sequence[str], position: int, opened: int | None) -> int:
     return opened + 1 if opened is not None else 0
 
 
+def _names_queries(words: Sequence[str]) -> bool:
+    """Return whether words hold a WITH that names queries, `WITH c AS (`; `WITH (option = …)` names none."""
+    if "WITH" not in words:
+        return False
+    start = words.index("WITH")
+    return any(
+        word == "AS" and words[at + 1 :][:1] in (["("], ["MATERIALIZED"], ["NOT"])
+        for at, word in enumerate(words[start:], start)
+    )
+
+
 def _null(at: Token) -> Token:
     return Token(TokenType.NULL, "NULL", at.line, at.col, at.start, at.end, [])
 
 
 def _stand_in(words: Sequence[str], tokens: list[Token], opened: int) -> list[Token]:
-    """Return what a bracket holds instead of what cannot be read: a query where a table stands, else NULL."""
+    """Return what a bracket holds instead of what cannot be read: a query where a table stands, else `(NULL)`.
+
+    A bare NULL would be a name where the bracket lists columns.
+    """
     at = tokens[opened]
-    is_table = opened > 0 and words[opened - 1] in _SOURCES
-    query = [Token(TokenType.SELECT, "SELECT", at.line, at.col, at.start, at.end, [])] if is_table else []
-    return [*query, _null(at)]
+    if opened > 0 and words[opened - 1] in _SOURCES:
+        return [Token(TokenType.SELECT, "SELECT", at.line, at.col, at.start, at.end, []), _null(at)]
+    brackets = ((TokenType.L_PAREN, "("), (TokenType.R_PAREN, ")"))
+    left, right = (Token(kind, text, at.line, at.col, at.start, at.end, []) for kind, text in brackets)
+    return [left, _null(at), right]

@@ -28,6 +28,14 @@ def insert_forms(s: Statement) -> Iterator[Tokens]:
         yield s.said("INSERT INTO", s.tokens[origin + 1 : after], listing, s.tokens[end:])
 
 
+@rewording("INSERT")
+def insert_from_first(s: Statement) -> Iterator[Tokens]:
+    """DuckDB's `INSERT INTO t (FROM v SELECT a) UNION …`: the parser takes the bracket for the list of columns."""
+    if s.says("INSERT", "INTO") and s.says("(", "FROM", at=(opened := s.name(2))):
+        end = s.closing(opened)
+        yield s.said(s.tokens[:opened], "(", s.tokens[opened:end], ")", s.tokens[end:])
+
+
 @rewording("REPLACE", "DELETE", "UPDATE", "INSERT")
 def modifiers(s: Statement) -> Iterator[Tokens]:
     """MySQL's `DELETE QUICK IGNORE FROM`, `REPLACE DELAYED t VALUES …`, which is an INSERT for lineage."""

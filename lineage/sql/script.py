@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from dataclasses import replace
+from pathlib import Path
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
@@ -20,31 +20,21 @@ from lineage.model.names import Naming
 from lineage.model.statement import Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.budget import Budget
 from lineage.sql.contents import Content, Position, TableContents, VariableContents, same
-from lineage.sql.definitions import Definition, definitions_of, is_bare_query, named_after_text
+from lineage.sql.definitions import Definition
 from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.inlining import Functions
-from lineage.sql.parsing import ParsedStatement, parse_statements
-from lineage.sql.procedural import Variables
 from lineage.sql.relations import Relation
 from lineage.sql.resolver import SetOperationReferences
-from lineage.sql.session import naming_after
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
-from lineage.sql.transactions import rolled_back, without_effect
-from lineage.sql.trees import take_apart
+from lineage.sql.texts import Part, Text, definers, last_part
+from lineage.sql.transactions import without_effect
 
-__all__ = ["Part", "Script", "ambiguous_columns", "extract_script"]
+__all__ = ["Script", "ambiguous_columns", "extract_script"]
 
 _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re.IGNORECASE)
 
 _MOST_ROUNDS = 8
 """A loop whose variables still grow after so many rounds passes values on in a longer chain than any seen."""
-
-# Names that a text may define: a cheap look that decides only which texts are parsed earlier than in their turn.
-_DEFINES = re.compile(
-    r"\b(?:table|view|into|to)\s+(?:if\s+not\s+exists\s+)?((?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
-    r"(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*)",
-    re.IGNORECASE,
-)
 
 
 def extract_script(
@@ -94,98 +84,6 @@ def extract_script(
     return Script(texts, options, catalog).resolve()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a text that ran by itself, as a session's statements do: the rows of a query log.
-
-    Its statements' `source` is its name, their spans lie in its own text. `naming` completes its names from its
-    beginning on (the part before it says how, if it is None); `target` is the dataset that the result of its only
-    statement is written to, if that is a bare query; of a text that was cut off the last statement is read by its
-    keywords.
-    """
-
-    text: str
-    name: str = ""
-    naming: Naming | None = None
-    target: str | None = None
-    truncated: bool = False
-
-    def parsed(self, options: ExtractionOptions) -> list[ParsedStatement]:
-        """Return its statements."""
-        statements = list(parse_statements(self.text, options.naming.dialect, options.budget))
-        if self.truncated and statements:
-            last = statements[-1]
-            problem = Diagnostic(
-                DiagnosticCode.TRUNCATED_TEXT,
-                Severity.WARNING,
-                "the text was cut off where it was logged; its tables are those that the rest names",
-                last.span,
-                "raise the length that the source keeps, if it can be set",
-            )
-            statements[-1] = replace(last, tree=None, problem=problem)
-        return statements
-
-
-class _Text:
-    """One text of a script: parsed when it is first needed, its trees let go when all its statements are done."""
-
-    def __init__(self, name: str, parts: Sequence[Part], options: ExtractionOptions) -> None:
-        self.name = name
-        self.parts = parts
-        self._options = options
-        self._parsed: list[ParsedStatement] | None = None
-        self.results: list[StatementLineage | None] = []
-        self.definitions: list[Definition | None] | None = None
-        self.namings: list[Naming] = []
-        """How each statement's names are completed: the session's USE and SET before it count."""
-        self.undone: frozenset[int] = frozenset()
-        """Which statements a ROLLBACK undoes."""
-        self.variables: Variables | None = None
-        """The variables of its programs, if it has any."""
-        self.part_of: list[Part] = []
-        """Which part each statement stands in."""
-        self.query_targets: dict[int, str] = {}
-        """By statement, the dataset that the result of a bare query is written to."""
-
-    def parsed(self) -> list[ParsedStatement]:
-        if self._parsed is None:
-            by_part = [(part, part.parsed(self._options)) for part in self.parts]
-            self._parsed = [statement for _, statements in by_part for statement in statements]
-            if self.definitions is None:
-                self.results = [None] * len(self._parsed)
-                naming = self._options.naming
-                for part, statements in by_part:
-                    naming = part.naming or naming
-                    if part.target is not None and len(statements) == 1:
-                        self.query_targets[len(self.part_of)] = part.target
-                    for parsed in statements:
-                        self.part_of.append(part)
-                        self.namings.append(naming)
-                        naming = naming_after(naming, parsed.tree)
-                self.definitions = definitions_of([p.tree for p in self._parsed], self.namings)
-                self.undone = rolled_back(self._parsed, self._options.naming.dialect.name)
-                for number in self.undone:
-                    self.definitions[number] = None
-                if any(p.step is not None for p in self._parsed):
-                    self.variables = Variables(p.step for p in self._parsed)
-                elif len(self._parsed) == 1 and self.name and not self.query_targets:
-                    target = named_after_text(self.name, self._parsed[0].tree, naming)
-                    if target is not None:
-                        self.query_targets[0] = target
-                bare = (number for number, p in enumerate(self._parsed) if is_bare_query(p.tree))
-                self.query_targets = {n: self.query_targets[n] for n in bare if n in self.query_targets}
-                for number, target in self.query_targets.items():
-                    self.definitions[number] = Definition(target)
-        return self._parsed
-
-    def release(self) -> None:
-        """Let the syntax trees go; they are parsed again if they are needed again."""
-        for parsed in self._parsed or ():
-            if parsed.tree is not None:
-                take_apart(parsed.tree)
-        self._parsed = None
-
-
 class Script:
     """The statements of several texts, resolved against each other and a catalog."""
 
@@ -193,14 +91,14 @@ class Script:
         self, texts: Mapping[str, str | Sequence[Part]], options: ExtractionOptions, catalog: Catalog | None = None
     ) -> None:
         self._texts = [
-            _Text(name, (Part(given, name),) if isinstance(given, str) else given, options)
+            Text(name, (Part(given, name),) if isinstance(given, str) else given, options)
             for name, given in texts.items()
         ]
         self._options = options
         self._catalog = catalog if catalog is not None else Catalog()
         self._base = CatalogTables(self._catalog, options.naming)
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
-        self._candidates = _candidates(self._texts) if len(self._texts) > 1 else None
+        self._candidates = definers(self._texts) if len(self._texts) > 1 else None
         self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
         self._indexed: set[int] = set()
         self._schemas: dict[Position, dict[str, None] | None] = {}
@@ -338,7 +236,7 @@ class Script:
 
     def definition(self, name: str, use: Position) -> tuple[Position, Definition] | None:
         """Return the definition of a table that counts for a use: the latest before, else the first after."""
-        part = _last_part(name)
+        part = last_part(name)
         for index in (0,) if self._candidates is None else self._candidates.get(part, ()):
             self._index(index)
         if part.startswith("@"):  # a table variable lives in its own text
@@ -483,21 +381,3 @@ class _ScriptTables:
         for name in names:
             total.update(dict.fromkeys(self._behind.get(name, (name,))))
         return total
-
-
-def _candidates(texts: Sequence[_Text]) -> dict[str, list[int]]:
-    """Return, by the last part of a name without case, which texts may define it."""
-    found: dict[str, dict[int, None]] = defaultdict(dict)
-    for index, text in enumerate(texts):
-        if text.name:
-            found[PurePath(text.name).stem.lower()][index] = None
-        for part in text.parts:
-            for match in _DEFINES.finditer(part.text):
-                found[_last_part(match.group(1))][index] = None
-            if part.target is not None:
-                found[_last_part(part.target)][index] = None
-    return {name: list(indexes) for name, indexes in found.items()}
-
-
-def _last_part(name: str) -> str:
-    return name.rpartition(".")[2].strip(' \t\r\n"`[]').lower()

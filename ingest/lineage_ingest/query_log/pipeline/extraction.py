@@ -28,9 +28,9 @@ from lineage.model.statement import (
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.sql import Budget
 from lineage.sql.extractor import ExtractionOptions, options_for
-from lineage.sql.script import Part as ScriptPart
 from lineage.sql.script import Script, ambiguous_columns
 from lineage.sql.session import session_defaults
+from lineage.sql.texts import Part as ScriptPart
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.units import Part, StatedColumn, Unit, units_from
 

@@ -1,0 +1,150 @@
+"""The texts of a script: their parts, parsed when they are first needed, and what they may define."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.names import Naming
+from lineage.model.statement import StatementLineage
+from lineage.sql.definitions import Definition, definitions_of, is_bare_query, named_after_text
+from lineage.sql.extractor import ExtractionOptions
+from lineage.sql.parsing import ParsedStatement, parse_statements
+from lineage.sql.procedural import Variables
+from lineage.sql.session import naming_after
+from lineage.sql.transactions import rolled_back
+from lineage.sql.trees import take_apart
+
+__all__ = ["Part", "Text", "definers", "last_part"]
+
+# Names that a text may define: a cheap look that decides only which texts are parsed earlier than in their turn.
+_DEFINES = re.compile(
+    r"\b(?:table|view|into|to)\s+(?:if\s+not\s+exists\s+)?((?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
+    r"(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a text that ran by itself, as a session's statements do: the rows of a query log.
+
+    Its statements' `source` is its name, their spans lie in its own text. `naming` completes its names from its
+    beginning on (the part before it says how, if it is None); `target` is the dataset that the result of its only
+    statement is written to, if that is a bare query; of a text that was cut off the last statement is read by its
+    keywords.
+    """
+
+    text: str
+    name: str = ""
+    naming: Naming | None = None
+    target: str | None = None
+    truncated: bool = False
+
+    def parsed(self, options: ExtractionOptions) -> list[ParsedStatement]:
+        """Return its statements."""
+        statements = list(parse_statements(self.text, options.naming.dialect, options.budget))
+        if self.truncated and statements:
+            last = statements[-1]
+            problem = Diagnostic(
+                DiagnosticCode.TRUNCATED_TEXT,
+                Severity.WARNING,
+                "the text was cut off where it was logged; its tables are those that the rest names",
+                last.span,
+                "raise the length that the source keeps, if it can be set",
+            )
+            statements[-1] = replace(last, tree=None, problem=problem)
+        return statements
+
+
+class Text:
+    """One text of a script: parsed when it is first needed, its trees let go when all its statements are done."""
+
+    def __init__(self, name: str, parts: Sequence[Part], options: ExtractionOptions) -> None:
+        self.name = name
+        self.parts = parts
+        self._options = options
+        self._parsed: list[ParsedStatement] | None = None
+        self.results: list[StatementLineage | None] = []
+        self.definitions: list[Definition | None] | None = None
+        self.namings: list[Naming] = []
+        """How each statement's names are completed: the session's USE and SET before it count."""
+        self.undone: frozenset[int] = frozenset()
+        """Which statements a ROLLBACK undoes."""
+        self.variables: Variables | None = None
+        """The variables of its programs, if it has any."""
+        self.part_of: list[Part] = []
+        """Which part each statement stands in."""
+        self.query_targets: dict[int, str] = {}
+        """By statement, the dataset that the result of a bare query is written to."""
+
+    def parsed(self) -> list[ParsedStatement]:
+        """Return its statements; they are parsed again if their trees were let go."""
+        if self._parsed is None:
+            by_part = [(part, part.parsed(self._options)) for part in self.parts]
+            self._parsed = [statement for _, statements in by_part for statement in statements]
+            if self.definitions is None:
+                self.results = [None] * len(self._parsed)
+                self._note_parts(by_part)
+                self.definitions = self._definitions_of(self._parsed)
+        return self._parsed
+
+    def _note_parts(self, by_part: Iterable[tuple[Part, list[ParsedStatement]]]) -> None:
+        """Note what the parts say of their statements, and how each one's names are completed."""
+        naming = self._options.naming
+        for part, statements in by_part:
+            naming = part.naming or naming
+            if part.target is not None and len(statements) == 1:
+                self.query_targets[len(self.part_of)] = part.target
+            for parsed in statements:
+                self.part_of.append(part)
+                self.namings.append(naming)
+                naming = naming_after(naming, parsed.tree)
+
+    def _definitions_of(self, statements: list[ParsedStatement]) -> list[Definition | None]:
+        definitions = definitions_of([p.tree for p in statements], self.namings)
+        self.undone = rolled_back(statements, self._options.naming.dialect.name)
+        for number in self.undone:
+            definitions[number] = None
+        if any(p.step is not None for p in statements):
+            self.variables = Variables(p.step for p in statements)
+        elif len(statements) == 1 and self.name and not self.query_targets:
+            naming = naming_after(self.namings[0], statements[0].tree)
+            target = named_after_text(self.name, statements[0].tree, naming)
+            if target is not None:
+                self.query_targets[0] = target
+        bare = (number for number, p in enumerate(statements) if is_bare_query(p.tree))
+        self.query_targets = {n: self.query_targets[n] for n in bare if n in self.query_targets}
+        for number, target in self.query_targets.items():
+            definitions[number] = Definition(target)
+        return definitions
+
+    def release(self) -> None:
+        """Let the syntax trees go; they are parsed again if they are needed again."""
+        for parsed in self._parsed or ():
+            if parsed.tree is not None:
+                take_apart(parsed.tree)
+        self._parsed = None
+
+
+def definers(texts: Sequence[Text]) -> dict[str, list[int]]:
+    """Return, by the last part of a name without case, which texts may define it."""
+    found: dict[str, dict[int, None]] = defaultdict(dict)
+    for index, text in enumerate(texts):
+        if text.name:
+            found[PurePath(text.name).stem.lower()][index] = None
+        for part in text.parts:
+            for match in _DEFINES.finditer(part.text):
+                found[last_part(match.group(1))][index] = None
+            if part.target is not None:
+                found[last_part(part.target)][index] = None
+    return {name: list(indexes) for name, indexes in found.items()}
+
+
+def last_part(name: str) -> str:
+    """Return the last part of a dotted name, without its quotes and in lower case."""
+    return name.rpartition(".")[2].strip(' \t\r\n"`[]').lower()

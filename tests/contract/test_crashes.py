@@ -15,6 +15,7 @@ import pytest
 
 from lineage.store import open_store
 from lineage.store.embedded import transaction
+from lineage.store.errors import StoreUnreachableError
 from lineage.store.protocol import GraphDump
 from tests.contract import stopped_writer
 from tests.contract.telling import batch, key, view
@@ -69,6 +70,31 @@ def test_each_state_of_the_files_holds_whole_batches(
     assert _opened(states[-1]) == after
     for state in states[::step]:
         assert _applied_again(state) == after
+
+
+_KILLED = """
+import os, pathlib, sys
+from lineage.store import open_store
+from tests.contract import stopped_writer
+store = open_store(pathlib.Path(sys.argv[1]))
+store.apply(stopped_writer.first())
+os._exit(9)
+"""
+
+
+def test_a_damaged_log_is_refused_and_kept(tmp_path: Path) -> None:
+    path, log = tmp_path / "store.lbug", tmp_path / "store.lbug.wal"
+    subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False)
+    damaged = bytearray(log.read_bytes())
+    damaged[len(damaged) // 2] ^= 0xFF
+    log.write_bytes(damaged)
+    for read_only in (True, False):
+        with pytest.raises(StoreUnreachableError, match="is damaged") as refused:
+            open_store(path, read_only=read_only)
+        assert "backup" in str(refused.value.hint)
+        assert log.read_bytes() == bytes(damaged)
+    log.rename(tmp_path / "kept.wal")
+    assert not _opened(path).nodes
 
 
 def _states_while_writing(folder: Path, copy_from: int) -> list[Path]:

@@ -37,6 +37,9 @@ VERSION_WITH_PENDING = 5
 
 _HOLDER = re.compile(r"held by PID (\d+)")
 
+# What ladybug says of a log whose last entry was never written to its end.
+_UNFINISHED = "Reading past the end of the file"
+
 
 class EmbeddedBackend:
     """A ladybug file. One process may write to it; threads of this process take turns."""
@@ -175,11 +178,7 @@ class EmbeddedBackend:
 def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:
     _check_path(path, read_only=read_only)
     try:
-        # A process that was killed while it wrote its log leaves a last entry in half, which was not committed.
-        database = ladybug.Database(
-            path, buffer_pool_size=BUFFER_POOL_BYTES, read_only=read_only, throw_on_wal_replay_failure=False
-        )
-        return database, Statements(ladybug.Connection(database))
+        return _connected(path, read_only=read_only)
     except RuntimeError as error:
         if read_only and "checkpoint recovery is pending" in str(error):
             database, statements = _open(path, read_only=False)
@@ -187,6 +186,23 @@ def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]
             database.close()
             return _open(path, read_only=True)
         raise _explained(path, str(error)) from error
+
+
+def _connected(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:
+    """Open the file and replay its log; damage in the log is an error, an entry that was never finished is not."""
+
+    def opened(*, strictly: bool) -> ladybug.Database:
+        return ladybug.Database(
+            path, buffer_pool_size=BUFFER_POOL_BYTES, read_only=read_only, throw_on_wal_replay_failure=strictly
+        )
+
+    try:
+        database = opened(strictly=True)
+    except RuntimeError as error:
+        if _UNFINISHED not in str(error):
+            raise
+        database = opened(strictly=False)  # it was never committed: the process was killed while it wrote it
+    return database, Statements(ladybug.Connection(database))
 
 
 def _check_path(path: Path, *, read_only: bool) -> None:
@@ -211,6 +227,11 @@ def _explained(path: Path, message: str) -> StoreUnreachableError:
         holder = _HOLDER.search(message)
         by = f"process {holder.group(1)}" if holder else "another process"
         return StoreLockedError(f"{path} is being written by {by}", "wait until it is done, or end it")
+    if "Checksum verification failed" in message:
+        return StoreUnreachableError(
+            f"{path}.wal, the log of what {path} was last told, is damaged",
+            f"restore both files from a backup, or move {path}.wal away to open what was stored before it",
+        )
     if "not a valid" in message:
         return StoreUnreachableError(f"{path} is not a store", "name another path with --store or LINEAGE_STORE")
     if "Permission denied" in message or "Read-only file system" in message:

@@ -165,9 +165,10 @@ def spark_session(options: SparkOptions) -> Iterator[SparkSession]:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("lineage ingest log")
     under_submit = "SPARK_ENV_LOADED" in os.environ
-    if options.master or not under_submit:
-        builder = builder.master(options.master or "local[*]")
-    for name, value in {**_defaults(), **options.conf}.items():
+    master = options.master or ("" if under_submit else "local[*]")
+    if master:
+        builder = builder.master(master)
+    for name, value in {**_defaults(master), **options.conf}.items():
         builder = builder.config(name, value)
     try:
         spark = builder.getOrCreate()
@@ -179,9 +180,12 @@ def spark_session(options: SparkOptions) -> Iterator[SparkSession]:
         spark.stop()
 
 
-def _defaults() -> dict[str, str]:
+def _defaults(master: str) -> dict[str, str]:
     quiet = files("lineage_ingest.query_log.pipeline").joinpath("log4j2.properties")
+    # A cluster's machines may be sent our modules, and have them only once a worker runs.
+    forked = {"spark.python.daemon.module": "lineage_ingest.query_log.pipeline.daemon"}
     return {
+        **(forked if master.startswith("local") else {}),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}",

@@ -67,6 +67,11 @@ class Change:
 
 Changes: TypeAlias = "Mapping[tuple[str, str], str]"
 """Columns to be changed, each in one of the ways."""
+TURNED = (("lag/* turned */", "lead"), ("/* turned */", "DESC NULLS FIRST"))
+"""What says the same of rows that differ in a window's order, and takes equal ones the other way round.
+
+Tables in another order alone would not show that a value depends on it: a query below may have an order of its own.
+"""
 SHUFFLED = "shuffled"
 WAYS = ("redrawn", "emptied", "shifted")
 
@@ -130,6 +135,8 @@ class Laboratory:
     ) -> Outcome:
         """Return the result of a script's last statement, or of `read` after it; `cleanup` is run in any case.
 
+        With `shuffled` the rows stand in another order, and those equal in the order of a window are taken in another.
+
         Raises:
             RejectedError: DuckDB does not run it.
         """
@@ -141,7 +148,10 @@ class Laboratory:
         database = self._database
         try:
             with self._watch:
-                database.execute(";\n".join([*made, *script, *([] if read is None else [read])]))
+                text = ";\n".join([*made, *script, *([] if read is None else [read])])
+                for forward, backward in TURNED if shuffled else ():
+                    text = text.replace(forward, backward)
+                database.execute(text)
                 return Outcome(tuple(column[0] for column in database.description or ()), database.fetchall())
         except duckdb.Error as error:
             raise RejectedError(str(error).partition("\n")[0]) from error

@@ -185,7 +185,9 @@ WINDOWS: dict[Type, list[Operation]] = {
         _operation("nth_value({0}, 2) OVER (PARTITION BY {1} ORDER BY {0})", "int int", "T+W W", "int"),
         _operation("CAST(9 * cume_dist() OVER (PARTITION BY {0} ORDER BY {1}) AS INTEGER)", "int int", "W W", "int"),
         _operation("first_value({0}) OVER (PARTITION BY {1} ORDER BY {2}, {0})", "int text int", "T+W W W", "int"),
-        _operation("lag({0}) OVER (ORDER BY {1}, {0})", "int int", "T+W W", "int"),
+        _operation(  # the comments: see `experiment.TURNED`
+            "lag/* turned */({0}) OVER (ORDER BY {1} /* turned */, {0} /* turned */)", "int int", "T+W W", "int"
+        ),
     ],
     "text": [
         _operation("min({0}) OVER (PARTITION BY {1})", "text int", "A W", "text"),

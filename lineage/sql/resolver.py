@@ -9,7 +9,7 @@ within queries recurse, and their nesting is limited before parsing.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
@@ -125,9 +125,9 @@ class Resolver:
 
     # What statements and rules ask for
 
-    def seen(self, table: str, column: str) -> bool:
+    def seen(self, tables: Collection[str], column: str) -> set[str]:
         """Return whether a table without a schema is known, from use elsewhere, to have a column."""
-        return self._tables.seen(table, column)
+        return self._tables.seen(tables, column)
 
     def inferred(self, edges: list[Edge]) -> tuple[ColumnRef, ...]:
         """Return the base columns of the edges that no schema knows, but for stars and ambiguous ones."""

@@ -352,11 +352,9 @@ class Scope:
                 alias: relation for alias, relation in open_items.items() if not isinstance(relation, FunctionTable)
             }
             open_items = tables or open_items
-            supported = {
-                alias: relation
-                for alias, relation in open_items.items()
-                if isinstance(relation, BaseTable) and self.resolver.seen(relation.name, name)
-            }
+            bases = {alias: relation for alias, relation in open_items.items() if isinstance(relation, BaseTable)}
+            holders = self.resolver.seen({relation.name for relation in bases.values()}, name)
+            supported = {alias: relation for alias, relation in bases.items() if relation.name in holders}
             candidates = supported if len(supported) == 1 else open_items
             if name in tables and not supported and self._names_row(name, tables[name]):
                 return self._whole_row(name)
@@ -372,9 +370,9 @@ class Scope:
         nearest = next((scope for scope in self.chain() if scope.items), None)
         if nearest is None:
             return _NO_SOURCES
-        bases = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
-        if len(bases) == 1:  # the only table that may have it, whatever its schema says
-            return self._of(bases[0], name, column, bases[0].name)
+        nearby = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
+        if len(nearby) == 1:  # the only table that may have it, whatever its schema says
+            return self._of(nearby[0], name, column, nearby[0].name)
         known = [known for scope in self.chain() for item in scope.items.values() for known, _ in item.columns()]
         self.resolver.unresolved_name(DiagnosticCode.UNKNOWN_COLUMN, name, column, known)
         self.resolver.report(

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
@@ -29,9 +30,12 @@ from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.texts import Part, Text, definers, last_part
 from lineage.sql.transactions import without_effect
 
-__all__ = ["Script", "ambiguous_columns", "extract_script"]
+__all__ = ["Decision", "Script", "ambiguous_columns", "extract_script"]
 
 _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re.IGNORECASE)
+
+Decision: TypeAlias = "tuple[str, tuple[str, ...]]"
+"""An unprefixed column, and the tables of which one was seen to have it, and only one."""
 
 _MOST_ROUNDS = 8
 """A loop whose variables still grow after so many rounds passes values on in a longer chain than any seen."""
@@ -88,8 +92,13 @@ class Script:
     """The statements of several texts, resolved against each other and a catalog."""
 
     def __init__(
-        self, texts: Mapping[str, str | Sequence[Part]], options: ExtractionOptions, catalog: Catalog | None = None
+        self,
+        texts: Mapping[str, str | Sequence[Part]],
+        options: ExtractionOptions,
+        catalog: Catalog | None = None,
+        seen: Callable[[str, str], bool] = lambda *_: False,
     ) -> None:
+        """Take the texts; `seen` tells whether use elsewhere shows that a table of unknown schema has a column."""
         self._texts = [
             Text(name, (Part(given, name),) if isinstance(given, str) else given, options)
             for name, given in texts.items()
@@ -105,6 +114,8 @@ class Script:
         self._relations: dict[Position, Relation | None] = {}
         self._reads: dict[Position, tuple[str, ...]] = {}
         self._seen: dict[str, set[str]] = defaultdict(set)
+        self._seen_elsewhere = seen
+        self._decisions: dict[Position, dict[Decision, None]] = {}
         self._functions = Functions(options.naming.dialect, options.budget)
         self._open: dict[Position, None] = {}
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
@@ -198,6 +209,7 @@ class Script:
         for reference in statement.inferred:
             if reference.table is not None:
                 self._seen[reference.table].add(reference.column)
+        self._decisions[position] = tables.decisions
         text.results[number] = without_effect(statement) if number in text.undone else statement
 
     def _go_round(self, index: int) -> None:
@@ -310,7 +322,15 @@ class Script:
 
     def seen(self, table: str, column: str) -> bool:
         """Return whether a statement resolved so far shows that the table has the column."""
-        return column in self._seen.get(table, ()) or self._base.seen(table, column)
+        return (
+            column in self._seen.get(table, ())
+            or self._base.infers(table, column)
+            or self._seen_elsewhere(table, column)
+        )
+
+    def decisions(self) -> list[Decision]:
+        """Return the unprefixed columns that use decided, each with the tables that it might have belonged to."""
+        return list(dict.fromkeys(one for found in self._decisions.values() for one in found))
 
     def catalog_tables(self, naming: Naming) -> CatalogTables:
         """Return the catalog, as a statement sees it whose names are completed so."""
@@ -342,6 +362,7 @@ class _ScriptTables:
         self._behind: dict[str, tuple[str, ...]] = {}
         self._catalog = script.catalog_tables(script.naming(use))
         self.shared = self._catalog.shared
+        self.decisions: dict[Decision, None] = {}
 
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name."""
@@ -371,9 +392,12 @@ class _ScriptTables:
         self._behind[name] = tuple(content.behind)
         return TableEntry(name, None, content.relation)
 
-    def seen(self, table: str, column: str) -> bool:
-        """Return whether another statement shows that the table has the column."""
-        return self._script.seen(table, column)
+    def seen(self, tables: Collection[str], column: str) -> set[str]:
+        """Return which of some tables other statements show to have a column."""
+        found = {table for table in tables if self._script.seen(table, column)}
+        if len(found) == 1 and len(tables) > 1:
+            self.decisions[column, tuple(sorted(tables))] = None
+        return found
 
     def sources(self, names: Iterable[str]) -> dict[str, None]:
         """Return the tables read, with those behind a temporary table in its place."""

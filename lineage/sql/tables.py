@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from lineage.catalog import Catalog
@@ -41,8 +41,8 @@ class TableSource(Protocol):
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return what is known of a table; at the least its full name."""
 
-    def seen(self, table: str, column: str) -> bool:
-        """Return whether some statement uses this column of a table whose schema is unknown."""
+    def seen(self, tables: Collection[str], column: str) -> set[str]:
+        """Return which of some tables, of unknown schema, other statements show to have a column."""
 
 
 _NO_COLUMNS: dict[str, None] = {}
@@ -79,7 +79,11 @@ class CatalogTables:
             self._entries[key] = entry
         return entry
 
-    def seen(self, table: str, column: str) -> bool:
+    def seen(self, tables: Collection[str], column: str) -> set[str]:
+        """Return which of some tables the catalog holds with the column, as one that was inferred from use."""
+        return {table for table in tables if self.infers(table, column)}
+
+    def infers(self, table: str, column: str) -> bool:
         """Return whether the catalog holds the column as one that was inferred from use."""
         columns = self._inferred.get(table)
         if columns is None:

@@ -124,7 +124,7 @@ def _worker_memory() -> Iterator[list[int]]:
             for status in Path("/proc").glob("[0-9]*/status"):
                 try:
                     command = (status.parent / "cmdline").read_bytes()
-                    if b"daemon" in command and b"python" in command:
+                    if b"daemon" in command and b"java" not in command.split(b"\0")[0]:
                         peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
                         largest[0] = max(largest[0], int(peak.split()[1]) // 1024)
                 except (OSError, StopIteration):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from lineage.catalog import TableSchema
 from lineage.model.statement import ColumnSchema
+from lineage.sql.script import Decision
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place
 
 __all__ = ["Definitions", "Span"]
@@ -44,7 +45,8 @@ class Definitions:
         self._versions: dict[Place, dict[int, _Version]] = defaultdict(dict)
         self._seen_with: dict[int, dict[Place, Columns | None]] = defaultdict(dict)
         self._readers: dict[Place, set[int]] = defaultdict(set)
-        self._decided: set[int] = set()
+        self._shown_to: dict[int, tuple[tuple[str, ...], ...]] = {}
+        """What was seen of the columns that a unit was extracted again for."""
         self._inferred: dict[Place, dict[str, None]] = defaultdict(dict)
 
     def add(self, facts: Facts, span: Span) -> None:
@@ -83,9 +85,11 @@ class Definitions:
                     continue
                 found.setdefault(key, {})
         for key, facts in self._facts.items():
-            if facts.ambiguous and key not in self._decided and self._decides(facts):
-                self._decided.add(key)
-                found.setdefault(key, {})
+            if (facts.ambiguous or facts.decided) and self._decides_otherwise(facts):
+                shown = self._shown(facts)
+                if self._shown_to.get(key) != shown:
+                    self._shown_to[key] = shown
+                    found.setdefault(key, {})
         for key, overlay in found.items():
             for place, columns in self._seen_with[key].items():
                 newest = self._newest(place)
@@ -142,12 +146,19 @@ class Definitions:
         used = dict(facts.inferred).get(place[1], ())
         return bool(unknown) or not set(used) <= set(columns)
 
-    def _decides(self, facts: Facts) -> bool:
-        """Return whether of the tables that an ambiguous column may belong to one is seen in use to have it."""
-        return any(
-            sum(column in self._inferred.get((facts.namespace, table), ()) for table in tables) == 1
-            for column, tables in facts.ambiguous
+    def _decides_otherwise(self, facts: Facts) -> bool:
+        """Return whether use now decides an ambiguous column, or no longer what it decided when less was known."""
+        return any(len(found) == 1 for found in self._holders(facts, facts.ambiguous)) or any(
+            len(found) != 1 for found in self._holders(facts, facts.decided)
         )
+
+    def _shown(self, facts: Facts) -> tuple[tuple[str, ...], ...]:
+        return tuple(self._holders(facts, sorted({*facts.ambiguous, *facts.decided})))
+
+    def _holders(self, facts: Facts, columns: Iterable[Decision]) -> Iterator[tuple[str, ...]]:
+        """Yield, for each column, which of its tables are seen in use to have it."""
+        for column, tables in columns:
+            yield tuple(t for t in tables if column in self._inferred.get((facts.namespace, t), ()))
 
     def spans(self) -> Mapping[int, Span]:
         """Return when each unit ran."""

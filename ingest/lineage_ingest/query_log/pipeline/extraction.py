@@ -28,7 +28,7 @@ from lineage.model.statement import (
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.sql import Budget
 from lineage.sql.extractor import ExtractionOptions, options_for
-from lineage.sql.script import Script, ambiguous_columns
+from lineage.sql.script import Decision, Script, ambiguous_columns
 from lineage.sql.session import session_defaults
 from lineage.sql.texts import Part as ScriptPart
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
@@ -124,8 +124,10 @@ class Facts(NamedTuple):
     inferred: tuple[tuple[str, tuple[str, ...]], ...]
     open: bool
     """What other statements tell of tables may make the result another: something is a star, or in part."""
-    ambiguous: tuple[tuple[str, tuple[str, ...]], ...]
+    ambiguous: tuple[Decision, ...]
     """Unprefixed columns, each with the tables that it may belong to."""
+    decided: tuple[Decision, ...]
+    """Those that use decided, as far as it was known then."""
     completeness: tuple[str, ...]
     """Of each statement."""
     problems: tuple[str, ...]
@@ -145,9 +147,8 @@ RESULT_SCHEMA = pa.schema(
 )
 
 
-def extracted(batches: Iterable[Any], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:
+def extracted(batches: Iterable[Any], extractor: Extractor) -> Iterator[Any]:
     """Yield record batches of units as batches of `RESULT_SCHEMA`."""
-    extractor = Extractor(setting, knowledge)
     for batch in batches:
         keys, facts, lineage = [], [], []
         for unit in units_from(batch):
@@ -173,6 +174,8 @@ class Extractor:
         self._knowledge = knowledge
         self._options: dict[str, ExtractionOptions] = {}
         self._catalogs: dict[str, Catalog] = {}
+        self._seen: dict[str, dict[str, set[str]]] = {}
+        """What units so far showed of tables' columns, by namespace: most of what use decides is decided at once."""
 
     def unit(self, unit: Unit) -> tuple[Facts, UnitLineage]:
         """Return what a unit states. Bad SQL ends in diagnostics, never in an error."""
@@ -183,14 +186,18 @@ class Extractor:
             ScriptPart(part.text, str(number), own, _name(part.destination), part.truncated)
             for number, (part, own) in enumerate(zip(unit.parts, namings, strict=True))
         ]
-        statements = Script({"": parts}, options, self._catalog(naming, unit)).resolve()
+        seen = self._seen.setdefault(naming.dataset_namespace, {})
+        script = Script({"": parts}, options, self._catalog(naming, unit), lambda t, c: c in seen.get(t, ()))
+        statements = script.resolve()
         for number, part in enumerate(unit.parts):
             if part.stated is not None:
                 statements = _with_stated(statements, str(number), part.stated)
         builder = BatchBuilder(naming, Catalog(), self._setting.at, self._attribution(unit), self._setting.source)
         builder.add_texts({part.name: part.text for part in parts}, statements)
         batch = builder.batch("unit", self._setting.source, ())
-        facts = _facts(unit, naming, statements)
+        facts = _facts(unit, naming, statements, script.decisions())
+        for table, columns in facts.inferred:
+            seen.setdefault(table, set()).update(columns)
         return facts, UnitLineage(batch, tuple(builder.uses))
 
     def _options_for(self, dialect: str) -> ExtractionOptions:
@@ -291,7 +298,7 @@ def _with_stated(
     return [*statements, *added]
 
 
-def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage]) -> Facts:
+def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decided: list[Decision]) -> Facts:
     reads: dict[str, None] = {}
     fills: dict[str, None] = {}
     defines: list[tuple[str, tuple[str, ...]]] = []
@@ -322,6 +329,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage]) -> Fa
         tuple((table, tuple(columns)) for table, columns in inferred.items()),
         is_open or bool(ambiguous),
         tuple(ambiguous),
+        tuple(decided),
         tuple(str(statement.completeness) for statement in statements),
         tuple(problems),
         _session_facts(unit.parts[0], statements) if len(unit.parts) == 1 else SessionFacts(),

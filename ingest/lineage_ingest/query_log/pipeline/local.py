@@ -14,6 +14,7 @@ from lineage.store.protocol import AppliedChanges
 from lineage_ingest.query_log.pipeline.definitions import Span
 from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
+    Extractor,
     Facts,
     Knowledge,
     Setting,
@@ -21,14 +22,13 @@ from lineage_ingest.query_log.pipeline.extraction import (
     extracted,
     results_from,
 )
-from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession, assigned
+from lineage_ingest.query_log.pipeline.gathering import OF_RUNS, count_left_out
+from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession, assigned, in_order
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA, templated
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
 
 __all__ = ["LocalEngine"]
-
-_KEPT = [name for name in RUN_SCHEMA.names if name not in ("outcome", "sample", "part")]
 
 
 class LocalEngine:
@@ -37,7 +37,7 @@ class LocalEngine:
     def __init__(self, log: Callable[[], Iterable[Any]]) -> None:
         """Take a function that yields the log's rows, as batches of the log schema."""
         self._log = log
-        self._runs: Any = pa.table({name: pa.array([], RUN_SCHEMA.field(name).type) for name in _KEPT})
+        self._runs: Any = pa.table({name: pa.array([], RUN_SCHEMA.field(name).type) for name in OF_RUNS})
         self._templates: dict[int, Template] = {}
         self._slices: dict[int, Slice] = {}
         self._counted: Any = COUNTED_SCHEMA.empty_table()
@@ -51,14 +51,14 @@ class LocalEngine:
         held: list[Any] = []
         for batch in templated(self._log()):
             counts.rows += batch.num_rows
-            _count_left_out(counts, batch)
+            count_left_out(counts, batch)
             given = batch.filter(pc.is_valid(batch.column("part")))
             for key, row in zip(given.column("template").to_pylist(), given.column("part").to_pylist(), strict=True):
                 part = Part.of(row)
                 rank = (len(part.text), part.text)
                 if key not in parts or rank < parts[key][0]:
                     parts[key] = rank, part
-            held.append(batch.select(_KEPT).filter(pc.is_valid(batch.column("template"))))
+            held.append(batch.select(OF_RUNS).filter(pc.is_valid(batch.column("template"))))
             progress("reading", counts.rows, None)
         if held:
             self._runs = pa.Table.from_batches(held)
@@ -82,7 +82,7 @@ class LocalEngine:
         """Assign every run to its unit; return the units that are no templates."""
         runs = self._runs
         if any(one.facts.stateful for one in templates.values()):
-            runs = runs.sort_by([(name, "ascending") for name in ("session", "started_at", "position", "template")])
+            runs = in_order(runs)
         counts = []
         for batch in assigned(runs.to_batches(), templates):
             told = pc.is_valid(batch.column("members"))
@@ -104,7 +104,7 @@ class LocalEngine:
         """Extract units; yield what the stages have to know, keep what they state."""
         wanted = [Work(key) for key in self._templates] if work is None else work
         done = 0
-        for batch in extracted(work_batches(map(self._unit, wanted), 64), setting, knowledge):
+        for batch in extracted(work_batches(map(self._unit, wanted), 64), Extractor(setting, knowledge)):
             for facts, lineage in results_from(batch):
                 self._lineage[facts.key] = lineage
                 yield facts
@@ -141,12 +141,3 @@ class LocalEngine:
 
     def close(self) -> None:
         """Nothing is kept outside this object."""
-
-
-def _count_left_out(counts: LogCounts, batch: Any) -> None:
-    outcome = batch.column("outcome").drop_null()
-    for entry in pc.value_counts(outcome).to_pylist():
-        counts.left_out[entry["values"]] = counts.left_out.get(entry["values"], 0) + entry["counts"]
-    samples = batch.filter(pc.is_valid(batch.column("sample")))
-    for kind, sample in zip(samples.column("outcome").to_pylist(), samples.column("sample").to_pylist(), strict=True):
-        counts.samples[kind] = min(counts.samples.get(kind, sample), sample, key=lambda text: (len(text), text))

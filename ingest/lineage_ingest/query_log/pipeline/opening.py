@@ -15,6 +15,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.local import LocalEngine
@@ -191,6 +193,7 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
+        "spark.sql.inMemoryColumnarStorage.batchSize": "64",  # rows of ours are packets
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -219,7 +222,10 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
 def _pieces(spark: SparkSession, pieces: Sequence[tuple[str, int | None]]) -> DataFrame:
     """Return files, or their row groups, as rows, dealt to the processors."""
     tasks = min(len(pieces), 4 * spark.sparkContext.defaultParallelism)
-    return spark.createDataFrame(pieces, "path string, row_group int").repartition(max(1, tasks))
+    paths, groups = [path for path, _ in pieces], [group for _, group in pieces]
+    # From Arrow: a list would be taken apart in a Python worker of another kind, with a process of its own to fork it.
+    table = pa.table({"path": pa.array(paths, pa.string()), "row_group": pa.array(groups, pa.int32())})
+    return spark.createDataFrame(table).repartition(max(1, tasks))
 
 
 def _spark_format(source: Source, path: str) -> str | None:

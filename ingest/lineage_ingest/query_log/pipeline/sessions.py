@@ -15,10 +15,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.pipeline.extraction import SessionFacts
-from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted
+from lineage_ingest.query_log.pipeline.packets import bucket_of, dealt, packets, tables, unpacked
+from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted, totals_of
 from lineage_ingest.query_log.pipeline.units import slice_key
 
-__all__ = ["ASSIGNED_SCHEMA", "Member", "TemplateInSession", "assigned"]
+__all__ = [
+    "ASSIGNED_SCHEMA",
+    "BY_DAY",
+    "BY_UNIT",
+    "MEMBERS",
+    "NO_DAY",
+    "Member",
+    "TemplateInSession",
+    "assigned",
+    "assigned_packets",
+    "in_order",
+]
+
+MEMBERS, BY_DAY, BY_UNIT = "members", "by day", "by unit"
+"""The kinds of packets: the parts of units that are no templates; counts by unit, day and user; by unit and user."""
+NO_DAY = -1
+"""The bucket of what ran nobody knows when; that of all else BY_DAY is the day."""
 
 
 class Member(NamedTuple):
@@ -44,6 +61,8 @@ ASSIGNED_SCHEMA = pa.schema([*COUNTED_SCHEMA, pa.field("members", _MEMBERS)])
 
 _LARGEST_SLICE = 500
 _AT_ONCE = 65_536
+_COUNTED_AT_ONCE = 262_144
+_ORDER = ("session", "started_at", "position", "template")
 _MOST_KNOWN = 200_000
 _OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
 _TAKEN = ("template", "started_at", "user", "duration_us", "runs")
@@ -70,6 +89,50 @@ def assigned(batches: Iterable[Any], templates: Mapping[int, TemplateInSession])
             yield from table.combine_chunks().to_batches()
         if len(known) > _MOST_KNOWN:
             known.clear()
+
+
+def in_order(runs: pa.Table) -> pa.Table:
+    """Return runs with each session's together, as they ran."""
+    return runs.sort_by([(name, "ascending") for name in _ORDER])
+
+
+def assigned_packets(
+    batches: Iterable[pa.RecordBatch], templates: Mapping[int, TemplateInSession], *, whole: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield packets of runs as packets of counts: MEMBERS, BY_DAY (the bucket is the day) and BY_UNIT.
+
+    Where templates do something to their session, the packets have to come by bucket, each `whole` in one worker.
+    """
+    found = unpacked(batches) if whole else ([table] for table in tables(batches))
+    yield from packets(_parcels(found, templates))
+
+
+def _parcels(
+    found: Iterable[list[pa.Table]], templates: Mapping[int, TemplateInSession]
+) -> Iterator[tuple[str, int, pa.Table]]:
+    held: list[pa.Table] = []
+    size = 0
+    for runs in found:
+        rows = in_order(pa.concat_tables(runs))
+        made = pa.Table.from_batches(assigned(rows.to_batches(), templates), ASSIGNED_SCHEMA)
+        is_count = pc.is_null(made["members"])
+        yield MEMBERS, 0, made.filter(pc.invert(is_count)).select(["unit", "members"])
+        held.append(made.filter(is_count).select(COUNTED_SCHEMA.names))
+        size += held[-1].num_rows
+        if size >= _COUNTED_AT_ONCE:
+            yield from _counts(held)
+            held, size = [], 0
+    if held:
+        yield from _counts(held)
+
+
+def _counts(held: list[pa.Table]) -> Iterator[tuple[str, int, pa.Table]]:
+    counts = counted(pa.concat_tables(held))
+    for day, own in dealt(counts, pc.fill_null(counts["day"], NO_DAY)):
+        yield BY_DAY, day, own
+    totals = totals_of(counts)
+    for bucket, own in dealt(totals, bucket_of(totals["unit"])):
+        yield BY_UNIT, bucket, own
 
 
 def _whole_sessions(batches: Iterable[Any]) -> Iterator[Any]:

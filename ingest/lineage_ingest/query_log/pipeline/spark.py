@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import gc
 import pickle
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import StorageLevel, inheritable_thread_target
 from pyspark.sql import functions as f
 
@@ -22,6 +25,7 @@ from lineage_ingest.query_log.pipeline.definitions import Span
 from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     RESULT_SCHEMA,
+    Extractor,
     Facts,
     Knowledge,
     Setting,
@@ -29,9 +33,28 @@ from lineage_ingest.query_log.pipeline.extraction import (
     extracted,
     results_from,
 )
-from lineage_ingest.query_log.pipeline.sessions import ASSIGNED_SCHEMA, Member, TemplateInSession, assigned
-from lineage_ingest.query_log.pipeline.statistics import JobRuns, runs_by_unit
-from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA, templated
+from lineage_ingest.query_log.pipeline.gathering import (
+    LEFT_OUT,
+    NAMES,
+    PARTS,
+    RUNS,
+    TEMPLATES,
+    TOTALS,
+    add_left_out,
+    gathered,
+    templates_from,
+)
+from lineage_ingest.query_log.pipeline.packets import PACKET_SCHEMA, packets, tables, unpack, unpacked
+from lineage_ingest.query_log.pipeline.sessions import (
+    BY_DAY,
+    BY_UNIT,
+    MEMBERS,
+    Member,
+    TemplateInSession,
+    assigned_packets,
+)
+from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit, totals_of
+from lineage_ingest.query_log.pipeline.templating import templated
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
 
 if TYPE_CHECKING:
@@ -46,8 +69,11 @@ _FEW = 200
 """So few units are extracted in the driver: sending them to workers would take longer."""
 _LOOK_EVERY = 0.3
 _ROWS_AT_ONCE = 2_000_000
-_OF_SESSIONS = ("session", "template", "started_at", "position", "user", "duration_us", "runs")
-_COUNTED_BY = ("unit", "part", "day", "user")
+FACTS, LINEAGE = "facts", "lineage"
+"""The kinds of packets that the extraction of templates makes."""
+
+
+T = TypeVar("T")
 
 
 class SparkEngine:
@@ -56,93 +82,63 @@ class SparkEngine:
     def __init__(self, spark: SparkSession, rows: DataFrame, normalise: Normalise) -> None:
         """Take the log's rows, and what makes them rows of the log schema."""
         self._spark = spark
+        self._processors = spark.sparkContext.defaultParallelism
         self._rows = rows
         self._normalise = normalise
         self._kept: list[DataFrame] = []
         self._all: DataFrame | None = None
         self._templates: DataFrame | None = None
-        self._count = 0
+        self._named: list[Any] = []
         self._slices: dict[int, Slice] = {}
         self._results: DataFrame | None = None
         self._again: dict[int, bytes] = {}
         self._spans: dict[int, Span] = {}
-        self._counted: DataFrame | None = None
+        self._days: DataFrame | None = None
         self._runs: dict[int, dict[int, JobRuns]] = {}
 
     def read(self, progress: Progress) -> LogCounts:
         """Read, normalise and fingerprint all rows."""
-        self._all = runs = self._keep(
-            self._rows.mapInArrow(partial(_templated, normalise=self._normalise), _ddl(RUN_SCHEMA))
+        self._all = self._keep(
+            self._rows.mapInArrow(partial(_gathered, normalise=self._normalise), _ddl(PACKET_SCHEMA))
         )
         counts = LogCounts()
-        by_outcome = runs.groupBy("outcome").agg(
-            f.count("*").alias("rows"),
-            f.min_by("sample", f.when(f.col("sample").isNotNull(), f.struct(f.length("sample"), "sample"))).alias(
-                "sample"
-            ),
-        )
-        for row in by_outcome.collect():
-            counts.rows += row["rows"]
-            if row["outcome"] is not None:
-                counts.left_out[row["outcome"]] = row["rows"]
-                if row["sample"] is not None:
-                    counts.samples[row["outcome"]] = row["sample"]
+        for table in self._tables(self._all, LEFT_OUT):
+            add_left_out(counts, table)
         progress("reading", counts.rows, counts.rows)
-        lineage = runs.where(f.col("template").isNotNull())
-        text = f.col("part.text")
-        samples = (
-            lineage.where(f.col("part").isNotNull())
-            .groupBy("template")
-            .agg(f.min_by("part", f.struct(f.length(text), text)).alias("part"))
-        )
-        totals = lineage.groupBy("template").agg(
-            f.min("started_at").alias("first"), f.max("started_at").alias("last"), f.sum("runs").alias("runs")
-        )
-        processors = self._spark.sparkContext.defaultParallelism
-        self._templates = self._keep(samples.join(totals, "template").repartition(processors * 8, "template"))
-        self._count = self._templates.count()
+        told = _by_bucket(self._all.where(f.col("kind").isin(TOTALS, PARTS)), self._processors * 8)
+        self._templates = self._keep(told.mapInArrow(templates_from, _ddl(PACKET_SCHEMA)))
+        self._named = list(self._tables(self._templates, NAMES))
         return counts
 
     def templates(self) -> Iterator[Template]:
         """Yield the templates, without their texts."""
-        assert self._templates is not None
-        named = self._templates.select(
-            "template", "part.dialect", "part.database", "part.schema", "first", "last", "runs"
-        )
-        for row in named.toArrow().to_pylist():
-            part = Part("", "", row["dialect"], row["database"], row["schema"])
-            yield Template(row["template"], part, Span(row["first"], row["last"]), row["runs"])
+        for table in self._named:
+            for row in table.to_pylist():
+                part = Part("", "", row["dialect"], row["database"], row["schema"])
+                yield Template(row["template"], part, Span(row["first"], row["last"]), row["runs"])
 
     def samples(self) -> list[Part]:
         """Return the sample of each template."""
         assert self._templates is not None
-        return [Part.of(row["part"]) for row in self._templates.select("part").toArrow().to_pylist()]
+        found = self._tables(self._templates, TEMPLATES)
+        return [Part.of(part) for table in found for part in table["part"].to_pylist()]
 
     def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
         """Assign every run to its unit; return the units that are no templates."""
         assert self._all is not None
-        runs = self._all.where(f.col("template").isNotNull()).select(*_OF_SESSIONS)
-        if any(one.facts.stateful for one in templates.values()):
-            # A run without a session may go to any worker.
-            runs = runs.repartition(f.coalesce("session", f.col("template").cast("string"))).sortWithinPartitions(
-                *map(f.asc_nulls_last, ("session", "started_at", "position")), "template"
-            )
+        runs = self._all.where(f.col("kind") == RUNS)
+        whole = any(one.facts.stateful for one in templates.values())
+        if whole:
+            runs = _by_bucket(runs, self._processors * 4)
         shared = self._spark.sparkContext.broadcast(dict(templates))
-        units = self._keep(runs.mapInArrow(partial(_assigned, shared=shared), _ddl(ASSIGNED_SCHEMA)))
-        for row in units.where(f.col("members").isNotNull()).select("unit", "members").collect():
-            members = (Member(m["template"], m["database"], m["schema"]) for m in row["members"])
-            self._slices[row["unit"]] = Slice(row["unit"], tuple(members))
-        self._counted = self._keep(
-            units.where(f.col("members").isNull())
-            .groupBy(*_COUNTED_BY)
-            .agg(
-                f.sum("runs").alias("runs"),
-                f.sum("duration_us").alias("duration_us"),
-                f.min("first").alias("first"),
-                f.max("last").alias("last"),
-            )
-        )
-        self._runs = self._totals()
+        units = self._keep(runs.mapInArrow(partial(_assigned, shared=shared, whole=whole), _ddl(PACKET_SCHEMA)))
+        for table in self._tables(units, MEMBERS):
+            for key, listed in zip(table["unit"].to_pylist(), table["members"].to_pylist(), strict=True):
+                self._slices[key] = Slice(key, tuple(Member(**member) for member in listed))
+        self._days = units.where(f.col("kind") == BY_DAY)
+        totals = _by_bucket(units.where(f.col("kind") == BY_UNIT), self._processors * 4)
+        found = list(self._tables(totals.mapInArrow(_summed, _ddl(PACKET_SCHEMA)), BY_UNIT))
+        self._runs = runs_by_unit(pa.concat_tables([COUNTED_SCHEMA.empty_table().drop(["day"]), *found]))
         for key, parts in self._runs.items():
             firsts = [one.first for one in parts.values() if one.first is not None]
             lasts = [one.last for one in parts.values() if one.last is not None]
@@ -156,14 +152,17 @@ class SparkEngine:
         assert self._templates is not None
         if work is None:
             shared = self._spark.sparkContext.broadcast((setting, knowledge))
-            self._results = self._keep(
-                self._templates.mapInArrow(partial(_extracted_templates, shared=shared), _ddl(RESULT_SCHEMA))
+            templates = self._templates.where(f.col("kind") == TEMPLATES)
+            self._results = results = self._keep(
+                templates.mapInArrow(partial(_extracted_templates, shared=shared), _ddl(PACKET_SCHEMA))
             )
-            self._watched(
-                self._results.count, lambda share: progress("extracting", int(share * self._count), self._count)
+            count = sum(table.num_rows for table in self._named)
+            found = self._watched(
+                lambda: self._tables(results, FACTS), lambda share: progress("extracting", int(share * count), count)
             )
-            for row in self._results.select("facts").toLocalIterator(prefetchPartitions=True):
-                yield pickle.loads(row["facts"])  # our own, of this run
+            for table in found:
+                for facts in table["facts"]:
+                    yield pickle.loads(facts.as_buffer())  # our own, of this run
             return
         units = self._units(work)
         for done, batch in enumerate(self._extracted(units, setting, knowledge), 1):
@@ -172,17 +171,17 @@ class SparkEngine:
                 yield facts
             progress("extracting", min(done * 64, len(units)), len(units))
 
-    def _watched(self, action: Callable[[], int], told: Callable[[float], None]) -> None:
-        """Run an action; meanwhile tell which share of its last stage's tasks is done."""
+    def _watched(self, action: Callable[[], T], told: Callable[[float], None]) -> T:
+        """Return what an action does; meanwhile tell which share of its last stage's tasks is done."""
         context = self._spark.sparkContext
         group = f"lineage-{id(self):x}"
 
-        def run() -> None:
+        def run() -> T:
             context.setJobGroup(group, "lineage ingest log")
-            action()
+            return action()
 
         pool = ThreadPoolExecutor(1)
-        running = pool.submit(inheritable_thread_target(self._spark)(run))
+        running: Future[T] = pool.submit(inheritable_thread_target(self._spark)(run))
         pool.shutdown(wait=False)
         tracker = context.statusTracker()
         while not wait((running,), _LOOK_EVERY).done:
@@ -191,18 +190,19 @@ class SparkEngine:
             last = tracker.getStageInfo(max(ids)) if ids else None
             if last is not None and last.numTasks:
                 told(last.numCompletedTasks / last.numTasks)
-        running.result()
         told(1)
+        return running.result()
 
     def _extracted(self, units: list[Unit], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:
         batches = list(work_batches(units, 64))
         if len(units) <= _FEW:
-            yield from extracted(batches, setting, knowledge)
+            yield from extracted(batches, Extractor(setting, knowledge))
             return
         shared = self._spark.sparkContext.broadcast((setting, knowledge))
         given = self._spark.createDataFrame(pa.Table.from_batches(batches))
-        processors = self._spark.sparkContext.defaultParallelism
-        results = given.repartition(processors * 4).mapInArrow(partial(_extracted, shared=shared), _ddl(RESULT_SCHEMA))
+        results = given.repartition(self._processors * 4).mapInArrow(
+            partial(_extracted, shared=shared), _ddl(RESULT_SCHEMA)
+        )
         yield from results.toArrow().to_batches()
 
     def _units(self, work: Collection[Work]) -> list[Unit]:
@@ -212,9 +212,14 @@ class SparkEngine:
         for one in work:
             if one.key in self._slices:
                 needed.update(member.template for member in self._slices[one.key].members)
-        keys = self._keys(needed)
-        rows = self._templates.join(f.broadcast(keys), "template", "left_semi").select("template", "part")
-        parts = {row["template"]: Part.of(row["part"]) for row in rows.toArrow().to_pylist()}
+        keys = self._spark.sparkContext.broadcast(pa.array(sorted(needed), pa.int64()))
+        templates = self._templates.where(f.col("kind") == TEMPLATES)
+        picked = templates.mapInArrow(partial(_picked, keys=keys), _ddl(PACKET_SCHEMA))
+        parts = {
+            row["template"]: Part.of(row["part"])
+            for table in self._tables(picked, TEMPLATES)
+            for row in table.to_pylist()
+        }
         units = []
         for one in work:
             span = self._spans.get(one.key, Span(None, None))
@@ -222,45 +227,35 @@ class SparkEngine:
             units.append(unit_of(found or Template(one.key, parts[one.key], span, 0), parts, span, one))
         return units
 
-    def _keys(self, templates: Iterable[int]) -> DataFrame:
-        return self._spark.createDataFrame(pa.table({"template": pa.array(sorted(templates), pa.int64())}))
-
     def runs(self) -> dict[int, dict[int, JobRuns]]:
         """Return how often each part of each unit ran."""
         return self._runs
 
-    def _totals(self) -> dict[int, dict[int, JobRuns]]:
-        assert self._counted is not None
-        summed = self._counted.groupBy("unit", "part", "user").agg(
-            f.sum("runs").alias("runs"),
-            f.sum("duration_us").alias("duration_us"),
-            f.min("first").alias("first"),
-            f.max("last").alias("last"),
-        )
-        return runs_by_unit(summed.toArrow())
-
     def days(self) -> Iterator[Any]:
         """Yield the counts of runs, some whole days at a time."""
-        assert self._counted is not None
-        sizes = {row["day"]: row["count"] for row in self._counted.groupBy("day").count().collect()}
-        if None in sizes:
-            yield self._counted.where(f.col("day").isNull()).toArrow()
-        days = sorted(day for day in sizes if day is not None)
+        assert self._days is not None
+        sizes: Counter[int] = Counter()
+        for row in self._days.select("bucket", "rows").toArrow().to_pylist():
+            sizes[row["bucket"]] += row["rows"]
+        days = sorted(sizes)
         while days:
             rows, taken = 0, 0
             while taken < len(days) and (taken == 0 or rows + sizes[days[taken]] <= _ROWS_AT_ONCE):
                 rows += sizes[days[taken]]
                 taken += 1
-            yield self._counted.where(f.col("day").between(days[0], days[taken - 1])).toArrow()
+            own = self._days.where(f.col("bucket").between(days[0], days[taken - 1]))
+            yield counted(pa.concat_tables(self._tables(own, BY_DAY)))
             days = days[taken:]
 
     def lineage(self, units: Collection[int]) -> Iterator[tuple[int, UnitLineage]]:
         """Yield what these units state."""
         assert self._results is not None
         wanted = set(units)
-        for row in self._results.select("key", "lineage").toLocalIterator(prefetchPartitions=True):
-            if row["key"] in wanted and row["key"] not in self._again:
-                yield row["key"], pickle.loads(row["lineage"])  # our own, of this run
+        for row in self._results.where(f.col("kind") == LINEAGE).select("packed").toLocalIterator(True):
+            table = unpack(row["packed"])
+            for key, lineage in zip(table["key"].to_pylist(), table["lineage"], strict=True):
+                if key in wanted and key not in self._again:
+                    yield key, pickle.loads(lineage.as_buffer())  # our own, of this run
         for key, lineage in self._again.items():
             if key in wanted:
                 yield key, pickle.loads(lineage)
@@ -278,6 +273,11 @@ class SparkEngine:
             frame.unpersist()
         self._kept.clear()
 
+    def _tables(self, packets: DataFrame, kind: str) -> Iterator[Any]:
+        """Yield the tables in packets of a kind."""
+        found = packets.where(f.col("kind") == kind).select("packed").toArrow()
+        return tables(found.to_batches())
+
     def _keep(self, frame: DataFrame) -> DataFrame:
         """Return the frame, so that it is computed once, into storage on disk."""
         kept = frame.persist(StorageLevel.DISK_ONLY)
@@ -287,29 +287,56 @@ class SparkEngine:
 
 # What runs in the workers
 
+_EXTRACTORS: WeakKeyDictionary[Any, Extractor] = WeakKeyDictionary()
+"""By what Spark sent to the worker: each of its tasks goes on with what those before it have seen."""
 
-def _templated(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
-    return templated(normalise(batches))
+
+def _gathered(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
+    return gathered(templated(normalise(batches)))
 
 
-def _assigned(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
-    return assigned(batches, shared.value)
+def _assigned(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:
+    return assigned_packets(batches, shared.value, whole=whole)
+
+
+def _summed(batches: Iterable[Any]) -> Iterator[Any]:
+    for found in unpacked(batches):
+        yield from packets([(BY_UNIT, 0, totals_of(pa.concat_tables(found)))])
 
 
 def _extracted(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
     # Syntax trees are circles of objects: looked for less often, they cost a third less.
     gc.set_threshold(50_000, 20, 50)
-    setting, knowledge = shared.value
-    return extracted(batches, setting, knowledge)
+    extractor = _EXTRACTORS.get(shared)
+    if extractor is None:
+        extractor = _EXTRACTORS[shared] = Extractor(*shared.value)
+    return extracted(batches, extractor)
 
 
 def _extracted_templates(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
-    return _extracted(work_batches(_template_units(batches), 64), shared)
+    yield from packets(
+        (kind, 0, pa.Table.from_batches([batch]).select(names))
+        for batch in _extracted(work_batches(_template_units(batches), 64), shared)
+        for kind, names in ((FACTS, ["facts"]), (LINEAGE, ["key", "lineage"]))
+    )
+
+
+def _by_bucket(frame: DataFrame, partitions: int) -> DataFrame:
+    """Return packets dealt by their bucket, each whole."""
+    return frame.repartition(partitions, "bucket").sortWithinPartitions("bucket")
+
+
+def _picked(batches: Iterable[Any], keys: Any) -> Iterator[Any]:
+    for table in tables(batches):
+        own = table.filter(pc.is_in(table["template"], value_set=keys.value)).select(["template", "part"])
+        yield from packets([(TEMPLATES, 0, own)])
 
 
 def _template_units(batches: Iterable[Any]) -> Iterator[Unit]:
-    for batch in batches:
-        for row in batch.select(["template", "part", "first", "last"]).to_pylist():
+    for table in tables(batches):
+        # Short statements first: they show which table has a column, which longer ones then need not leave open.
+        order = pc.sort_indices(pc.utf8_length(pc.struct_field(table["part"], "text")))
+        for row in table.take(order).to_pylist():
             yield Unit(row["template"], (Part.of(row["part"]),), row["first"], row["last"])
 
 

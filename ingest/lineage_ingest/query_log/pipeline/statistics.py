@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from lineage.model.batch import JobRecord, UsageRecord
 from lineage_ingest.query_log.pipeline.extraction import EPOCH, moment
 
-__all__ = ["COUNTED_SCHEMA", "RUNS_OF_UNITS_SCHEMA", "JobRuns", "counted", "runs_by_unit", "usage_by_day"]
+__all__ = ["COUNTED_SCHEMA", "RUNS_OF_UNITS_SCHEMA", "JobRuns", "counted", "runs_by_unit", "totals_of", "usage_by_day"]
 
 _HELD = 200_000
 """So many uses of tables and columns by templates are looked at in one turn."""
@@ -98,8 +98,17 @@ def counted(table: Any) -> Any:
     return named.select(COUNTED_SCHEMA.names).cast(COUNTED_SCHEMA)
 
 
+def totals_of(table: Any) -> Any:
+    """Return counts of `COUNTED_SCHEMA` summed over the days, or what this made of parts of them."""
+    names = ("unit", "part", "user", "runs", "duration_us", "first", "last")
+    summed = table.group_by(["unit", "part", "user"], use_threads=False).aggregate(
+        [("runs", "sum"), ("duration_us", "sum"), ("first", "min"), ("last", "max")]
+    )
+    return summed.rename_columns(["unit", "part", "user", "runs", "duration_us", "first", "last"]).select(names)
+
+
 def runs_by_unit(table: Any) -> dict[int, dict[int, JobRuns]]:
-    """Return how often each part of each unit ran, from counts of `COUNTED_SCHEMA`."""
+    """Return how often each part of each unit ran, from counts of `COUNTED_SCHEMA` or their totals."""
     by_user = table.group_by(["unit", "part", "user"], use_threads=False).aggregate([("runs", "sum")])
     encoded = by_user["user"].combine_chunks().dictionary_encode()
     coded = pa.table(

@@ -1,0 +1,149 @@
+"""What a worker makes of the rows that it reads: their runs, what is to be known of their templates, what is left out.
+
+All of it is told for some hundred thousand rows at once, packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.pipeline.engine import LogCounts
+from lineage_ingest.query_log.pipeline.packets import bucket_of, dealt, packets, unpacked
+from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA
+from lineage_ingest.query_log.pipeline.units import PART_TYPE
+
+__all__ = [
+    "LEFT_OUT",
+    "NAMES",
+    "OF_RUNS",
+    "PARTS",
+    "RUNS",
+    "TEMPLATES",
+    "TOTALS",
+    "add_left_out",
+    "count_left_out",
+    "gathered",
+    "templates_from",
+]
+
+RUNS, TOTALS, PARTS, LEFT_OUT = "runs", "totals", "parts", "left out"
+"""The kinds of packets: rows that ran; of templates, when and how often; their texts; rows that are no lineage."""
+TEMPLATES, NAMES = "templates", "names"
+"""And of what is made of them: templates, whole; how their names are completed, without their texts."""
+
+OF_RUNS = [name for name in RUN_SCHEMA.names if name not in ("outcome", "sample", "part")]
+
+TEMPLATE_SCHEMA = pa.schema(
+    [
+        pa.field("template", pa.int64()),
+        pa.field("part", PART_TYPE),
+        pa.field("first", pa.int64()),
+        pa.field("last", pa.int64()),
+        pa.field("runs", pa.int64()),
+    ]
+)
+_TOTALS = ("template", "first", "last", "runs")
+_AT_ONCE = 262_144
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of `RUN_SCHEMA` as packets; those of runs by session, those of templates by template."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.num_rows
+        if size >= _AT_ONCE:
+            yield from packets(_parcels(pa.Table.from_batches(held)))
+            held, size = [], 0
+    if held:
+        yield from packets(_parcels(pa.Table.from_batches(held)))
+
+
+def _parcels(rows: pa.Table) -> Iterator[tuple[str, int, pa.Table]]:
+    counts = LogCounts()
+    count_left_out(counts, rows)
+    kinds = sorted(counts.left_out)
+    yield (
+        LEFT_OUT,
+        0,
+        pa.table(
+            {
+                "rows": pa.array([rows.num_rows, *(counts.left_out[kind] for kind in kinds)], pa.int64()),
+                "outcome": pa.array([None, *kinds], pa.string()),
+                "sample": pa.array([None, *map(counts.samples.get, kinds)], pa.string()),
+            }
+        ),
+    )
+    texts = _smallest(rows.filter(pc.is_valid(rows["part"])).select(["template", "part"]))
+    runs = rows.filter(pc.is_valid(rows["template"])).select(OF_RUNS)
+    totals = runs.group_by("template", use_threads=False).aggregate(
+        [("started_at", "min"), ("started_at", "max"), ("runs", "sum")]
+    )
+    totals = totals.select(["template", "started_at_min", "started_at_max", "runs_sum"]).rename_columns(_TOTALS)
+    for kind, table, buckets in (
+        (RUNS, runs, bucket_of(runs["template"], runs["session"])),
+        (TOTALS, totals, bucket_of(totals["template"])),
+        (PARTS, texts, bucket_of(texts["template"])),
+    ):
+        for bucket, own in dealt(table, buckets):
+            yield kind, bucket, own
+
+
+def templates_from(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield packets of TOTALS and PARTS, sorted by bucket, as packets of TEMPLATES and NAMES, each template once."""
+    yield from packets(parcel for found in unpacked(batches) for parcel in _whole(found))
+
+
+def _whole(found: list[pa.Table]) -> Iterator[tuple[str, int, pa.Table]]:
+    """Yield what is known of one bucket's templates."""
+    totals = pa.concat_tables([table for table in found if "first" in table.column_names])
+    texts = pa.concat_tables([table for table in found if "part" in table.column_names])
+    summed = totals.group_by("template", use_threads=False).aggregate(
+        [("first", "min"), ("last", "max"), ("runs", "sum")]
+    )
+    summed = summed.select(["template", "first_min", "last_max", "runs_sum"]).rename_columns(_TOTALS)
+    summed = summed.sort_by("template")
+    parts = _smallest(texts)
+    columns = [parts["template"], parts["part"], *(summed[name] for name in _TOTALS[1:])]
+    yield TEMPLATES, 0, pa.Table.from_arrays(columns, schema=TEMPLATE_SCHEMA)
+    named = {name: pc.struct_field(parts["part"], name) for name in ("dialect", "database", "schema")}
+    yield NAMES, 0, pa.table({**named, **{name: summed[name] for name in _TOTALS}})
+
+
+def _smallest(texts: pa.Table) -> pa.Table:
+    """Return each template's smallest text, sorted by template."""
+    words = pc.struct_field(texts["part"], "text")
+    keys = pa.table({"template": texts["template"], "length": pc.utf8_length(words), "text": words})
+    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
+    counts = pc.value_counts(keys["template"].take(order)).field("counts")
+    first = pc.subtract(pc.cumulative_sum(counts), counts)
+    return texts.take(order.take(first))
+
+
+def add_left_out(counts: LogCounts, table: pa.Table) -> None:
+    """Add what a packet of LEFT_OUT tells."""
+    for row in table.to_pylist():
+        kind, sample = row["outcome"], row["sample"]
+        if kind is None:
+            counts.rows += row["rows"]
+            continue
+        counts.left_out[kind] = counts.left_out.get(kind, 0) + row["rows"]
+        if sample is not None:
+            counts.samples[kind] = _smaller(counts.samples.get(kind, sample), sample)
+
+
+def count_left_out(counts: LogCounts, rows: pa.RecordBatch | pa.Table) -> None:
+    """Count the rows that are no lineage, by the reason, and keep the smallest sample of each."""
+    for entry in pc.value_counts(rows["outcome"].drop_null()).to_pylist():
+        counts.left_out[entry["values"]] = counts.left_out.get(entry["values"], 0) + entry["counts"]
+    samples = rows.filter(pc.is_valid(rows["sample"]))
+    for kind, sample in zip(samples["outcome"].to_pylist(), samples["sample"].to_pylist(), strict=True):
+        counts.samples[kind] = _smaller(counts.samples.get(kind, sample), sample)
+
+
+def _smaller(one: str, other: str) -> str:
+    return min(one, other, key=lambda text: (len(text), text))

@@ -15,7 +15,6 @@ import pytest
 
 from lineage.store import open_store
 from lineage.store.embedded import transaction
-from lineage.store.errors import StoreUnreachableError
 from lineage.store.protocol import GraphDump
 from tests.contract import stopped_writer
 from tests.contract.telling import batch, key, view
@@ -82,19 +81,22 @@ os._exit(9)
 """
 
 
-def test_a_damaged_log_is_refused_and_kept(tmp_path: Path) -> None:
+def test_a_damaged_log_is_said_and_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, log = tmp_path / "store.lbug", tmp_path / "store.lbug.wal"
     subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False)
     damaged = bytearray(log.read_bytes())
     damaged[len(damaged) // 2] ^= 0xFF
     log.write_bytes(damaged)
-    for read_only in (True, False):
-        with pytest.raises(StoreUnreachableError, match="is damaged") as refused:
-            open_store(path, read_only=read_only)
-        assert "backup" in str(refused.value.hint)
-        assert log.read_bytes() == bytes(damaged)
-    log.rename(tmp_path / "kept.wal")
-    assert not _opened(path).nodes
+    _opened(path, read_only=True)
+    assert "cannot be read and is left out" in caplog.text
+    assert log.read_bytes() == bytes(damaged)
+    _opened(path)
+    (kept,) = tmp_path.glob("store.lbug.wal.*")
+    assert kept.name in caplog.text
+    assert kept.read_bytes() == bytes(damaged)
+    caplog.clear()
+    _opened(path)
+    assert not caplog.records
 
 
 def _states_while_writing(folder: Path, copy_from: int) -> list[Path]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
+import shutil
 import threading
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,10 +38,12 @@ BUFFER_POOL_BYTES = 1 << 30
 
 VERSION_WITH_PENDING = 5
 
+_LOGGER = logging.getLogger(__name__)
 _HOLDER = re.compile(r"held by PID (\d+)")
 
 # What ladybug says of a log whose last entry was never written to its end.
 _UNFINISHED = "Reading past the end of the file"
+_DAMAGED = "Checksum verification failed"
 
 
 class EmbeddedBackend:
@@ -189,7 +194,11 @@ def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]
 
 
 def _connected(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:
-    """Open the file and replay its log; damage in the log is an error, an entry that was never finished is not."""
+    """Open the file and replay its log, as far as it can be read; where it cannot, it is kept and that is said.
+
+    A process that was killed leaves its last entry in part, which was never committed. That shows as a log that ends
+    too early or, where the system wrote later pages first, as a checksum that is wrong: like other damage.
+    """
 
     def opened(*, strictly: bool) -> ladybug.Database:
         return ladybug.Database(
@@ -199,10 +208,26 @@ def _connected(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statem
     try:
         database = opened(strictly=True)
     except RuntimeError as error:
-        if _UNFINISHED not in str(error):
+        if _DAMAGED in str(error):
+            _keep_log(path, read_only=read_only)
+        elif _UNFINISHED not in str(error):
             raise
-        database = opened(strictly=False)  # it was never committed: the process was killed while it wrote it
+        database = opened(strictly=False)
     return database, Statements(ladybug.Connection(database))
+
+
+def _keep_log(path: Path, *, read_only: bool) -> None:
+    """Say that the end of the log is not read; before a writer cuts it off, keep it."""
+    log = path.with_name(path.name + ".wal")
+    message = (
+        "the end of %s cannot be read and is left out: a process was killed while it wrote, or the file is damaged"
+    )
+    if read_only:
+        _LOGGER.warning(message, log)
+        return
+    kept = log.with_name(f"{log.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+    shutil.copyfile(log, kept)
+    _LOGGER.warning(message + "; it is kept as %s; ingest again what is missing", log, kept.name)
 
 
 def _check_path(path: Path, *, read_only: bool) -> None:
@@ -227,11 +252,6 @@ def _explained(path: Path, message: str) -> StoreUnreachableError:
         holder = _HOLDER.search(message)
         by = f"process {holder.group(1)}" if holder else "another process"
         return StoreLockedError(f"{path} is being written by {by}", "wait until it is done, or end it")
-    if "Checksum verification failed" in message:
-        return StoreUnreachableError(
-            f"{path}.wal, the log of what {path} was last told, is damaged",
-            f"restore both files from a backup, or move {path}.wal away to open what was stored before it",
-        )
     if "not a valid" in message:
         return StoreUnreachableError(f"{path} is not a store", "name another path with --store or LINEAGE_STORE")
     if "Permission denied" in message or "Read-only file system" in message:

@@ -131,25 +131,25 @@ class Laboratory:
         read: str | None = None,
         changes: Changes | None = None,
         *,
-        shuffled: bool = False,
+        order: int = 0,
     ) -> Outcome:
         """Return the result of a script's last statement, or of `read` after it; `cleanup` is run in any case.
 
-        With `shuffled` the rows stand in another order, and those equal in the order of a window are taken in another.
+        Each other `order` than 0 has the rows of the tables in another one; the odd ones turn equal rows of a window.
 
         Raises:
             RejectedError: DuckDB does not run it.
         """
         self.runs += 1
         views = dict(self._views(changes or {}))
-        if shuffled:
-            views = {table: f'FROM {SHUFFLED}."{table}"' for table in self._schema}
+        if order:
+            views = {table: f'FROM {SHUFFLED}."{table}" ORDER BY hash(rowid + {order})' for table in self._schema}
         made = [f'CREATE VIEW changed."{table}" AS {text}' for table, text in views.items()]
         database = self._database
         try:
             with self._watch:
                 text = ";\n".join([*made, *script, *([] if read is None else [read])])
-                for forward, backward in TURNED if shuffled else ():
+                for forward, backward in TURNED if order % 2 else ():
                     text = text.replace(forward, backward)
                 database.execute(text)
                 return Outcome(tuple(column[0] for column in database.description or ()), database.fetchall())

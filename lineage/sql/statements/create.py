@@ -8,11 +8,11 @@ from lineage.catalog.ddl import schema_columns
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage.sql.definitions import is_temporary
-from lineage.sql.effects import TRANSFORMATION
-from lineage.sql.relations import BaseTable, Relation, Sources
+from lineage.sql.relations import BaseTable, Relation
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.scope import Scope
+from lineage.sql.statements.computed import computed_columns
 from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.query import rows_of
 
@@ -40,7 +40,9 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if not isinstance(body, exp.Query | exp.Table | exp.Values):
         outcome.operation = f"CREATE_{kind.replace(' ', '_')}"
         outcome.schema = schema or _like(resolver, tree, listed)
-        _computed_columns(resolver, tree, outcome)
+        if isinstance(tree.this, exp.Schema) and outcome.target is not None:
+            own = BaseTable(outcome.target, dict.fromkeys(c.name for c in outcome.schema), resolver.source)
+            computed_columns(resolver, outcome, tree.this.expressions, own)
         return outcome
     is_materialized = any(isinstance(item, exp.MaterializedProperty) for item in listed)
     if kind == "TABLE":
@@ -67,23 +69,6 @@ def _like(resolver: Resolver, tree: exp.Expr, properties: list[exp.Expr]) -> tup
             _, model = resolver.named(resolver.identifiers.table_parts(item.this))
             return () if model.is_open else tuple(ColumnSchema(name) for name, _ in model.columns())
     return ()
-
-
-def _computed_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> None:
-    """`b int GENERATED ALWAYS AS (a * 2)`: b comes from a, another column of the same table."""
-    if not isinstance(tree.this, exp.Schema) or outcome.target is None:
-        return
-    own = BaseTable(outcome.target, dict.fromkeys(c.name for c in outcome.schema), resolver.source)
-    scope = Scope(resolver)
-    scope.add(outcome.target, own)
-    for item in tree.this.expressions:
-        for constraint in item.args.get("constraints") or () if isinstance(item, exp.ColumnDef) else ():
-            kind = constraint.args.get("kind")  # some constraints have none: COLLATE, OPTIONS
-            if isinstance(kind, exp.ComputedColumnConstraint):
-                sources: Sources = {}
-                resolver.evaluate(scope, kind.this, TRANSFORMATION, sources)
-                outcome.names.append(resolver.identifiers.column(item.this))
-                outcome.columns.append(sources)
 
 
 @statement_rule(exp.Cache)

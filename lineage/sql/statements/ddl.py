@@ -7,6 +7,7 @@ from sqlglot import exp
 from lineage.model.statement import ChangeKind, ColumnSchema, TableChange
 from lineage.sql.relations import BaseTable, Relation, Sources
 from lineage.sql.resolver import Resolver
+from lineage.sql.statements.computed import computed_columns
 from lineage.sql.statements.outcome import Outcome, statement_rule, write
 
 
@@ -60,22 +61,26 @@ def _renamed_parts(resolver: Resolver, tree: exp.Expr, action: exp.Expr) -> list
 def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> None:
     """Give the outcome the columns that the table has from here on, where they were known."""
     _, known = resolver.named(resolver.identifiers.table_parts(tree.this))
+    actions = tree.args.get("actions") or ()
+    parts = [
+        part for action in actions for part in (action.expressions if isinstance(action, exp.Schema) else [action])
+    ]
+    computed_columns(resolver, outcome, parts, known)
     if known.is_open:
         return
     fold = resolver.identifiers.column
     columns: dict[str, Sources] = dict(known.columns())
-    for action in tree.args.get("actions") or ():
-        for part in action.expressions if isinstance(action, exp.Schema) else [action]:
-            if isinstance(part, exp.ColumnDef):
-                columns.setdefault(fold(part.this), {})
-            elif isinstance(part, exp.Drop) and (part.args.get("kind") or "").upper() in ("COLUMN", ""):
-                for column in part.args.get("tables") or [part.this]:
-                    if isinstance(column, exp.Column | exp.Identifier):
-                        columns.pop(fold(column.this if isinstance(column, exp.Column) else column), None)
-            elif isinstance(part, exp.RenameColumn):
-                columns = _renamed(columns, fold(part.this.this), fold(part.args["to"].this))
-            elif isinstance(part, exp.ModifyColumn) and (old := part.args.get("rename_from")) is not None:
-                columns = _renamed(columns, fold(old), fold(part.this.this))
+    for part in parts:
+        if isinstance(part, exp.ColumnDef):
+            columns.setdefault(fold(part.this), {})
+        elif isinstance(part, exp.Drop) and (part.args.get("kind") or "").upper() in ("COLUMN", ""):
+            for column in part.args.get("tables") or [part.this]:
+                if isinstance(column, exp.Column | exp.Identifier):
+                    columns.pop(fold(column.this if isinstance(column, exp.Column) else column), None)
+        elif isinstance(part, exp.RenameColumn):
+            columns = _renamed(columns, fold(part.this.this), fold(part.args["to"].this))
+        elif isinstance(part, exp.ModifyColumn) and (old := part.args.get("rename_from")) is not None:
+            columns = _renamed(columns, fold(old), fold(part.this.this))
     outcome.schema = tuple(ColumnSchema(name) for name in columns)
     if not isinstance(known, BaseTable):
         outcome.relation = Relation(list(columns), list(columns.values()), known.rows)

@@ -11,9 +11,9 @@ from pyspark.daemon import manager
 
 from lineage.model.dialects import DIALECTS
 from lineage.sql.guarded import parser_named
-from lineage_ingest.query_log.pipeline import spark
+from lineage_ingest.query_log.pipeline import workers
 
-__all__ = ["spark"]
+__all__ = ["workers"]
 
 
 def _serve() -> None:

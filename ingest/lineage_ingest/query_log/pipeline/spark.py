@@ -1,30 +1,28 @@
 """The stages on Spark: a laptop's processors, or a cluster's. Rows never come to the driver; what templates state does.
 
-Python's part runs in `mapInArrow`, on the same functions as in-process; joining, sorting and summing is Spark's own.
+Python's part runs in `mapInArrow`, on the same functions as in-process, between packets of rows, which Spark deals to
+workers and keeps.
 """
 
 from __future__ import annotations
 
-import gc
 import pickle
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import StorageLevel, inheritable_thread_target
 from pyspark.sql import functions as f
 
 from lineage.store.planning.parts import BatchPart
 from lineage.store.protocol import AppliedChanges
+from lineage_ingest.query_log.pipeline import workers
 from lineage_ingest.query_log.pipeline.definitions import Span
 from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
-    RESULT_SCHEMA,
     Extractor,
     Facts,
     Knowledge,
@@ -41,36 +39,31 @@ from lineage_ingest.query_log.pipeline.gathering import (
     TEMPLATES,
     TOTALS,
     add_left_out,
-    gathered,
     templates_from,
 )
-from lineage_ingest.query_log.pipeline.packets import PACKET_SCHEMA, packets, tables, unpack, unpacked
+from lineage_ingest.query_log.pipeline.packets import tables, unpack
 from lineage_ingest.query_log.pipeline.sessions import (
     BY_DAY,
     BY_UNIT,
     MEMBERS,
     Member,
     TemplateInSession,
-    assigned_packets,
 )
-from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit, totals_of
-from lineage_ingest.query_log.pipeline.templating import templated
+from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
+from lineage_ingest.query_log.pipeline.workers import AT_ONCE, FACTS, LINEAGE, RESULTS, Normalise
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["SparkEngine"]
 
-Normalise = Callable[[Iterable[Any]], Iterator[Any]]
-"""Batches of a source's rows in, batches of the log schema out; it is sent to the workers."""
-
 _FEW = 200
 """So few units are extracted in the driver: sending them to workers would take longer."""
 _LOOK_EVERY = 0.3
 _ROWS_AT_ONCE = 2_000_000
-FACTS, LINEAGE = "facts", "lineage"
-"""The kinds of packets that the extraction of templates makes."""
+_PACKETS = "kind string, bucket bigint, rows bigint, packed binary"
+"""`PACKET_SCHEMA`, as Spark writes it."""
 
 
 T = TypeVar("T")
@@ -98,15 +91,13 @@ class SparkEngine:
 
     def read(self, progress: Progress) -> LogCounts:
         """Read, normalise and fingerprint all rows."""
-        self._all = self._keep(
-            self._rows.mapInArrow(partial(_gathered, normalise=self._normalise), _ddl(PACKET_SCHEMA))
-        )
+        self._all = self._keep(self._rows.mapInArrow(partial(workers.read, normalise=self._normalise), _PACKETS))
         counts = LogCounts()
         for table in self._tables(self._all, LEFT_OUT):
             add_left_out(counts, table)
         progress("reading", counts.rows, counts.rows)
         told = _by_bucket(self._all.where(f.col("kind").isin(TOTALS, PARTS)), self._processors * 8)
-        self._templates = self._keep(told.mapInArrow(templates_from, _ddl(PACKET_SCHEMA)))
+        self._templates = self._keep(told.mapInArrow(templates_from, _PACKETS))
         self._named = list(self._tables(self._templates, NAMES))
         return counts
 
@@ -131,13 +122,13 @@ class SparkEngine:
         if whole:
             runs = _by_bucket(runs, self._processors * 4)
         shared = self._spark.sparkContext.broadcast(dict(templates))
-        units = self._keep(runs.mapInArrow(partial(_assigned, shared=shared, whole=whole), _ddl(PACKET_SCHEMA)))
+        units = self._keep(runs.mapInArrow(partial(workers.assign, shared=shared, whole=whole), _PACKETS))
         for table in self._tables(units, MEMBERS):
             for key, listed in zip(table["unit"].to_pylist(), table["members"].to_pylist(), strict=True):
                 self._slices[key] = Slice(key, tuple(Member(**member) for member in listed))
         self._days = units.where(f.col("kind") == BY_DAY)
         totals = _by_bucket(units.where(f.col("kind") == BY_UNIT), self._processors * 4)
-        found = list(self._tables(totals.mapInArrow(_summed, _ddl(PACKET_SCHEMA)), BY_UNIT))
+        found = list(self._tables(totals.mapInArrow(workers.sum_up, _PACKETS), BY_UNIT))
         self._runs = runs_by_unit(pa.concat_tables([COUNTED_SCHEMA.empty_table().drop(["day"]), *found]))
         for key, parts in self._runs.items():
             firsts = [one.first for one in parts.values() if one.first is not None]
@@ -154,7 +145,7 @@ class SparkEngine:
             shared = self._spark.sparkContext.broadcast((setting, knowledge))
             templates = self._templates.where(f.col("kind") == TEMPLATES)
             self._results = results = self._keep(
-                templates.mapInArrow(partial(_extracted_templates, shared=shared), _ddl(PACKET_SCHEMA))
+                templates.mapInArrow(partial(workers.extract_templates, shared=shared), _PACKETS)
             )
             count = sum(table.num_rows for table in self._named)
             found = self._watched(
@@ -169,7 +160,7 @@ class SparkEngine:
             for facts, lineage in results_from(batch):
                 self._again[facts.key] = lineage
                 yield facts
-            progress("extracting", min(done * 64, len(units)), len(units))
+            progress("extracting", min(done * AT_ONCE, len(units)), len(units))
 
     def _watched(self, action: Callable[[], T], told: Callable[[float], None]) -> T:
         """Return what an action does; meanwhile tell which share of its last stage's tasks is done."""
@@ -194,16 +185,16 @@ class SparkEngine:
         return running.result()
 
     def _extracted(self, units: list[Unit], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:
-        batches = list(work_batches(units, 64))
+        batches = list(work_batches(units, AT_ONCE))
         if len(units) <= _FEW:
             yield from extracted(batches, Extractor(setting, knowledge))
             return
         shared = self._spark.sparkContext.broadcast((setting, knowledge))
         given = self._spark.createDataFrame(pa.Table.from_batches(batches))
-        results = given.repartition(self._processors * 4).mapInArrow(
-            partial(_extracted, shared=shared), _ddl(RESULT_SCHEMA)
-        )
-        yield from results.toArrow().to_batches()
+        spread = given.repartition(self._processors * 4)
+        results = spread.mapInArrow(partial(workers.extract_units, shared=shared), _PACKETS)
+        for table in self._tables(results, RESULTS):
+            yield from table.to_batches()
 
     def _units(self, work: Collection[Work]) -> list[Unit]:
         """Return the units to extract, with their texts."""
@@ -214,7 +205,7 @@ class SparkEngine:
                 needed.update(member.template for member in self._slices[one.key].members)
         keys = self._spark.sparkContext.broadcast(pa.array(sorted(needed), pa.int64()))
         templates = self._templates.where(f.col("kind") == TEMPLATES)
-        picked = templates.mapInArrow(partial(_picked, keys=keys), _ddl(PACKET_SCHEMA))
+        picked = templates.mapInArrow(partial(workers.pick, shared=keys), _PACKETS)
         parts = {
             row["template"]: Part.of(row["part"])
             for table in self._tables(picked, TEMPLATES)
@@ -265,7 +256,7 @@ class SparkEngine:
         if not parts:
             return AppliedChanges()
         dealt = self._spark.sparkContext.parallelize(parts, len(parts))
-        return sum(dealt.mapPartitions(partial(_written, opener=opener)).collect(), start=AppliedChanges())
+        return sum(dealt.mapPartitions(partial(workers.write, opener=opener)).collect(), start=AppliedChanges())
 
     def close(self) -> None:
         """Let go of what Spark stored."""
@@ -285,76 +276,6 @@ class SparkEngine:
         return kept
 
 
-# What runs in the workers
-
-_EXTRACTORS: WeakKeyDictionary[Any, Extractor] = WeakKeyDictionary()
-"""By what Spark sent to the worker: each of its tasks goes on with what those before it have seen."""
-
-
-def _gathered(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
-    return gathered(templated(normalise(batches)))
-
-
-def _assigned(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:
-    return assigned_packets(batches, shared.value, whole=whole)
-
-
-def _summed(batches: Iterable[Any]) -> Iterator[Any]:
-    for found in unpacked(batches):
-        yield from packets([(BY_UNIT, 0, totals_of(pa.concat_tables(found)))])
-
-
-def _extracted(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
-    # Syntax trees are circles of objects: looked for less often, they cost a third less.
-    gc.set_threshold(50_000, 20, 50)
-    extractor = _EXTRACTORS.get(shared)
-    if extractor is None:
-        extractor = _EXTRACTORS[shared] = Extractor(*shared.value)
-    return extracted(batches, extractor)
-
-
-def _extracted_templates(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
-    yield from packets(
-        (kind, 0, pa.Table.from_batches([batch]).select(names))
-        for batch in _extracted(work_batches(_template_units(batches), 64), shared)
-        for kind, names in ((FACTS, ["facts"]), (LINEAGE, ["key", "lineage"]))
-    )
-
-
 def _by_bucket(frame: DataFrame, partitions: int) -> DataFrame:
     """Return packets dealt by their bucket, each whole."""
     return frame.repartition(partitions, "bucket").sortWithinPartitions("bucket")
-
-
-def _picked(batches: Iterable[Any], keys: Any) -> Iterator[Any]:
-    for table in tables(batches):
-        own = table.filter(pc.is_in(table["template"], value_set=keys.value)).select(["template", "part"])
-        yield from packets([(TEMPLATES, 0, own)])
-
-
-def _template_units(batches: Iterable[Any]) -> Iterator[Unit]:
-    for table in tables(batches):
-        # Short statements first: they show which table has a column, which longer ones then need not leave open.
-        order = pc.sort_indices(pc.utf8_length(pc.struct_field(table["part"], "text")))
-        for row in table.take(order).to_pylist():
-            yield Unit(row["template"], (Part.of(row["part"]),), row["first"], row["last"])
-
-
-def _written(parts: Iterable[BatchPart], opener: Opener) -> Iterator[AppliedChanges]:
-    gc.set_threshold(100_000)
-    with opener() as store:
-        for part in parts:
-            yield store.apply(part)
-
-
-def _ddl(schema: Any) -> str:
-    """Return an Arrow schema as Spark writes it."""
-    return ", ".join(f"`{field.name}` {_type(field.type)}" for field in schema)
-
-
-def _type(kind: Any) -> str:
-    if pa.types.is_list(kind):
-        return f"array<{_type(kind.value_type)}>"
-    if pa.types.is_struct(kind):
-        return f"struct<{', '.join(f'`{field.name}`: {_type(field.type)}' for field in kind)}>"
-    return {pa.int64(): "bigint", pa.bool_(): "boolean", pa.binary(): "binary", pa.string(): "string"}[kind]

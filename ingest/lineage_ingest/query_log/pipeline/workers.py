@@ -1,0 +1,109 @@
+"""What runs in Spark's workers: the stages' functions between packets. What Spark sent to all workers is `shared`."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage.store.planning.parts import BatchPart
+from lineage.store.protocol import AppliedChanges
+from lineage_ingest.query_log.pipeline.engine import Opener
+from lineage_ingest.query_log.pipeline.extraction import Extractor, extracted
+from lineage_ingest.query_log.pipeline.gathering import TEMPLATES, gathered
+from lineage_ingest.query_log.pipeline.packets import packets, tables, unpacked
+from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assigned_packets
+from lineage_ingest.query_log.pipeline.statistics import totals_of
+from lineage_ingest.query_log.pipeline.templating import templated
+from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
+
+__all__ = [
+    "AT_ONCE",
+    "FACTS",
+    "LINEAGE",
+    "RESULTS",
+    "Normalise",
+    "assign",
+    "extract_templates",
+    "extract_units",
+    "pick",
+    "read",
+    "sum_up",
+    "write",
+]
+
+Normalise = Callable[[Iterable[Any]], Iterator[Any]]
+"""Batches of a source's rows in, batches of the log schema out; it is sent to the workers."""
+
+FACTS, LINEAGE, RESULTS = "facts", "lineage", "results"
+"""The kinds of packets that extraction makes: of templates facts, and what they state, apart; of other units both."""
+AT_ONCE = 64
+"""Units in one packet."""
+
+_EXTRACTORS: WeakKeyDictionary[Any, Extractor] = WeakKeyDictionary()
+"""By what Spark sent: each task of a worker goes on with what those before it have seen."""
+
+
+def read(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
+    """Yield a source's rows as packets of RUNS, TOTALS, PARTS and LEFT_OUT."""
+    return gathered(templated(normalise(batches)))
+
+
+def assign(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:
+    """Yield packets of RUNS as packets of MEMBERS, BY_DAY and BY_UNIT."""
+    return assigned_packets(batches, shared.value, whole=whole)
+
+
+def sum_up(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield packets of BY_UNIT, sorted by bucket, as one packet a bucket."""
+    for found in unpacked(batches):
+        yield from packets([(BY_UNIT, 0, totals_of(pa.concat_tables(found)))])
+
+
+def pick(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
+    """Yield packets of TEMPLATES with those templates only whose keys are `shared`."""
+    for table in tables(batches):
+        own = table.filter(pc.is_in(table["template"], value_set=shared.value)).select(["template", "part"])
+        yield from packets([(TEMPLATES, 0, own)])
+
+
+def extract_templates(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
+    """Yield packets of TEMPLATES as packets of FACTS and LINEAGE."""
+    for batch in _extracted(work_batches(_template_units(batches), AT_ONCE), shared):
+        table = pa.Table.from_batches([batch])
+        yield from packets([(FACTS, 0, table.select(["facts"])), (LINEAGE, 0, table.select(["key", "lineage"]))])
+
+
+def extract_units(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
+    """Yield batches of units as packets of RESULTS."""
+    for batch in _extracted(batches, shared):
+        yield from packets([(RESULTS, 0, pa.Table.from_batches([batch]))])
+
+
+def write(parts: Iterable[BatchPart], opener: Opener) -> Iterator[AppliedChanges]:
+    """Apply parts of a batch; yield what each changed."""
+    gc.set_threshold(100_000)
+    with opener() as store:
+        for part in parts:
+            yield store.apply(part)
+
+
+def _extracted(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
+    # Syntax trees are circles of objects: looked for less often, they cost a third less.
+    gc.set_threshold(50_000, 20, 50)
+    extractor = _EXTRACTORS.get(shared)
+    if extractor is None:
+        extractor = _EXTRACTORS[shared] = Extractor(*shared.value)
+    return extracted(batches, extractor)
+
+
+def _template_units(batches: Iterable[Any]) -> Iterator[Unit]:
+    for table in tables(batches):
+        # Short statements first: they show which table has a column, which longer ones then need not leave open.
+        order = pc.sort_indices(pc.utf8_length(pc.struct_field(table["part"], "text")))
+        for row in table.take(order).to_pylist():
+            yield Unit(row["template"], (Part.of(row["part"]),), row["first"], row["last"])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lineage.store import open_store
-from lineage_ingest.query_log import source_named
+from lineage_ingest.query_log import ColumnsMissingError, source_named
 from lineage_ingest.query_log.ingest import ingest_log
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import (
@@ -79,3 +79,18 @@ def graph_of(given: LogInput, kind: EngineKind, path: Path) -> Any:
     for _, _, properties in dump.nodes:
         properties.pop("seconds", None)
     return dump
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
+@pytest.mark.parametrize("kind", [EngineKind.LOCAL, EngineKind.SPARK])
+def test_a_log_of_another_source_is_refused(kind: EngineKind, name: str, spark: Any, tmp_path: Path) -> None:
+    text = '{"sql": "SELECT a FROM t"}\n' if name == "log.jsonl" else "sql\nSELECT a FROM t\n"
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    given = LogInput(source_named("snowflake"), (str(tmp_path / name),))
+    with open_store(tmp_path / "s.lbug") as store:
+        with (
+            pytest.raises(ColumnsMissingError, match="these rows do not"),
+            open_engine(given, kind, SparkOptions()) as engine,
+        ):
+            ingest_log(engine, store, Setting(given.name, AT))
+        assert not store.runs()

@@ -214,6 +214,8 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
         pieces = [(path, group) for path in paths for group in range(row_groups(source, Path(path)))]
         return _pieces(spark, pieces), partial(_read_files, source=source)
     if len(formats) == 1 and (only := formats.pop()) is not None:
+        if not given.is_remote:
+            next(read_log_file(source, Path(paths[0])), None)  # Spark takes columns that are not there for empty ones
         rows = _clustered(_read(spark, source, only, paths), source)
         return rows, partial(normalised, source=source, clustered=True)
     return _pieces(spark, [(path, None) for path in paths]), partial(_read_files, source=source)

@@ -51,7 +51,7 @@ from lineage_ingest.query_log.pipeline.sessions import (
 )
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
-from lineage_ingest.query_log.pipeline.workers import AT_ONCE, FACTS, LINEAGE, RESULTS, Normalise
+from lineage_ingest.query_log.pipeline.workers import AT_ONCE, FACTS, LINEAGE, REFUSED, RESULTS, Normalise
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -90,10 +90,17 @@ class SparkEngine:
         self._runs: dict[int, dict[int, JobRuns]] = {}
 
     def read(self, progress: Progress) -> LogCounts:
-        """Read, normalise and fingerprint all rows."""
+        """Read, normalise and fingerprint all rows.
+
+        Raises:
+            LogFormatError: a file's name does not say its format.
+            ColumnsMissingError: a file is not of this source.
+        """
         self._all = self._keep(self._rows.mapInArrow(partial(workers.read, normalise=self._normalise), _PACKETS))
         counts = LogCounts()
-        for table in self._tables(self._all, LEFT_OUT):
+        for table in self._tables(self._all, LEFT_OUT, REFUSED):
+            if "error" in table.column_names:
+                raise pickle.loads(table["error"][0].as_buffer())  # our own, of this run
             add_left_out(counts, table)
         progress("reading", counts.rows, counts.rows)
         told = _by_bucket(self._all.where(f.col("kind").isin(TOTALS, PARTS)), self._processors * 8)
@@ -264,9 +271,9 @@ class SparkEngine:
             frame.unpersist()
         self._kept.clear()
 
-    def _tables(self, packets: DataFrame, kind: str) -> Iterator[Any]:
-        """Yield the tables in packets of a kind."""
-        found = packets.where(f.col("kind") == kind).select("packed").toArrow()
+    def _tables(self, packets: DataFrame, *kinds: str) -> Iterator[Any]:
+        """Yield the tables in packets of some kinds."""
+        found = packets.where(f.col("kind").isin(*kinds)).select("packed").toArrow()
         return tables(found.to_batches())
 
     def _keep(self, frame: DataFrame) -> DataFrame:

@@ -100,11 +100,10 @@ def counted(table: Any) -> Any:
 
 def totals_of(table: Any) -> Any:
     """Return counts of `COUNTED_SCHEMA` summed over the days, or what this made of parts of them."""
-    names = ("unit", "part", "user", "runs", "duration_us", "first", "last")
     summed = table.group_by(["unit", "part", "user"], use_threads=False).aggregate(
         [("runs", "sum"), ("duration_us", "sum"), ("first", "min"), ("last", "max")]
     )
-    return summed.rename_columns(["unit", "part", "user", "runs", "duration_us", "first", "last"]).select(names)
+    return summed.rename_columns(["unit", "part", "user", "runs", "duration_us", "first", "last"])
 
 
 def runs_by_unit(table: Any) -> dict[int, dict[int, JobRuns]]:

@@ -54,10 +54,13 @@ def texts_of(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the SQL of a folder's files, of a JSON-lines file's rows (field `sql` or `query`), or of one file.
 
     Raises:
-        typer.BadParameter: a row is not JSON, or has no SQL; the message names its line.
+        typer.BadParameter: a row is not JSON, or has no SQL; the message names its line. Or a folder has no SQL files.
     """
     if path.is_dir():
-        for file in sorted(path.rglob("*.sql")):
+        files = sorted(path.rglob("*.sql"))
+        if not files:
+            raise typer.BadParameter(f"no .sql files in {path}", param_hint="--report")
+        for file in files:
             yield str(file.relative_to(path)), file.read_text(encoding="utf-8", errors="replace")
     elif path.suffix.lower() in (".jsonl", ".ndjson"):
         with path.open(encoding="utf-8") as lines:

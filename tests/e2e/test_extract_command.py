@@ -108,6 +108,12 @@ def test_a_report_of_a_folder_and_of_json_lines(tmp_path: Path) -> None:
     assert "log.jsonl:2" in "".join(wrong.err.replace("│", "").split())
 
 
+def test_a_report_of_a_folder_without_sql_is_refused(tmp_path: Path) -> None:
+    wrong = lineage("extract", "-d", "postgres", "--report", tmp_path)
+    assert wrong.code == 2
+    assert "no .sql files" in wrong.err
+
+
 def test_functions_and_budget(tmp_path: Path) -> None:
     file = tmp_path / "functions.toml"
     file.write_text('[masking]\nany = ["veil"]\n', encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The service: GraphQL over a store, OpenLineage events in, safe by default."""

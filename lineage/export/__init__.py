@@ -1,0 +1,1 @@
+"""Ways out: the graph as events and documents of other formats."""

@@ -38,7 +38,18 @@ from lineage.store.records import (
     users_from,
 )
 
-__all__ = ["columns", "datasets", "diagnostics", "expand", "feeds", "jobs", "runs", "stored_dataset", "usage"]
+__all__ = [
+    "columns",
+    "datasets",
+    "diagnostics",
+    "edge_from",
+    "expand",
+    "feeds",
+    "jobs",
+    "runs",
+    "stored_dataset",
+    "usage",
+]
 
 
 def stored_dataset(dataset: Dataset) -> StoredDataset:
@@ -95,7 +106,7 @@ def expand(
         rows = _edges(transaction, "into_column", reached, relations, as_of)
         if Relation.REFERENCES in relations:
             rows += _edges(transaction, "into_dataset", asked, [Relation.REFERENCES], as_of)
-    hops = [Hop(via, _edge(row)) for row in rows for via in reached[row["asked"]]]
+    hops = [Hop(via, edge_from(row)) for row in rows for via in reached[row["asked"]]]
     return sorted(hops, key=_hop_order)
 
 
@@ -239,7 +250,8 @@ def _held(relationship: Row, at: datetime) -> bool:
     return holds_at(period.start, period.end, at)
 
 
-def _edge(row: Row) -> StoredEdge:
+def edge_from(row: Row) -> StoredEdge:
+    """Return the edge that a row of source, target and `e` stands for."""
     relationship = row["e"]
     period: Period = period_from(relationship)
     meaning = period.meaning

@@ -9,8 +9,9 @@ from types import TracebackType
 from typing import Self
 
 from lineage.model.batch import LineageBatch
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.transformations import EdgeKind
-from lineage.store import answers, finding
+from lineage.store import answers, browsing, finding
 from lineage.store.backend import Backend, EndMissingError, Transaction
 from lineage.store.changes import counted, difference
 from lineage.store.dumping import dump_graph
@@ -23,12 +24,15 @@ from lineage.store.planning.plan import plan, plan_pruning
 from lineage.store.protocol import (
     AppliedChanges,
     Direction,
+    EdgeChange,
     GraphDump,
     Hop,
+    JobFilter,
     SearchHit,
     StoredColumn,
     StoredDataset,
     StoredDiagnostic,
+    StoredEdge,
     StoredFeed,
     StoredJob,
     StoredRun,
@@ -152,6 +156,27 @@ class CypherStore:
         """Return the jobs of these keys (all, without keys), sorted by key; who ran them only with `users`."""
         return self._backend.reading(lambda transaction: answers.jobs(transaction, keys, users=users))
 
+    def columns_by_key(self, keys: Collection[str]) -> list[StoredColumn]:
+        """Return the columns of these keys, past ones too, sorted by key; keys without a column are left out."""
+        return self._backend.reading(lambda transaction: browsing.columns_by_key(transaction, keys))
+
+    def jobs_after(self, after: str = "", limit: int = 100, wanted: JobFilter | None = None) -> list[StoredJob]:
+        """Return the next jobs by key, beginning behind `after`, at most `limit`."""
+        of = wanted or JobFilter()
+        return self._backend.reading(lambda transaction: browsing.jobs_after(transaction, after, limit, of))
+
+    def edges_of_job(self, job: str) -> list[StoredEdge]:
+        """Return the live edges that a job states, sorted by target, source and kind."""
+        return self._backend.reading(lambda transaction: browsing.edges_of_job(transaction, job))
+
+    def changed_edges(
+        self, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
+    ) -> tuple[list[EdgeChange], bool]:
+        """Return the edges that differ between two times, sorted by target, and whether `limit` cut the list short."""
+        return self._backend.reading(
+            lambda transaction: browsing.changed_edges(transaction, since, until, scope, limit)
+        )
+
     def runs(self, limit: int = 20) -> list[StoredRun]:
         """Return the latest ingests, the newest first."""
         return self._backend.reading(lambda transaction: answers.runs(transaction, limit))
@@ -159,6 +184,23 @@ class CypherStore:
     def diagnostics(self, source: str | None = None) -> list[StoredDiagnostic]:
         """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
         return self._backend.reading(lambda transaction: answers.diagnostics(transaction, source))
+
+    def diagnostics_after(
+        self,
+        after: str = "",
+        limit: int = 100,
+        *,
+        codes: Collection[DiagnosticCode] = (),
+        severities: Collection[Severity] = (),
+        source: str | None = None,
+        job: str | None = None,
+    ) -> list[StoredDiagnostic]:
+        """Return the next diagnostics by key, beginning behind `after`: of these codes, severities, source or job."""
+        return self._backend.reading(
+            lambda transaction: browsing.diagnostics_after(
+                transaction, after, limit, codes=codes, severities=severities, source=source, job=job
+            )
+        )
 
     def usage(self, of: str, *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
         """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given."""

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from lineage.model.batch import JobKind, LineageBatch
-from lineage.model.diagnostics import Diagnostic
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 __all__ = [
     "AppliedChanges",
     "Direction",
+    "EdgeChange",
     "GraphDump",
     "GraphStore",
     "Hop",
+    "JobFilter",
     "SearchHit",
     "StoredColumn",
     "StoredDataset",
@@ -101,6 +103,14 @@ class StoredEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class EdgeChange:
+    """An edge that holds at one of two times only, or at both with another meaning; at least one is not None."""
+
+    before: StoredEdge | None
+    after: StoredEdge | None
+
+
+@dataclass(frozen=True, slots=True)
 class Hop:
     """An edge, and which of the asked keys it was found from: its end itself, or a parent or a field of that end."""
 
@@ -151,6 +161,18 @@ class StoredJob:
     def mean_duration_us(self) -> float | None:
         """How long a run of it takes, on average; None where no duration is known."""
         return self.duration_us / self.observations if self.duration_us and self.observations else None
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs are asked for: of these kinds (any, if none is named), that read or write a dataset (by key).
+
+    Retired ones only if `retired`.
+    """
+
+    kinds: tuple[JobKind, ...] = ()
+    dataset: str | None = None
+    retired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,11 +313,40 @@ class GraphStore(Protocol):
         A source batch may name a thousand users of a job, so that counting them costs more than all else.
         """
 
+    def columns_by_key(self, keys: Collection[str]) -> list[StoredColumn]:
+        """Return the columns of these keys, past ones too, sorted by key; keys without a column are left out."""
+
+    def jobs_after(self, after: str = "", limit: int = 100, wanted: JobFilter | None = None) -> list[StoredJob]:
+        """Return the next jobs by key, beginning behind `after`, at most `limit`."""
+
+    def edges_of_job(self, job: str) -> list[StoredEdge]:
+        """Return the live edges that a job states, sorted by target, source and kind."""
+
+    def changed_edges(
+        self, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
+    ) -> tuple[list[EdgeChange], bool]:
+        """Return the edges that differ between two times, sorted by target, and whether `limit` cut the list short.
+
+        `scope` is what the targets' keys begin with: a dataset's key, a namespace, a namespace and a schema.
+        """
+
     def runs(self, limit: int = 20) -> list[StoredRun]:
         """Return the latest ingests, the newest first."""
 
     def diagnostics(self, source: str | None = None) -> list[StoredDiagnostic]:
         """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
+
+    def diagnostics_after(
+        self,
+        after: str = "",
+        limit: int = 100,
+        *,
+        codes: Collection[DiagnosticCode] = (),
+        severities: Collection[Severity] = (),
+        source: str | None = None,
+        job: str | None = None,
+    ) -> list[StoredDiagnostic]:
+        """Return the next diagnostics by key, beginning behind `after`: of these codes, severities, source or job."""
 
     def usage(self, of: str, *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
         """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given.

@@ -188,6 +188,44 @@ MATCH (a:`Table` {key: $key})-[e:<types>]->(b:`Table`) RETURN a.key AS source, b
 // name: feeds_into
 MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Table`) RETURN a.key AS source, b.key AS target, e
 
+// name: columns_by_key
+MATCH (n:`Column` {key: $key}) RETURN n
+
+// name: jobs_after
+MATCH (n:Job)
+WHERE n.key > $after AND (size($kinds) = 0 OR n.kind IN $kinds) AND ($retired OR n.retired_at IS NULL)
+RETURN n.key AS key
+ORDER BY n.key
+LIMIT $limit
+
+// name: jobs_of_dataset_after
+MATCH (n:Job)-[e:READS|WRITES]->(:`Table` {key: $dataset})
+WHERE n.key > $after AND (size($kinds) = 0 OR n.kind IN $kinds) AND ($retired OR n.retired_at IS NULL)
+RETURN DISTINCT n.key AS key
+ORDER BY key
+LIMIT $limit
+
+// name: diagnostics_after
+MATCH (n:Diagnostic)
+WHERE n.key > $after AND (size($codes) = 0 OR n.code IN $codes) AND (size($severities) = 0 OR n.severity IN $severities)
+  AND (size($sources) = 0 OR n.source IN $sources)
+RETURN n
+ORDER BY n.key
+LIMIT $limit
+
+// name: diagnostics_of_job_after
+MATCH (n:Diagnostic)-[:ABOUT]->(:Job {key: $job})
+WHERE n.key > $after AND (size($codes) = 0 OR n.code IN $codes) AND (size($severities) = 0 OR n.severity IN $severities)
+RETURN n
+ORDER BY n.key
+LIMIT $limit
+
+// name: edges_changed
+MATCH (a:`Column`)-[e:<type>]->(b:`<to>`)
+WHERE e.<time> > $since AND e.<time> <= $until AND b.key STARTS WITH $scope
+RETURN a.key AS source, b.key AS target, e
+LIMIT $limit
+
 // name: search_datasets
 MATCH (n:`Table`)
 WHERE n.search CONTAINS $text

@@ -58,7 +58,7 @@ _TIMES = {
 }
 _ALL_TIMES = frozenset(name for names in _TIMES.values() for name in names)
 _TIME_PARAMETER = re.compile(rf"\$({'|'.join(sorted(_ALL_TIMES))})\b")
-_ENTITY = re.compile(r"\b([en])(?=,|$| ORDER BY)")
+_ENTITY = re.compile(r"\b([en])(?=[,\s]|$)")
 _HINT = re.compile(r"^HINT .*$", re.MULTILINE)
 
 

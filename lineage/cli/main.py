@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import entry_points
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import typer
+from typer.core import TyperGroup
 
 from lineage import __version__
 from lineage.catalog import CatalogError
@@ -20,8 +21,30 @@ __all__ = ["app", "run"]
 
 INPUT_ERRORS, WRONG_USE, UNREACHABLE = 1, 2, 3
 
+
+class _Commands(TyperGroup):
+    """The commands of this package, and those that others add, which are loaded when they are asked for."""
+
+    _added: ClassVar = {point.name: point for point in entry_points(group="lineage.commands")}
+
+    # Typer brings a click of its own, whose types are private.
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands: those of this package, then the others."""
+        return [*super().list_commands(ctx), *sorted(self._added)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, loaded if need be."""
+        known = super().get_command(ctx, cmd_name)
+        if known is None and cmd_name in self._added:
+            known = typer.main.get_command(self._added[cmd_name].load())
+            known.name = cmd_name
+            self.add_command(known, cmd_name)
+        return known
+
+
 app = typer.Typer(
     name="lineage",
+    cls=_Commands,
     help="Column-level data lineage: what depends on this column, and where does it come from?",
     epilog="Exit codes: 0 done, 1 done with errors in the input, 2 wrong use, 3 the store cannot be reached.",
     no_args_is_help=True,
@@ -54,8 +77,6 @@ app.command()(usage.usage)
 app.command()(runs.runs)
 app.command()(prune.prune)
 app.add_typer(neo4j.app, name="neo4j")
-for _command in sorted(entry_points(group="lineage.commands"), key=lambda point: point.name):
-    app.add_typer(_command.load(), name=_command.name)
 
 
 def run() -> None:

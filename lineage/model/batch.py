@@ -23,6 +23,7 @@ __all__ = [
     "JobRecord",
     "LineageBatch",
     "RunRecord",
+    "assertion_job_key",
     "UsageRecord",
     "definition_job_key",
     "file_job_key",
@@ -36,6 +37,8 @@ class JobKind(StrEnum):
     DEFINITION = "definition"
     SQL_FILE = "sql_file"
     QUERY = "query"
+    ASSERTION = "assertion"
+    """What a person states by hand."""
 
     @property
     def defines_output(self) -> bool:
@@ -59,6 +62,15 @@ def file_job_key(path: str, target: str | None) -> str:
     'file:models/orders.sql>postgres/shop.orders'
     """
     return f"file:{path}>{target}" if target else f"file:{path}"
+
+
+def assertion_job_key(source: str, target: str) -> str:
+    """Return the key of what a person states by hand of two nodes.
+
+    >>> assertion_job_key("pg/a#x", "pg/b#y")
+    'assertion:pg/a#x>pg/b#y'
+    """
+    return f"assertion:{source}>{target}"
 
 
 def query_job_key(fingerprint: str, *defaults: str | None) -> str:

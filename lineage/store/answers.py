@@ -65,6 +65,8 @@ def stored_dataset(dataset: Dataset) -> StoredDataset:
         first_seen=dataset.first_seen,
         last_seen=dataset.last_seen,
         dropped_at=dataset.dropped_at,
+        description=dataset.description,
+        tags=dataset.tags,
     )
 
 
@@ -188,16 +190,18 @@ def diagnostics(transaction: Transaction, source: str | None) -> list[StoredDiag
     return [StoredDiagnostic(one.record.key, one.record.diagnostic, one.record.source, one.record.job) for one in found]
 
 
-def usage(transaction: Transaction, of: str, since: date | None, until: date | None) -> list[StoredUsage]:
-    """Return the use of a dataset or column by day, summed over runs."""
-    days: dict[date, list[Usage]] = defaultdict(list)
-    asked = {"key": of, "since": since or date.min, "until": until or date.max}
-    for name in ("usage_of_dataset_between", "usage_of_column_between"):
-        for row in transaction.read(query(name), [asked]):
-            days[row["n"]["day"]].append(usage_from(row["n"], of, of_column="column" in name))
+def usage(transaction: Transaction, of: Collection[str], since: date | None, until: date | None) -> list[StoredUsage]:
+    """Return the use of datasets and columns by day, summed over runs, sorted by key and day."""
+    days: dict[tuple[str, date], list[Usage]] = defaultdict(list)
+    between = {"since": since or date.min, "until": until or date.max}
+    for label, name in (("Table", "usage_of_dataset_between"), ("Column", "usage_of_column_between")):
+        asked = [{"key": key, **between} for key in sorted(set(of)) if ("#" in key) == (label == "Column")]
+        for row in transaction.read(query(name), asked):
+            used = usage_from(row["n"], row["of"], of_column=label == "Column")
+            days[row["of"], row["n"]["day"]].append(used)
     return [
         StoredUsage(
-            of=of,
+            of=key,
             day=day,
             reads=sum(used.reads for used in counted),
             writes=sum(used.writes for used in counted),
@@ -205,7 +209,7 @@ def usage(transaction: Transaction, of: str, since: date | None, until: date | N
             last_read=latest(*(used.last_read for used in counted)),
             last_write=latest(*(used.last_write for used in counted)),
         )
-        for day, counted in sorted(days.items())
+        for (key, day), counted in sorted(days.items())
     ]
 
 

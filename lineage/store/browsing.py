@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store.answers import edge_from, jobs
-from lineage.store.backend import Transaction
+from lineage.store.backend import Row, Transaction
 from lineage.store.planning.periods import holds_at
 from lineage.store.planning.state import Relation
 from lineage.store.protocol import EdgeChange, JobFilter, StoredColumn, StoredDiagnostic, StoredEdge, StoredJob
 from lineage.store.queries import query
 from lineage.store.records import column_from, diagnostic_from
 
-__all__ = ["changed_edges", "columns_by_key", "diagnostics_after", "edges_of_job", "jobs_after"]
+__all__ = [
+    "changed_edges",
+    "columns_by_key",
+    "diagnostics_after",
+    "diagnostics_of",
+    "edges_of",
+    "job_keys_of",
+    "jobs_after",
+]
 
 _TARGETS = {Relation.CONTRIBUTES: ("Column",), Relation.REFERENCES: ("Column", "Table")}
 
@@ -29,17 +36,19 @@ def columns_by_key(transaction: Transaction, keys: Collection[str]) -> list[Stor
 
 def jobs_after(transaction: Transaction, after: str, limit: int, wanted: JobFilter) -> list[StoredJob]:
     """Return the next jobs by key."""
-    row: dict[str, Any] = {
-        "after": after,
-        "limit": limit,
-        "kinds": [str(kind) for kind in wanted.kinds],
-        "retired": wanted.retired,
-    }
-    name = "jobs_after"
-    if wanted.dataset is not None:
-        name, row = "jobs_of_dataset_after", {**row, "dataset": wanted.dataset}
-    keys = [found["key"] for found in transaction.read(query(name), [row])]
+    row = {"after": after, "limit": limit, "kinds": [str(kind) for kind in wanted.kinds], "retired": wanted.retired}
+    keys = [found["key"] for found in transaction.read(query("jobs_after"), [row])]
     return jobs(transaction, keys, users=False) if keys else []
+
+
+def job_keys_of(transaction: Transaction, datasets: Collection[str], wanted: JobFilter) -> dict[str, list[str]]:
+    """Return the keys of the jobs that read or write each dataset, sorted."""
+    kinds = {str(kind) for kind in wanted.kinds}
+    found: dict[str, list[str]] = {dataset: [] for dataset in datasets}
+    for row in transaction.read(query("jobs_of_dataset"), [{"key": key} for key in sorted(found)]):
+        if (not kinds or row["kind"] in kinds) and (wanted.retired or not row["retired"]):
+            found[row["dataset"]].append(row["job"])
+    return {dataset: sorted(keys) for dataset, keys in found.items()}
 
 
 def diagnostics_after(
@@ -50,30 +59,40 @@ def diagnostics_after(
     codes: Collection[DiagnosticCode],
     severities: Collection[Severity],
     source: str | None,
-    job: str | None,
 ) -> list[StoredDiagnostic]:
     """Return the next diagnostics by key."""
-    row: dict[str, Any] = {
+    row = {
         "after": after,
         "limit": limit,
         "codes": [str(code) for code in codes],
         "severities": [str(severity) for severity in severities],
+        "sources": [source] if source else [],
     }
-    if job is not None:
-        rows = transaction.read(query("diagnostics_of_job_after"), [{**row, "job": job}])
-    else:
-        rows = transaction.read(query("diagnostics_after"), [{**row, "sources": [source] if source else []}])
-    records = (diagnostic_from(found["n"]).record for found in rows)
-    return [StoredDiagnostic(one.key, one.diagnostic, one.source, one.job) for one in records]
+    return [_stored(found["n"]) for found in transaction.read(query("diagnostics_after"), [row])]
 
 
-def edges_of_job(transaction: Transaction, job: str) -> list[StoredEdge]:
-    """Return the live edges that a job states, sorted by target and source."""
-    outputs = {row["dataset"] for row in transaction.read(query("writes_of_job"), [{"key": job}])}
-    asked = [{"output": output, "jobs": [job]} for output in sorted(outputs)]
+def diagnostics_of(transaction: Transaction, jobs: Collection[str]) -> list[StoredDiagnostic]:
+    """Return the diagnostics about these jobs, sorted by key."""
+    rows = transaction.read(query("diagnostics_of_job"), [{"key": key} for key in sorted(set(jobs))])
+    return sorted((_stored(row["n"]) for row in rows), key=lambda one: one.key)
+
+
+def edges_of(transaction: Transaction, jobs: Collection[str]) -> list[StoredEdge]:
+    """Return the live edges that these jobs state, sorted by job, target and source."""
+    outputs: dict[str, list[str]] = defaultdict(list)
+    for row in transaction.read(query("writes_of_job"), [{"key": key} for key in sorted(set(jobs))]):
+        outputs[row["dataset"]].append(row["job"])
+    asked = [{"output": output, "jobs": writers} for output, writers in sorted(outputs.items())]
     rows = [row for name in ("edges_of_units", "row_edges_of_units") for row in transaction.read(query(name), asked)]
     edges = (edge_from(row) for row in rows)
-    return sorted((edge for edge in edges if edge.live), key=lambda edge: (edge.target, edge.source, edge.kind))
+    return sorted(
+        (edge for edge in edges if edge.live), key=lambda edge: (edge.job, edge.target, edge.source, edge.kind)
+    )
+
+
+def _stored(node: Row) -> StoredDiagnostic:
+    record = diagnostic_from(node).record
+    return StoredDiagnostic(record.key, record.diagnostic, record.source, record.job)
 
 
 def changed_edges(

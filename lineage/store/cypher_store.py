@@ -11,7 +11,7 @@ from typing import Self
 from lineage.model.batch import LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.transformations import EdgeKind
-from lineage.store import answers, browsing, finding
+from lineage.store import answers, browsing, finding, stewarding
 from lineage.store.backend import Backend, EndMissingError, Transaction
 from lineage.store.changes import counted, difference
 from lineage.store.dumping import dump_graph
@@ -123,9 +123,21 @@ class CypherStore:
         """Return the datasets that a typed name means: by key, else full name, else alias, else last name parts."""
         return self._backend.reading(lambda transaction: finding.find_datasets(transaction, name))
 
-    def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
+    def search(
+        self, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = (), limit: int = 20
+    ) -> list[SearchHit]:
         """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings."""
-        return self._backend.reading(lambda transaction: finding.search(transaction, text, types, limit))
+        return self._backend.reading(lambda transaction: finding.search(transaction, text, types, tags, limit))
+
+    def describe(self, key: str, *, description: str | None = None, tags: Collection[str] | None = None) -> bool:
+        """Set what is given of a dataset or column: a description, all its tags; return whether it is there."""
+        return self._backend.writing(lambda transaction: stewarding.describe(transaction, key, description, tags))
+
+    def retire_edges(self, source: str, target: str, kind: EdgeKind, *, job: str | None = None, at: datetime) -> int:
+        """End the live edges between two nodes, of one job or of all, at a time; return how many there were."""
+        return self._backend.writing(
+            lambda transaction: stewarding.retire_edges(transaction, source, target, kind, job, at)
+        )
 
     def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
         """Return the datasets of these keys (all, without keys), sorted by key."""
@@ -165,9 +177,14 @@ class CypherStore:
         of = wanted or JobFilter()
         return self._backend.reading(lambda transaction: browsing.jobs_after(transaction, after, limit, of))
 
-    def edges_of_job(self, job: str) -> list[StoredEdge]:
-        """Return the live edges that a job states, sorted by target, source and kind."""
-        return self._backend.reading(lambda transaction: browsing.edges_of_job(transaction, job))
+    def job_keys_of(self, datasets: Collection[str], wanted: JobFilter | None = None) -> dict[str, list[str]]:
+        """Return the keys of the jobs that read or write each of these datasets, sorted."""
+        of = wanted or JobFilter()
+        return self._backend.reading(lambda transaction: browsing.job_keys_of(transaction, datasets, of))
+
+    def edges_of(self, jobs: Collection[str]) -> list[StoredEdge]:
+        """Return the live edges that these jobs state, sorted by job, target, source and kind."""
+        return self._backend.reading(lambda transaction: browsing.edges_of(transaction, jobs))
 
     def changed_edges(
         self, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
@@ -193,18 +210,25 @@ class CypherStore:
         codes: Collection[DiagnosticCode] = (),
         severities: Collection[Severity] = (),
         source: str | None = None,
-        job: str | None = None,
     ) -> list[StoredDiagnostic]:
-        """Return the next diagnostics by key, beginning behind `after`: of these codes, severities, source or job."""
+        """Return the next diagnostics by key, beginning behind `after`: of these codes, severities and source."""
         return self._backend.reading(
             lambda transaction: browsing.diagnostics_after(
-                transaction, after, limit, codes=codes, severities=severities, source=source, job=job
+                transaction, after, limit, codes=codes, severities=severities, source=source
             )
         )
 
+    def diagnostics_of(self, jobs: Collection[str]) -> list[StoredDiagnostic]:
+        """Return the diagnostics about these jobs, sorted by key."""
+        return self._backend.reading(lambda transaction: browsing.diagnostics_of(transaction, jobs))
+
+    def usages(self, of: Collection[str], *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
+        """Return what `usage` does, for several datasets and columns, sorted by key and day."""
+        return self._backend.reading(lambda transaction: answers.usage(transaction, of, since, until))
+
     def usage(self, of: str, *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
         """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given."""
-        return self._backend.reading(lambda transaction: answers.usage(transaction, of, since, until))
+        return self._backend.reading(lambda transaction: answers.usage(transaction, [of], since, until))
 
     def dump(self) -> GraphDump:
         """Return the whole graph; meant for tests and small graphs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from lineage.store.answers import stored_dataset
 from lineage.store.backend import Transaction
@@ -14,6 +14,7 @@ from lineage.store.records import dataset_from
 __all__ = ["find_datasets", "search"]
 
 _SEARCHES = {"Table": "search_datasets", "Column": "search_columns"}
+_WITH_TAGS = {"Table": "datasets_with_tags", "Column": "columns_with_tags"}
 
 
 def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
@@ -55,19 +56,25 @@ def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
     return []
 
 
-def search(transaction: Transaction, text: str, types: Sequence[str], limit: int) -> list[SearchHit]:
-    """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings.
+def search(
+    transaction: Transaction, text: str, types: Sequence[str], tags: Collection[str], limit: int
+) -> list[SearchHit]:
+    """Return datasets and columns whose name holds the text and that have all tags: whole names first, then beginnings.
 
     A name is also whole, or begins, at one of its parts: `orders` is the whole of the last part of `shop.orders`.
     """
     lower = text.strip().lower()
-    if not lower or limit < 1:
+    if limit < 1 or not (lower or tags):
         return []
-    row = {"text": lower, "part": f".{lower}", "limit": limit}
+    if lower:
+        # The embedded store cannot tell the type of an empty list.
+        names, row = _SEARCHES, {"text": lower, "part": f".{lower}", "tags": ["", *sorted(set(tags))], "limit": limit}
+    else:
+        names, row = _WITH_TAGS, {"tags": sorted(set(tags)), "limit": limit}
     hits = [
         SearchHit(found["key"], label, found["name"], _score(found["search"], lower))
         for label in types
-        for found in transaction.read(query(_SEARCHES[label]), [row])
+        for found in transaction.read(query(names[label]), [row])
     ]
     return sorted(hits, key=lambda hit: (-hit.score, len(hit.name), hit.type != "Table", hit.key))[:limit]
 

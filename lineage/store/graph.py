@@ -22,7 +22,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 7
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -67,6 +67,8 @@ LABELS: Mapping[str, Properties] = {
         "last_seen": _TIME,
         "dropped_at": _TIME,
         "search": _TEXT,
+        "description": _TEXT,
+        "tags": _TEXTS,
     },
     "Column": {
         "dataset": _TEXT,
@@ -78,6 +80,8 @@ LABELS: Mapping[str, Properties] = {
         "parent": _TEXT,
         "dropped_at": _TIME,
         "search": _TEXT,
+        "description": _TEXT,
+        "tags": _TEXTS,
     },
     "Job": {
         "kind": _TEXT,

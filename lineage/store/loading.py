@@ -29,7 +29,7 @@ from lineage.store.records import (
     usage_from,
 )
 
-__all__ = ["load_changes", "load_state", "load_units_that_only_add"]
+__all__ = ["load_changes", "load_edges_between", "load_state", "load_units_that_only_add"]
 
 _OF_UNITS = ("edges_of_units", "row_edges_of_units", "feeds_of_units")
 _AROUND = (
@@ -40,7 +40,8 @@ _AROUND = (
     "row_edges_out_of_dataset",
     "feeds_out_of_dataset",
 )
-_AROUND_COLUMN = ("edges_out_of_column", "row_edges_out_of_column", "edges_into_column")
+_OUT_OF_COLUMN = ("edges_out_of_column", "row_edges_out_of_column")
+_AROUND_COLUMN = (*_OUT_OF_COLUMN, "edges_into_column")
 
 
 def load_changes(transaction: Transaction, since: datetime) -> list[KnownChange]:
@@ -58,6 +59,14 @@ def load_units_that_only_add(transaction: Transaction) -> State:
     state = State()
     units = [(row["job"], row["output"]) for row in transaction.read(query("units_that_only_add"), [{}])]
     _load_histories(transaction, state, units)
+    return state
+
+
+def load_edges_between(transaction: Transaction, source: str, target: str) -> State:
+    """Return the histories of all that jobs say of two nodes."""
+    state = State()
+    rows = [row for name in _OUT_OF_COLUMN for row in transaction.read(query(name), [{"key": source}])]
+    _add_lineage(state, [row for row in rows if row["target"] == target])
     return state
 
 

@@ -48,7 +48,10 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredDataset:
-    """A dataset as the graph holds it. `dropped_at` is set from a DROP until it is created again."""
+    """A dataset as the graph holds it. `dropped_at` is set from a DROP until it is created again.
+
+    `description` and `tags` are what stewards said of it.
+    """
 
     key: str
     namespace: str
@@ -60,6 +63,8 @@ class StoredDataset:
     first_seen: datetime
     last_seen: datetime
     dropped_at: datetime | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,8 @@ class StoredColumn:
     inferred: bool
     parent: str | None = None
     dropped_at: datetime | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +172,9 @@ class StoredJob:
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs are asked for: of these kinds (any, if none is named), that read or write a dataset (by key).
-
-    Retired ones only if `retired`.
-    """
+    """Which jobs are asked for: of these kinds (any, if none is named), retired ones only if `retired`."""
 
     kinds: tuple[JobKind, ...] = ()
-    dataset: str | None = None
     retired: bool = False
 
 
@@ -304,8 +307,31 @@ class GraphStore(Protocol):
     ) -> list[StoredFeed]:
         """Return one hop of table-level lineage out of (downstream) or into (upstream) these datasets."""
 
-    def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
-        """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings."""
+    def search(
+        self, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = (), limit: int = 20
+    ) -> list[SearchHit]:
+        """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings.
+
+        Only those that have all `tags`; with tags, the text may be empty.
+        """
+
+    def describe(self, key: str, *, description: str | None = None, tags: Collection[str] | None = None) -> bool:
+        """Set what is given of a dataset or column: a description, all its tags; return whether it is there.
+
+        An empty description takes the one that there was away.
+
+        Raises:
+            StoreError: the store could not be reached or written.
+        """
+
+    def retire_edges(self, source: str, target: str, kind: EdgeKind, *, job: str | None = None, at: datetime) -> int:
+        """End the live edges between two nodes, of one job or of all, at a time; return how many there were.
+
+        A job that states one again begins a new edge.
+
+        Raises:
+            StoreError: the store could not be reached or written.
+        """
 
     def jobs(self, keys: Collection[str] | None = None, *, users: bool = False) -> list[StoredJob]:
         """Return the jobs of these keys (all, without keys), sorted by key; who ran them only with `users`.
@@ -319,8 +345,11 @@ class GraphStore(Protocol):
     def jobs_after(self, after: str = "", limit: int = 100, wanted: JobFilter | None = None) -> list[StoredJob]:
         """Return the next jobs by key, beginning behind `after`, at most `limit`."""
 
-    def edges_of_job(self, job: str) -> list[StoredEdge]:
-        """Return the live edges that a job states, sorted by target, source and kind."""
+    def job_keys_of(self, datasets: Collection[str], wanted: JobFilter | None = None) -> dict[str, list[str]]:
+        """Return the keys of the jobs that read or write each of these datasets, sorted."""
+
+    def edges_of(self, jobs: Collection[str]) -> list[StoredEdge]:
+        """Return the live edges that these jobs state, sorted by job, target, source and kind."""
 
     def changed_edges(
         self, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
@@ -344,9 +373,14 @@ class GraphStore(Protocol):
         codes: Collection[DiagnosticCode] = (),
         severities: Collection[Severity] = (),
         source: str | None = None,
-        job: str | None = None,
     ) -> list[StoredDiagnostic]:
-        """Return the next diagnostics by key, beginning behind `after`: of these codes, severities, source or job."""
+        """Return the next diagnostics by key, beginning behind `after`: of these codes, severities and source."""
+
+    def diagnostics_of(self, jobs: Collection[str]) -> list[StoredDiagnostic]:
+        """Return the diagnostics about these jobs, sorted by key."""
+
+    def usages(self, of: Collection[str], *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
+        """Return what `usage` does, for several datasets and columns, sorted by key and day."""
 
     def usage(self, of: str, *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
         """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given.

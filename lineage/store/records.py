@@ -78,6 +78,8 @@ def dataset_node(dataset: Dataset) -> Node:
             "last_seen": dataset.last_seen,
             "dropped_at": dataset.dropped_at,
             "search": dataset.name.lower(),
+            "description": dataset.description,
+            "tags": list(dataset.tags),
         },
     )
 
@@ -95,6 +97,8 @@ def dataset_from(node: Row) -> Dataset:
         last_seen=node["last_seen"],
         aliases=tuple(node.get("aliases") or ()),
         dropped_at=node.get("dropped_at"),
+        description=node.get("description"),
+        tags=tuple(node.get("tags") or ()),
     )
 
 
@@ -113,6 +117,8 @@ def column_records(column: StoredColumn) -> Iterator[Node | Relationship]:
             "parent": column.parent,
             "dropped_at": column.dropped_at,
             "search": column.path.lower(),
+            "description": column.description,
+            "tags": list(column.tags),
         },
     )
     yield Relationship("HAS_COLUMN", "Table", column.dataset, "Column", column.key, {})
@@ -131,6 +137,8 @@ def column_from(node: Row) -> StoredColumn:
         inferred=node["inferred"],
         parent=node.get("parent"),
         dropped_at=node.get("dropped_at"),
+        description=node.get("description"),
+        tags=tuple(node.get("tags") or ()),
     )
 
 

@@ -15,6 +15,7 @@ class TraversalOptions:
     """How far to go, and over which edges. A limit that cuts something off is named in the answer.
 
     `max_hops` edges make the longest path; `max_references` of them may be references (any number, when None);
+    without `through_masking` no edge that hides the value is followed;
     `limit_per_hop` and `limit_total` bound the columns that are reached; `as_of` asks the graph as it was then.
 
     Raises:
@@ -24,6 +25,7 @@ class TraversalOptions:
     max_hops: int = 20
     kinds: frozenset[EdgeKind] = frozenset(EdgeKind)
     max_references: int | None = None
+    through_masking: bool = True
     limit_per_hop: int | None = None
     limit_total: int = 10_000
     as_of: datetime | None = None

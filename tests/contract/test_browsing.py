@@ -29,19 +29,21 @@ def test_jobs_are_listed_by_kind_and_dataset(store: GraphStore) -> None:
             job("apart", "d.x -> e.x", at=1, kind=JobKind.QUERY),
         )
     )
-    of_b = [one.key for one in store.jobs_after(wanted=JobFilter(dataset=key("b")))]
     queries = [one.key for one in store.jobs_after(wanted=JobFilter(kinds=(JobKind.QUERY,)))]
-    both = [one.key for one in store.jobs_after(wanted=JobFilter((JobKind.QUERY,), key("b")))]
-    assert (of_b, queries, both) == (["file", "query"], ["apart", "query"], ["query"])
+    of_b_and_d = store.job_keys_of([key("b"), key("d"), key("none")])
+    assert queries == ["apart", "query"]
+    assert of_b_and_d == {key("b"): ["file", "query"], key("d"): ["apart"], key("none"): []}
+    assert store.job_keys_of([key("b")], JobFilter(kinds=(JobKind.QUERY,))) == {key("b"): ["query"]}
 
 
-def test_a_job_tells_its_edges(store: GraphStore) -> None:
+def test_jobs_tell_their_edges(store: GraphStore) -> None:
     store.apply(batch(job("one", "a.x -> b.x", "a.y ~> b", at=1), job("two", "a.x -> b.x", at=1)))
-    assert [(edge.source, edge.target, str(edge.kind)) for edge in store.edges_of_job("one")] == [
-        (key("a.y"), key("b"), "REFERENCES"),
-        (key("a.x"), key("b.x"), "CONTRIBUTES"),
+    assert [(edge.job, edge.source, edge.target, str(edge.kind)) for edge in store.edges_of(["two", "one"])] == [
+        ("one", key("a.y"), key("b"), "REFERENCES"),
+        ("one", key("a.x"), key("b.x"), "CONTRIBUTES"),
+        ("two", key("a.x"), key("b.x"), "CONTRIBUTES"),
     ]
-    assert store.edges_of_job("none") == []
+    assert store.edges_of(["none"]) == []
 
 
 def test_what_differs_between_two_times(store: GraphStore) -> None:
@@ -62,7 +64,8 @@ def test_what_differs_between_two_times(store: GraphStore) -> None:
     assert told(2, 4, scope=key("c")) == []
     assert len(told(2, 4, scope=key("b"))) == 3
     changes, cut = store.changed_edges(day(0), day(2), limit=2)
-    assert cut and len(changes) == 2
+    assert cut
+    assert len(changes) == 2
 
 
 def test_pages_of_diagnostics(store: GraphStore) -> None:
@@ -71,7 +74,7 @@ def test_pages_of_diagnostics(store: GraphStore) -> None:
     first = store.diagnostics_after(limit=2)
     rest = store.diagnostics_after(first[-1].key, 2)
     assert sorted([*first, *rest], key=lambda one: one.key) == sorted(store.diagnostics(), key=lambda one: one.key)
-    assert [one.diagnostic.message for one in store.diagnostics_after(job="etl")] == ["no table t"]
+    assert [one.diagnostic.message for one in store.diagnostics_of(["etl", "none"])] == ["no table t"]
     assert {one.diagnostic.message for one in store.diagnostics_after(source="g.sql")} == {"not SQL", "nor this"}
     assert store.diagnostics_after(severities=[Severity.ERROR]) == []
     assert len(store.diagnostics_after(codes=[DiagnosticCode.UNKNOWN_TABLE])) == 3

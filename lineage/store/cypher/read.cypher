@@ -148,10 +148,12 @@ MATCH (n:Usage {key: $key})-[:OF]->(o:`Column`) RETURN n, o.key AS of
 MATCH (n:Usage)-[:OF]->(o:`Table` {key: $key}) RETURN n, o.key AS of
 
 // name: usage_of_dataset_between
-MATCH (n:Usage)-[:OF]->(:`Table` {key: $key}) WITH n WHERE n.day >= $since AND n.day <= $until RETURN n
+MATCH (n:Usage)-[:OF]->(o:`Table` {key: $key}) WITH n, o WHERE n.day >= $since AND n.day <= $until
+RETURN n, o.key AS of
 
 // name: usage_of_column_between
-MATCH (n:Usage)-[:OF]->(:`Column` {key: $key}) WITH n WHERE n.day >= $since AND n.day <= $until RETURN n
+MATCH (n:Usage)-[:OF]->(o:`Column` {key: $key}) WITH n, o WHERE n.day >= $since AND n.day <= $until
+RETURN n, o.key AS of
 
 // name: used_columns
 MATCH (:Usage)-[:OF]->(o:`Column` {key: $key}) RETURN DISTINCT o.key AS of
@@ -198,24 +200,14 @@ RETURN n.key AS key
 ORDER BY n.key
 LIMIT $limit
 
-// name: jobs_of_dataset_after
-MATCH (n:Job)-[e:READS|WRITES]->(:`Table` {key: $dataset})
-WHERE n.key > $after AND (size($kinds) = 0 OR n.kind IN $kinds) AND ($retired OR n.retired_at IS NULL)
-RETURN DISTINCT n.key AS key
-ORDER BY key
-LIMIT $limit
+// name: jobs_of_dataset
+MATCH (n:Job)-[:READS|WRITES]->(t:`Table` {key: $key})
+RETURN DISTINCT t.key AS dataset, n.key AS job, n.kind AS kind, n.retired_at IS NOT NULL AS retired
 
 // name: diagnostics_after
 MATCH (n:Diagnostic)
 WHERE n.key > $after AND (size($codes) = 0 OR n.code IN $codes) AND (size($severities) = 0 OR n.severity IN $severities)
   AND (size($sources) = 0 OR n.source IN $sources)
-RETURN n
-ORDER BY n.key
-LIMIT $limit
-
-// name: diagnostics_of_job_after
-MATCH (n:Diagnostic)-[:ABOUT]->(:Job {key: $job})
-WHERE n.key > $after AND (size($codes) = 0 OR n.code IN $codes) AND (size($severities) = 0 OR n.severity IN $severities)
 RETURN n
 ORDER BY n.key
 LIMIT $limit
@@ -226,17 +218,31 @@ WHERE e.<time> > $since AND e.<time> <= $until AND b.key STARTS WITH $scope
 RETURN a.key AS source, b.key AS target, e
 LIMIT $limit
 
+// name: datasets_with_tags
+MATCH (n:`Table`)
+WHERE all(tag IN $tags WHERE tag IN n.tags)
+RETURN n.key AS key, n.name AS name, n.search AS search
+ORDER BY size(n.search), n.key
+LIMIT $limit
+
 // name: search_datasets
 MATCH (n:`Table`)
-WHERE n.search CONTAINS $text
+WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
 RETURN n.key AS key, n.name AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
 LIMIT $limit
 
+// name: columns_with_tags
+MATCH (n:`Column`)
+WHERE all(tag IN $tags WHERE tag IN n.tags) AND n.dropped_at IS NULL
+RETURN n.key AS key, n.path AS name, n.search AS search
+ORDER BY size(n.search), n.key
+LIMIT $limit
+
 // name: search_columns
 MATCH (n:`Column`)
-WHERE n.search CONTAINS $text AND n.dropped_at IS NULL
+WHERE n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
 RETURN n.key AS key, n.path AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key

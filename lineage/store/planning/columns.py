@@ -96,7 +96,8 @@ def let_go(state: State, gone: Mapping[str, datetime]) -> None:
         column, used = state.columns[key], last_used.get(key)
         if used is not None and used > at:
             continue
-        if used is None and key not in state.bound_columns and key not in parents:
+        described = column.description is not None or column.tags
+        if used is None and key not in state.bound_columns and key not in parents and not described:
             del state.columns[key]
         elif column.dropped_at is None:
             state.columns[key] = replace(column, ordinal=None, dropped_at=at)

@@ -84,6 +84,8 @@ class Dataset:
     last_seen: datetime
     aliases: tuple[str, ...] = ()
     dropped_at: datetime | None = None
+    description: str | None = None
+    tags: tuple[str, ...] = ()
 
     def seen(self, first: datetime, last: datetime) -> Dataset:
         """Return the dataset as seen at these times too."""

@@ -1,0 +1,37 @@
+"""From the header that a request comes with to who asks."""
+
+from __future__ import annotations
+
+from lineage_graphql.access.jwt import JwtCallers
+from lineage_graphql.access.roles import ANYBODY, Caller
+from lineage_graphql.access.tokens import TokenFile
+from lineage_graphql.settings import Settings
+
+__all__ = ["Callers"]
+
+_LONGEST_TOKEN = 16_384
+
+
+class Callers:
+    """Knows callers by their token, of the file or of the OpenID provider; for this it may wait for the network."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._anybody = None if settings.secured else ANYBODY
+        self._tokens = TokenFile(settings.tokens) if settings.tokens else None
+        self._jwts = JwtCallers(settings.oidc) if settings.oidc else None
+
+    def caller(self, authorization: str | None) -> Caller | None:
+        """Return who asks, by the header `Authorization`; None if that is not known.
+
+        Raises:
+            TokenFileError: the file of tokens cannot be read.
+        """
+        if self._anybody is not None:
+            return self._anybody
+        scheme, _, token = (authorization or "").strip().partition(" ")
+        token = token.strip()
+        if scheme.casefold() != "bearer" or not token or len(token) > _LONGEST_TOKEN:
+            return None
+        if token.count(".") == 2 and self._jwts is not None:
+            return self._jwts.caller(token)
+        return self._tokens.caller(token) if self._tokens is not None else None

@@ -1,0 +1,96 @@
+"""JWTs of an OpenID provider: signature, issuer, audience and time, and the roles that a claim names."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import jwt
+from pydantic import BaseModel, ConfigDict
+
+from lineage_graphql.access.roles import Caller, Role
+
+__all__ = ["JwtCallers", "JwtSettings"]
+
+_LOGGER = logging.getLogger(__name__)
+_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+_LEEWAY_SECONDS = 30
+_SECONDS_BETWEEN_FAILURES = 5.0
+
+
+class JwtSettings(BaseModel):
+    """The issuer and the audience that a token has to name, and the claim that holds roles (dots lead inside)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    issuer: str
+    audience: str
+    roles_claim: str = "roles"
+    jwks_url: str | None = None
+    """Where the keys are; else the issuer's `/.well-known/openid-configuration` tells."""
+
+
+class JwtCallers:
+    """Callers by JWT; keys are fetched when the first token comes, and again when an unknown one is named."""
+
+    def __init__(self, settings: JwtSettings) -> None:
+        self._settings = settings
+        self._keys: jwt.PyJWKClient | None = None
+        self._failed_at = float("-inf")
+
+    def caller(self, token: str) -> Caller | None:
+        """Return who a token speaks for; None if it is not valid here, or the provider cannot be reached."""
+        try:
+            header = jwt.get_unverified_header(token)
+            if header.get("alg") not in _ALGORITHMS:
+                return None
+            claims = jwt.decode(
+                token,
+                self._key_client().get_signing_key_from_jwt(token),
+                algorithms=_ALGORITHMS,
+                audience=self._settings.audience,
+                issuer=self._settings.issuer,
+                leeway=_LEEWAY_SECONDS,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+        except jwt.PyJWKClientConnectionError as error:
+            _LOGGER.warning("the keys of %s cannot be fetched: %s", self._settings.issuer, error)
+            return None
+        except jwt.PyJWTError as error:
+            _LOGGER.info("a JWT was refused: %s", error)
+            return None
+        return Caller(str(claims["sub"]), frozenset(_roles(claims, self._settings.roles_claim)))
+
+    def _key_client(self) -> jwt.PyJWKClient:
+        if self._keys is None:
+            if time.monotonic() - self._failed_at < _SECONDS_BETWEEN_FAILURES:
+                raise jwt.PyJWKClientConnectionError("it failed a moment ago")
+            try:
+                url = self._settings.jwks_url or self._discovered()
+            except jwt.PyJWKClientConnectionError:
+                self._failed_at = time.monotonic()
+                raise
+            self._keys = jwt.PyJWKClient(url, cache_keys=True, lifespan=300, timeout=5)
+        return self._keys
+
+    def _discovered(self) -> str:
+        """Return the address of the keys (OpenID Connect Discovery 1.0, section 4)."""
+        url = self._settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
+        # The one JSON document is fetched as the keys are, so that proxies and certificates are treated alike.
+        document = jwt.PyJWKClient(url, cache_jwk_set=False, timeout=5).fetch_data()
+        found = document.get("jwks_uri") if isinstance(document, Mapping) else None
+        if not isinstance(found, str) or urlsplit(found).scheme not in ("http", "https"):
+            raise jwt.PyJWKClientConnectionError(f"{url} names no jwks_uri")
+        return found
+
+
+def _roles(claims: Mapping[str, Any], path: str) -> Iterable[Role]:
+    value: Any = claims
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    names = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
+    known = {**{str(role): role for role in Role}, **{f"lineage:{role}": role for role in Role}}
+    return [known[name] for name in names if isinstance(name, str) and name in known]

@@ -1,0 +1,71 @@
+"""The application: what `lineage serve` runs in each worker."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+
+from lineage import __version__
+from lineage.store import GraphStore, open_store
+from lineage.store.errors import StoreUnreachableError
+from lineage_graphql.access.callers import Callers
+from lineage_graphql.http.answers import problem
+from lineage_graphql.http.graphql_route import graphql_router
+from lineage_graphql.http.guard import Guard
+from lineage_graphql.http.operations import operations_router
+from lineage_graphql.limits.documents import TrustedDocuments
+from lineage_graphql.schema.root import schema
+from lineage_graphql.settings import Settings
+from lineage_graphql.state import State
+
+__all__ = ["make_app"]
+
+_LOGGER = logging.getLogger(__name__)
+
+
+def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
+    """Return the application; it opens the store that the settings name, unless one is given.
+
+    Raises:
+        StoreError: the store cannot be opened.
+        TrustedDocumentsError: the trusted documents cannot be read.
+    """
+    documents = None
+    if settings.trusted_documents is not None:
+        documents = TrustedDocuments.read(settings.trusted_documents, schema._schema)
+    opened = store if store is not None else open_store(settings.store, read_only=settings.read_only)
+    threads = ThreadPoolExecutor(settings.threads, "store")
+    state = State(settings, opened, threads, Callers(settings), documents)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as ending:
+            if store is None:
+                ending.callback(opened.close)
+            ending.callback(threads.shutdown, wait=True, cancel_futures=True)
+            yield
+
+    app = FastAPI(
+        title="lineage",
+        version=__version__,
+        description="Column-level data lineage: GraphQL over a store, OpenLineage events in.",
+        lifespan=lifespan,
+        docs_url="/docs" if settings.on_loopback else None,
+        redoc_url=None,
+    )
+    app.state.lineage = state
+
+    @app.exception_handler(StoreUnreachableError)
+    async def unreachable(_: Request, error: StoreUnreachableError) -> JSONResponse:
+        _LOGGER.warning("the store cannot be reached: %s", error)
+        return problem(503, "the store cannot be reached", "try again later", headers={"Retry-After": "5"})
+
+    app.include_router(operations_router(state))
+    app.include_router(graphql_router(state), prefix="/graphql")
+    app.add_middleware(Guard, settings=settings)
+    return app

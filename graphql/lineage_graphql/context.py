@@ -1,0 +1,162 @@
+"""What a GraphQL request carries along: who asks, the store, and the loaders that ask it for many keys at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Generic, Protocol, TypeVar
+
+from strawberry.dataloader import DataLoader
+from strawberry.fastapi import BaseContext
+from strawberry.types import Info
+
+from lineage.model.usage import UserCounts
+from lineage.store.protocol import (
+    GraphStore,
+    JobFilter,
+    StoredColumn,
+    StoredDataset,
+    StoredDiagnostic,
+    StoredEdge,
+    StoredJob,
+    StoredUsage,
+)
+from lineage_graphql.access.requiring import require
+from lineage_graphql.access.roles import Caller, Role
+from lineage_graphql.limits.documents import TrustedDocuments
+from lineage_graphql.settings import Limits
+
+__all__ = ["Ask", "Context", "LineageInfo", "Loaders", "Work"]
+
+T = TypeVar("T")
+
+Work = Callable[[GraphStore], T]
+
+
+class _Keyed(Protocol):
+    @property
+    def key(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Ask(Generic[T]):
+    """Runs questions to the store in threads, so that one that takes long keeps nobody else waiting."""
+
+    store: GraphStore
+    threads: ThreadPoolExecutor
+    seconds: float
+
+    async def __call__(self, work: Work[T]) -> T:
+        """Return what `work` answers, told the store.
+
+        Raises:
+            StoreError: the store could not be read.
+            TimeoutError: it took longer than the time limit.
+        """
+        async with asyncio.timeout(self.seconds):
+            return await asyncio.get_running_loop().run_in_executor(self.threads, work, self.store)
+
+
+class Loaders:
+    """Datasets, columns, jobs and what belongs to them by key: what one step of a query needs comes at once."""
+
+    def __init__(self, ask: Ask[Any]) -> None:
+        self._ask = ask
+        self.datasets: DataLoader[str, StoredDataset | None] = _one_by_key(
+            ask, lambda store, keys: store.datasets(keys)
+        )
+        self.columns: DataLoader[str, StoredColumn | None] = _one_by_key(
+            ask, lambda store, keys: store.columns_by_key(keys)
+        )
+        self.jobs: DataLoader[str, StoredJob | None] = _one_by_key(ask, lambda store, keys: store.jobs(keys))
+        self.users_of_job: DataLoader[str, UserCounts | None] = DataLoader(self._users)
+        self.columns_of: DataLoader[str, list[StoredColumn]] = _many_by_key(
+            ask, lambda store, keys: store.columns(keys), lambda column: column.dataset
+        )
+        self.edges_of: DataLoader[str, list[StoredEdge]] = _many_by_key(
+            ask, lambda store, keys: store.edges_of(keys), lambda edge: edge.job
+        )
+        self.diagnostics_of: DataLoader[str, list[StoredDiagnostic]] = _many_by_key(
+            ask, lambda store, keys: store.diagnostics_of(keys), lambda found: found.job or ""
+        )
+        self._usages: dict[tuple[date | None, date | None], DataLoader[str, list[StoredUsage]]] = {}
+        self._job_keys: dict[JobFilter, DataLoader[str, list[str]]] = {}
+
+    async def _users(self, jobs: list[str]) -> list[UserCounts | None]:
+        found = {job.key: job.users for job in await self._ask(lambda store: store.jobs(jobs, users=True))}
+        return [found.get(job) for job in jobs]
+
+    async def usage(self, key: str, since: date | None, until: date | None) -> list[StoredUsage]:
+        """Return the use of a dataset or column by day."""
+        loader = self._usages.get((since, until))
+        if loader is None:
+            loader = self._usages[since, until] = _many_by_key(
+                self._ask, lambda store, keys: store.usages(keys, since=since, until=until), lambda used: used.of
+            )
+        return await loader.load(key)
+
+    async def job_keys(self, dataset: str, wanted: JobFilter) -> list[str]:
+        """Return the keys of the jobs that read or write a dataset."""
+        loader = self._job_keys.get(wanted)
+        if loader is None:
+
+            async def load(keys: list[str]) -> list[list[str]]:
+                found = await self._ask(lambda store: store.job_keys_of(keys, wanted))
+                return [found[key] for key in keys]
+
+            loader = self._job_keys[wanted] = DataLoader(load)
+        return await loader.load(dataset)
+
+
+@dataclass
+class Context(BaseContext):
+    """One request's context."""
+
+    ask: Ask[Any]
+    caller: Caller | None
+    limits: Limits
+    request_id: str
+    read_only: bool = False
+    documents: TrustedDocuments | None = None
+    loaders: Loaders = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with empty loaders: nothing is kept from one request to the next."""
+        super().__init__()
+        self.loaders = Loaders(self.ask)
+
+    def require(self, role: Role) -> Caller:
+        """Return the caller, who has the role.
+
+        Raises:
+            RefusedError: they do not.
+        """
+        return require(self.caller, role)
+
+
+LineageInfo = Info[Context, None]
+
+
+def _one_by_key(
+    ask: Ask[Any], read: Callable[[GraphStore, list[str]], Iterable[_Keyed]]
+) -> DataLoader[str, Any | None]:
+    async def load(keys: list[str]) -> list[_Keyed | None]:
+        found = {one.key: one for one in await ask(lambda store: read(store, keys))}
+        return [found.get(key) for key in keys]
+
+    return DataLoader(load)
+
+
+def _many_by_key(
+    ask: Ask[Any], read: Callable[[GraphStore, list[str]], Iterable[T]], key_of: Callable[[T], str]
+) -> DataLoader[str, list[T]]:
+    async def load(keys: list[str]) -> list[list[T]]:
+        found: dict[str, list[T]] = {key: [] for key in keys}
+        for one in await ask(lambda store: read(store, keys)):
+            found[key_of(one)].append(one)
+        return [found[key] for key in keys]
+
+    return DataLoader(load)

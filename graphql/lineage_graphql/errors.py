@@ -1,0 +1,71 @@
+"""What the service refuses or fails with: a code that programs can go by, a message, and what to do instead."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from graphql import GraphQLError
+
+from lineage.store.errors import StoreError, StoreUnreachableError
+from lineage.traversal import AmbiguousNameError, NameLookupError, UnknownNameError
+
+__all__ = ["ErrorCode", "RefusedError", "explained"]
+
+
+class ErrorCode(StrEnum):
+    """Every code that an answer's `extensions.code` can have."""
+
+    BAD_REQUEST = "BAD_REQUEST"
+    """The request itself is wrong: it is no GraphQL, or no query of this schema."""
+    BAD_ARGUMENT = "BAD_ARGUMENT"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    FORBIDDEN = "FORBIDDEN"
+    NOT_FOUND = "NOT_FOUND"
+    AMBIGUOUS_NAME = "AMBIGUOUS_NAME"
+    LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    """`extensions` has the limit's name (`limit`), its value (`allowed`) and what the request has (`value`)."""
+    UNTRUSTED_DOCUMENT = "UNTRUSTED_DOCUMENT"
+    TIMEOUT = "TIMEOUT"
+    STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
+    INTERNAL = "INTERNAL"
+    """A fault of the service. Its log has the details, under the request id that stands here."""
+
+
+class RefusedError(GraphQLError):
+    """A request that is answered with an error on purpose; `details` go into its extensions."""
+
+    def __init__(self, code: ErrorCode, message: str, hint: str | None = None, **details: Any) -> None:
+        extensions = {"code": str(code), **({"hint": hint} if hint else {}), **details}
+        super().__init__(message, extensions=extensions)
+        self.code = code
+        self.hint = hint
+
+    @classmethod
+    def over_limit(cls, limit: str, allowed: float, value: float, hint: str) -> RefusedError:
+        """Return the refusal of a request that asks for more than a limit allows."""
+        message = f"{limit} is {value:g}; at most {allowed:g} is allowed"
+        return cls(ErrorCode.LIMIT_EXCEEDED, message, hint, limit=limit, allowed=allowed, value=value)
+
+
+def explained(error: BaseException) -> RefusedError | None:
+    """Return the error as what a caller is told; None for one that nobody foresaw."""
+    match error:
+        case RefusedError():
+            return error
+        case UnknownNameError():
+            suggestions = list(error.suggestions)
+            return RefusedError(ErrorCode.NOT_FOUND, str(error), error.hint, suggestions=suggestions)
+        case AmbiguousNameError():
+            candidates = list(error.candidates)
+            return RefusedError(ErrorCode.AMBIGUOUS_NAME, str(error), error.hint, candidates=candidates)
+        case NameLookupError():
+            return RefusedError(ErrorCode.NOT_FOUND, str(error), error.hint)
+        case TimeoutError():
+            return RefusedError(ErrorCode.TIMEOUT, "the time limit is over", "ask for fewer hops, or a smaller scope")
+        case StoreUnreachableError():
+            # The address is the operator's business.
+            return RefusedError(ErrorCode.STORE_UNAVAILABLE, "the store cannot be reached", "try again later")
+        case StoreError():
+            return None
+    return None

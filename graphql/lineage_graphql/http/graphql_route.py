@@ -1,0 +1,74 @@
+"""`/graphql`: queries and mutations by POST, subscriptions by WebSocket, GraphiQL on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import Request, WebSocket
+from graphql import GraphQLError
+from starlette.requests import HTTPConnection
+from strawberry.exceptions import ConnectionRejectionError
+from strawberry.fastapi import GraphQLRouter
+from strawberry.types import ExecutionResult
+
+from lineage_graphql.context import Ask, Context
+from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.schema.root import schema
+from lineage_graphql.state import State
+
+__all__ = ["graphql_router"]
+
+
+class _Router(GraphQLRouter[Context, None]):
+    def __init__(self, state: State, **options: Any) -> None:
+        super().__init__(schema, **options)
+        self._state = state
+
+    async def execute_single(self, *args: Any, **options: Any) -> ExecutionResult:
+        """Return the answer, or that the time is over."""
+        seconds = self._state.settings.limits.seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await super().execute_single(*args, **options)
+        except TimeoutError:
+            refused = RefusedError(
+                ErrorCode.TIMEOUT, f"the time limit of {seconds:g} s is over", "ask for less", limit="seconds",
+                allowed=seconds,
+            )  # fmt: skip
+            return ExecutionResult(data=None, errors=[GraphQLError(refused.message, extensions=refused.extensions)])
+
+    async def on_ws_connect(self, context: Context) -> Any:
+        """Take the token of the first message: browsers cannot send headers with a WebSocket."""
+        given = (context.connection_params or {}).get("Authorization")
+        if context.caller is None and isinstance(given, str):
+            context.caller = await self._state.caller(given)
+        if context.caller is None:
+            raise ConnectionRejectionError({"message": "a token is needed"})
+        return await super().on_ws_connect(context)
+
+
+def graphql_router(state: State) -> GraphQLRouter[Context, None]:
+    """Return the routes of `/graphql`."""
+    settings = state.settings
+
+    async def context(connection: HTTPConnection) -> Context:
+        return Context(
+            ask=Ask(state.store, state.threads, settings.limits.seconds),
+            caller=await state.caller(connection.headers.get("authorization")),
+            limits=settings.limits,
+            request_id=connection.scope["state"]["request_id"],
+            read_only=settings.read_only,
+            documents=state.documents,
+        )
+
+    async def of_request(request: Request = None, websocket: WebSocket = None) -> Context:  # type: ignore[assignment]
+        return await context(request or websocket)
+
+    return _Router(
+        state,
+        context_getter=of_request,
+        graphql_ide="graphiql" if settings.on_loopback and state.documents is None else None,
+        allow_queries_via_get=False,
+        max_subscriptions_per_connection=20,
+    )

@@ -1,0 +1,152 @@
+"""What every request passes: an id, limits on its body, the check of its Host, a line in the log, the metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+import uuid
+from contextvars import ContextVar
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lineage_graphql.http.answers import problem
+from lineage_graphql.metrics import REQUEST_SECONDS, REQUESTS
+from lineage_graphql.settings import Limits, Settings, is_loopback
+
+__all__ = ["Guard", "request_id"]
+
+_LOGGER = logging.getLogger("lineage_graphql.access")
+_EVENT_PATHS = ("/api/",)
+_SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+"""The id of the request that is being answered; logs name it."""
+
+
+class _BodyError(Exception):
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Guard:
+    """An ASGI application around another."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._limits = settings.limits
+        # A page elsewhere can make a browser on this machine ask us under a name of its own (DNS rebinding).
+        self._only_local_names = settings.on_loopback
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        identity = given if _SAFE_ID.fullmatch(given) else uuid.uuid4().hex
+        request_id.set(identity)
+        scope.setdefault("state", {})["request_id"] = identity
+        if self._only_local_names and not _is_local_name(headers.get("host", "")):
+            await self._refuse(scope, receive, send, 421, "this service answers to names of this machine only")
+        elif scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+        else:
+            await self._http(scope, receive, send, identity)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send, identity: str) -> None:
+        began = time.perf_counter()
+        status = 0
+
+        async def answering(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = identity
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        body = _Body(receive, _most_bytes(scope["path"], self._limits), self._limits.body_seconds)
+        try:
+            body.check_length(Headers(scope=scope).get("content-length"))
+            await self._app(scope, body, answering)
+        except _BodyError as error:
+            if status == 0:
+                await self._refuse(scope, receive, answering, error.status, str(error))
+        except Exception:
+            _LOGGER.exception("request %s failed", identity)
+            if status == 0:
+                await self._refuse(scope, receive, answering, 500, "the service failed; its log says why")
+        finally:
+            seconds = time.perf_counter() - began
+            # Of paths only those that there are: others are whatever a caller thinks of.
+            route = scope["path"] if "route" in scope else "other"
+            REQUESTS.labels(route, str(status)).inc()
+            REQUEST_SECONDS.labels(route).observe(seconds)
+            _LOGGER.info(
+                "%s %s %s %.1f ms",
+                scope["method"],
+                route,
+                status,
+                seconds * 1000,
+                extra={"method": scope["method"], "route": route, "status": status, "ms": round(seconds * 1000, 1)},
+            )
+
+    @staticmethod
+    async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, message: str) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": message})
+        else:
+            await problem(status, message)(scope, receive, send)
+
+
+class _Body:
+    """Receives a request's body as long as it is not too large and not too slow."""
+
+    def __init__(self, receive: Receive, most: int, seconds: float) -> None:
+        self._receive = receive
+        self._most = most
+        self._ends = time.monotonic() + seconds
+        self._seconds = seconds
+        self._bytes = 0
+        self._complete = False
+
+    def check_length(self, length: str | None) -> None:
+        if length is not None and (not length.isdecimal() or int(length) > self._most):
+            raise _BodyError(413, f"the body is larger than {self._most} bytes")
+
+    async def __call__(self) -> Message:
+        if self._complete:
+            return await self._receive()
+        try:
+            async with asyncio.timeout(max(0.0, self._ends - time.monotonic())):
+                message = await self._receive()
+        except TimeoutError as error:
+            raise _BodyError(408, f"the body did not arrive within {self._seconds:g} seconds") from error
+        if message["type"] == "http.request":
+            self._bytes += len(message.get("body", b""))
+            self._complete = not message.get("more_body", False)
+            if self._bytes > self._most:
+                raise _BodyError(413, f"the body is larger than {self._most} bytes")
+        return message
+
+
+def _most_bytes(path: str, limits: Limits) -> int:
+    return limits.event_body_bytes if path.startswith(_EVENT_PATHS) else limits.body_bytes
+
+
+def _is_local_name(host: str) -> bool:
+    name = host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+    return is_loopback(name)

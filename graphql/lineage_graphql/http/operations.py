@@ -1,0 +1,61 @@
+"""`/healthz`, `/readyz`, `/metrics`: for what runs and watches the service."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from lineage.store.errors import StoreError
+from lineage_graphql.access.requiring import require
+from lineage_graphql.access.roles import Role
+from lineage_graphql.errors import RefusedError
+from lineage_graphql.http.access import refused
+from lineage_graphql.state import State
+
+__all__ = ["operations_router"]
+
+_LOGGER = logging.getLogger(__name__)
+_READY_SECONDS = 2.0
+
+
+def operations_router(state: State) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """Whether the process answers."""
+        return {"status": "ok"}
+
+    @router.get("/readyz", responses={503: {"description": "The store does not answer."}})
+    async def readyz() -> JSONResponse:
+        """Whether the store answers, too."""
+        looked = asyncio.get_running_loop().run_in_executor(state.threads, state.store.runs, 1)
+        try:
+            async with asyncio.timeout(_READY_SECONDS):
+                await looked
+        except (StoreError, TimeoutError) as error:
+            _LOGGER.warning("not ready: %s", error or "the store does not answer in time")
+            return JSONResponse({"status": "the store does not answer"}, 503)
+        return JSONResponse({"status": "ready"})
+
+    @router.get("/metrics", responses={401: {"description": "A token is needed."}})
+    async def metrics(request: Request) -> Response:
+        """What Prometheus scrapes; with the role reader, where callers have roles."""
+        try:
+            require(await state.caller(request.headers.get("authorization")), Role.READER)
+        except RefusedError as error:
+            return refused(error)
+        registry = REGISTRY
+        if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    return router

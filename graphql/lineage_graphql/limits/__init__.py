@@ -1,0 +1,1 @@
+"""What one request may ask for, measured before it is run."""

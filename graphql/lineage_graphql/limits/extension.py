@@ -1,0 +1,106 @@
+"""Every query is measured before it runs, and fails in words that were chosen for callers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+from graphql import ExecutionResult as CoreResult
+from graphql import GraphQLError, Lexer, Source, TokenKind
+from strawberry.extensions import SchemaExtension
+from strawberry.types import ExecutionResult
+
+from lineage_graphql.context import Context
+from lineage_graphql.errors import ErrorCode, RefusedError, explained
+from lineage_graphql.limits.measure import measure
+from lineage_graphql.metrics import COST, REFUSALS
+
+__all__ = ["WithinLimits"]
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class WithinLimits(SchemaExtension):
+    """Refuses what is beyond a limit or not trusted, before it is run; explains errors, after."""
+
+    def on_operation(self) -> Iterator[None]:
+        """Look at the document's text before it is parsed; explain the errors of an operation after it."""
+        execution = self.execution_context
+        context: Context = execution.context
+        if context.documents is not None:
+            execution.query = context.documents.text_of(execution.query, execution.operation_extensions)
+        if execution.query:
+            _check_tokens(execution.query, context.limits.tokens)
+        yield
+        self._explain_all(execution.result)
+
+    def on_stream_result(self, result: Any) -> Iterator[None]:
+        """Explain the errors of one result of a subscription."""
+        self._explain_all(result)
+        yield
+
+    def on_validate(self) -> Iterator[None]:
+        """Measure a valid document."""
+        yield
+        execution = self.execution_context
+        if execution.pre_execution_errors or execution.graphql_document is None:
+            return
+        context: Context = execution.context
+        found = measure(
+            execution.graphql_document,
+            execution.schema._schema,
+            execution.variables or {},
+            execution.operation_name,
+        )
+        COST.observe(found.cost)
+        for name, hint in (
+            ("depth", "ask in several queries"),
+            ("aliases", "ask in several queries"),
+            ("cost", "ask for smaller pages (`first`), fewer hops (`maxHops`) or fewer nested lists"),
+        ):
+            allowed, value = getattr(context.limits, name), getattr(found, name)
+            if value > allowed:
+                execution.pre_execution_errors = [RefusedError.over_limit(name, allowed, value, hint)]
+                return
+
+    def _explain_all(self, result: object) -> None:
+        if isinstance(result, CoreResult | ExecutionResult) and result.errors:
+            result.errors = [self._explained(error) for error in result.errors]
+
+    def _explained(self, error: GraphQLError) -> GraphQLError:
+        cause = error.original_error
+        told = explained(cause if cause is not None else error)
+        if told is None and cause is None:
+            told = RefusedError(ErrorCode.BAD_REQUEST, error.message)
+        if told is None:
+            identity = self.execution_context.context.request_id
+            _LOGGER.error("request %s failed", identity, exc_info=cause)
+            told = RefusedError(ErrorCode.INTERNAL, "the service failed; its log says why", request_id=identity)
+        REFUSALS.labels(str(told.code)).inc()
+        return GraphQLError(
+            told.message,
+            nodes=error.nodes,
+            source=error.source,
+            positions=error.positions,
+            path=error.path,
+            extensions=told.extensions,
+        )
+
+
+def _check_tokens(text: str, allowed: int) -> None:
+    """Count no further than the limit.
+
+    Raises:
+        RefusedError: there are more.
+    """
+    lexer, count = Lexer(Source(text)), 0
+    try:
+        while lexer.advance().kind is not TokenKind.EOF:
+            count += 1
+            if count > allowed:
+                raise RefusedError.over_limit("tokens", allowed, count, "ask in several queries")
+    except GraphQLError as error:
+        if isinstance(error, RefusedError):
+            raise
+        # What is no GraphQL at all the parser says better.

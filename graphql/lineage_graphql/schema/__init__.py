@@ -1,0 +1,1 @@
+"""The GraphQL schema: one file a subject, put together in `root`."""

@@ -1,0 +1,187 @@
+"""Tables and columns."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import strawberry
+
+from lineage.model.batch import JobKind
+from lineage.model.statement import DatasetKind
+from lineage.store.protocol import JobFilter, StoredColumn, StoredDataset
+from lineage_graphql.context import LineageInfo
+from lineage_graphql.schema.fields import argument, told
+from lineage_graphql.schema.paging import After, Connection, Edge, First, page_of, position_of, size_of
+from lineage_graphql.schema.usage import Usage, usage_of
+
+if TYPE_CHECKING:
+    from lineage_graphql.schema.jobs import Job
+
+__all__ = ["Column", "Node", "Table", "column_of", "node_of", "table_of"]
+
+
+@strawberry.type(description="A dataset: anything with columns that data flows through.")
+class Table:
+    """A dataset."""
+
+    key: strawberry.ID = told("What the graph knows it by: namespace and name.")
+    namespace: str = told("Where it lives, as OpenLineage names it.")
+    name: str = told("Its full name there.")
+    kind: DatasetKind = told("What sort of dataset it is.")
+    dialect: str | None = told("The SQL dialect of its database, if known.")
+    schema_known: bool = told("Whether `columns` are all it has; else they are what was seen of it.")
+    aliases: list[str] = told("Other names that it has, or had.")
+    first_seen: datetime = told("When it was first seen.")
+    last_seen: datetime = told("When it was last seen.")
+    dropped_at: datetime | None = told("Since when it is dropped; null if it is there.")
+    description: str | None = told("What a steward says it is.")
+    tags: list[str] = told("How stewards tagged it.")
+
+    @classmethod
+    def of(cls, stored: StoredDataset) -> Table:
+        """Return the dataset as the schema has it."""
+        return cls(
+            key=strawberry.ID(stored.key),
+            namespace=stored.namespace,
+            name=stored.name,
+            kind=stored.kind,
+            dialect=stored.dialect,
+            schema_known=stored.schema_known,
+            aliases=list(stored.aliases),
+            first_seen=stored.first_seen,
+            last_seen=stored.last_seen,
+            dropped_at=stored.dropped_at,
+            description=stored.description,
+            tags=list(stored.tags),
+        )
+
+    @strawberry.field(description="Its columns, in order, and their fields.")
+    async def columns(self, info: LineageInfo, first: First = 100, after: After = None) -> Connection[Column]:
+        """Return a page of its columns."""
+        size, begin = size_of(info, first), position_of(after, int)
+        found = await info.context.loaders.columns_of.load(self.key)
+        start = begin[0] + 1 if begin else 0
+        rows = list(enumerate(found[start : start + size + 1], start))
+        edges, page = page_of(rows, size, after, lambda row: (row[0],))
+        return Connection(
+            edges=[Edge(cursor=edge.cursor, node=Column.of(edge.node[1])) for edge in edges], page_info=page
+        )
+
+    @strawberry.field(description="The jobs that read or write it, by key.")
+    async def jobs(
+        self,
+        info: LineageInfo,
+        kinds: Annotated[list[JobKind] | None, argument("Only jobs of these kinds.")] = None,
+        first: First = 50,
+        after: After = None,
+    ) -> Connection[Annotated[Job, strawberry.lazy("lineage_graphql.schema.jobs")]]:
+        """Return a page of the jobs that touch it."""
+        from lineage_graphql.schema import jobs  # noqa: PLC0415  jobs have tables
+
+        size, begin = size_of(info, first), position_of(after, str)
+        keys = await info.context.loaders.job_keys(self.key, JobFilter(tuple(kinds or ())))
+        start = bisect_right(keys, begin[0]) if begin else 0
+        found = await info.context.loaders.jobs.load_many(keys[start : start + size + 1])
+        edges, page = page_of([jobs.Job.of(job) for job in found if job], size, after, lambda job: (job.key,))
+        return Connection(edges=edges, page_info=page)
+
+    @strawberry.field(description="How much it is used.")
+    async def usage(
+        self,
+        info: LineageInfo,
+        since: Annotated[date | None, argument("The first day that counts.", name="from")] = None,
+        until: Annotated[date | None, argument("The last day that counts.", name="to")] = None,
+    ) -> Usage:
+        """Return its use."""
+        return await usage_of(info, self.key, since, until)
+
+
+@strawberry.type(description="A column of a dataset, or a nested field of one.")
+class Column:
+    """A column or nested field."""
+
+    key: strawberry.ID = told("What the graph knows it by: its table's key, `#` and its path.")
+    path: str = told("Its name; a nested field's has dots.")
+    data_type: str | None = told("Its type, if known.")
+    ordinal: int | None = told("Its place among the columns, from 0, if known.")
+    inferred: bool = told("Whether it was concluded from use, and is in no schema.")
+    dropped_at: datetime | None = told("Since when its table no longer has it; null if it has.")
+    table_key: strawberry.ID = told("The key of its table.")
+    parent_key: strawberry.ID | None = told("The key of the column that a nested field lies in.")
+    description: str | None = told("What a steward says it is.")
+    tags: list[str] = told("How stewards tagged it.")
+
+    @classmethod
+    def of(cls, stored: StoredColumn) -> Column:
+        """Return the column as the schema has it."""
+        return cls(
+            key=strawberry.ID(stored.key),
+            path=stored.path,
+            data_type=stored.data_type,
+            ordinal=stored.ordinal,
+            inferred=stored.inferred,
+            dropped_at=stored.dropped_at,
+            table_key=strawberry.ID(stored.dataset),
+            parent_key=strawberry.ID(stored.parent) if stored.parent else None,
+            description=stored.description,
+            tags=list(stored.tags),
+        )
+
+    @strawberry.field(description="The table that it belongs to.")
+    async def table(self, info: LineageInfo) -> Table:
+        """Return its table."""
+        return await table_of(info, self.table_key)
+
+    @strawberry.field(description="Its full name, as people write it: the table's name, a dot, its path.")
+    async def name(self, info: LineageInfo) -> str:
+        """Return its full name."""
+        table = await table_of(info, self.table_key)
+        return f"{table.name}.{self.path}"
+
+    @strawberry.field(description="How much it is used.")
+    async def usage(
+        self,
+        info: LineageInfo,
+        since: Annotated[date | None, argument("The first day that counts.", name="from")] = None,
+        until: Annotated[date | None, argument("The last day that counts.", name="to")] = None,
+    ) -> Usage:
+        """Return its use."""
+        return await usage_of(info, self.key, since, until)
+
+
+Node = Annotated[Column | Table, strawberry.union("Node", description="A column, or a table as a whole.")]
+
+
+async def column_of(info: LineageInfo, key: str) -> Column:
+    """Return the column of a key that something in the graph names.
+
+    Raises:
+        LookupError: the graph has no such column.
+    """
+    stored = await info.context.loaders.columns.load(key)
+    if stored is None:
+        raise LookupError(f"no column {key}")
+    return Column.of(stored)
+
+
+async def table_of(info: LineageInfo, key: str) -> Table:
+    """Return the table of a key that something in the graph names.
+
+    Raises:
+        LookupError: the graph has no such table.
+    """
+    stored = await info.context.loaders.datasets.load(key)
+    if stored is None:
+        raise LookupError(f"no table {key}")
+    return Table.of(stored)
+
+
+async def node_of(info: LineageInfo, key: str) -> Column | Table:
+    """Return the column or table of a key that something in the graph names.
+
+    Raises:
+        LookupError: the graph has no such node.
+    """
+    return await (column_of if "#" in key else table_of)(info, key)

@@ -1,0 +1,113 @@
+"""What changed between two times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import strawberry
+
+from lineage.store.protocol import EdgeChange, GraphStore
+from lineage.traversal import resolve_table
+from lineage_graphql.context import LineageInfo
+from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.schema.fields import Long, told
+from lineage_graphql.schema.jobs import LineageEdge
+from lineage_graphql.schema.paging import Edge, PageInfo, page_of, position_of, size_of
+
+__all__ = ["LineageDiff", "difference"]
+
+_MOST_CHANGES = 10_000
+
+
+@strawberry.enum(description="How an edge differs between two times.")
+class ChangeOfEdge(StrEnum):
+    """How an edge differs between two times."""
+
+    BEGAN = "BEGAN"
+    ENDED = "ENDED"
+    CHANGED = "CHANGED"
+
+
+@strawberry.type(description="An edge that differs between two times.")
+class ChangedEdge:
+    """An edge that differs between two times."""
+
+    change: ChangeOfEdge = told("It began, it ended, or it has another meaning.")
+    before: LineageEdge | None = told("The edge at the first time.")
+    after: LineageEdge | None = told("The edge at the second time.")
+
+    @classmethod
+    def of(cls, change: EdgeChange) -> ChangedEdge:
+        """Return a change as the schema has it."""
+        return cls(
+            change=_sort_of(change),
+            before=LineageEdge.of(change.before) if change.before else None,
+            after=LineageEdge.of(change.after) if change.after else None,
+        )
+
+
+@strawberry.type(description="What differs between two times: a page of edges, and counts of all of them.")
+class LineageDiff:
+    """What differs between two times."""
+
+    as_of_a: datetime = told("The first time.")
+    as_of_b: datetime = told("The second time.")
+    scope: str | None = told("What the edges lead into: a table, or all whose key begins so; null for the whole graph.")
+    edges: list[Edge[ChangedEdge]] = told("The edges that differ, by target and source.")
+    page_info: PageInfo = told("Where the page lies.")
+    began: Long = told("How many began.")
+    ended: Long = told("How many ended.")
+    changed: Long = told("How many have another meaning.")
+    truncated: bool = told("Whether there are more than are counted here.")
+
+
+async def difference(
+    info: LineageInfo, first_time: datetime, second_time: datetime, scope: str | None, first: int, after: str | None
+) -> LineageDiff:
+    """Return what differs between two times, within a scope: a table's name or key, or `namespace/schema.` and so on.
+
+    Raises:
+        RefusedError: the times are the wrong way round.
+        StoreError: the store could not be read.
+    """
+    since, until = _in_utc(first_time), _in_utc(second_time)
+    if since > until:
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "asOfA is after asOfB", "give the earlier time first")
+    size, begin = size_of(info, first), position_of(after, str, str, str, str)
+
+    def ask(store: GraphStore) -> tuple[list[EdgeChange], bool]:
+        prefix = "" if not scope else scope if "/" in scope else resolve_table(store, scope).key
+        return store.changed_edges(since, until, scope=prefix, limit=_MOST_CHANGES)
+
+    changes, cut = await info.context.ask(ask)
+    rows = changes if begin is None else [one for one in changes if _place(one) > tuple(begin)]
+    edges, page = page_of(rows, size, after, _place)
+    sorts = Counter(map(_sort_of, changes))
+    return LineageDiff(
+        as_of_a=since,
+        as_of_b=until,
+        scope=scope,
+        edges=[Edge(cursor=edge.cursor, node=ChangedEdge.of(edge.node)) for edge in edges],
+        page_info=page,
+        began=Long(sorts[ChangeOfEdge.BEGAN]),
+        ended=Long(sorts[ChangeOfEdge.ENDED]),
+        changed=Long(sorts[ChangeOfEdge.CHANGED]),
+        truncated=cut,
+    )
+
+
+def _sort_of(change: EdgeChange) -> ChangeOfEdge:
+    if change.before is None:
+        return ChangeOfEdge.BEGAN
+    return ChangeOfEdge.ENDED if change.after is None else ChangeOfEdge.CHANGED
+
+
+def _place(change: EdgeChange) -> tuple[str, str, str, str]:
+    edge = change.after or change.before
+    return (edge.target, edge.source, str(edge.kind), edge.job) if edge else ("", "", "", "")
+
+
+def _in_utc(at: datetime) -> datetime:
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

@@ -1,0 +1,228 @@
+"""Jobs: what states lineage, its SQL, and the edges that it states."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import strawberry
+
+from lineage.model.batch import JobKind
+from lineage.model.diagnostics import DiagnosticCode, Severity, Span
+from lineage.model.statement import Completeness
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage.store.protocol import StoredDiagnostic, StoredEdge, StoredJob
+from lineage.traversal import PathStep
+from lineage_graphql.context import LineageInfo
+from lineage_graphql.schema.datasets import Column, Node, Table, column_of, node_of
+from lineage_graphql.schema.fields import Long, told
+from lineage_graphql.schema.paging import After, Connection, First, page_of, position_of, size_of
+from lineage_graphql.schema.usage import UserQueries, top_users
+
+__all__ = ["Diagnostic", "Job", "LineageEdge", "Place"]
+
+
+@strawberry.type(description="A place in SQL text, in code points: `text[start:end]`.")
+class Place:
+    """A place in SQL text."""
+
+    start: int = told("Where it begins, from 0.")
+    end: int = told("Where it ends: the first code point behind it.")
+    line: int = told("The line on which it begins, from 1.")
+    column: int = told("The column on which it begins, from 1.")
+    text: str | None = told("What stands there, literals masked.")
+
+    @classmethod
+    def within(cls, sql: str | None, start: int, end: int) -> Place:
+        """Return the place in a job's SQL."""
+        span = Span.locate(sql or "", start, end)
+        return cls(start=start, end=end, line=span.line, column=span.column, text=sql[start:end] if sql else None)
+
+    @classmethod
+    def of(cls, span: Span, text: str | None = None) -> Place:
+        """Return a place whose line and column are known."""
+        return cls(start=span.start, end=span.end, line=span.line, column=span.column, text=text)
+
+
+@strawberry.type(description="What one job says of one pair: a relationship of the graph.")
+class LineageEdge:
+    """What one job says of one pair."""
+
+    source_key: strawberry.ID = told("The key of the column that it comes from.")
+    target_key: strawberry.ID = told(
+        "The key of the column, or of the table whose rows it influences, that it goes to."
+    )
+    kind: EdgeKind = told("Whether the value flows or only influences.")
+    subtypes: list[Subtype] = told("How it flows, or by what it influences.")
+    masking: bool = told("Whether a function hides the value.")
+    job_key: strawberry.ID = told("The key of the job that states it.")
+    limited: bool = told("Whether a SORT decides, with a LIMIT, which rows there are.")
+    ambiguous: bool = told("Whether it is one of several tables that an unprefixed column may belong to.")
+    valid_from: datetime | None = told("Since when it holds; null on a path, which joins what several jobs say.")
+    valid_to: datetime | None = told("Until when it held; null while it holds.")
+    spans: strawberry.Private[tuple[tuple[int, int], ...]]
+
+    @classmethod
+    def of(cls, stored: StoredEdge) -> LineageEdge:
+        """Return the edge as the schema has it."""
+        return cls(
+            source_key=strawberry.ID(stored.source),
+            target_key=strawberry.ID(stored.target),
+            kind=stored.kind,
+            subtypes=list(stored.subtypes),
+            masking=stored.masking,
+            job_key=strawberry.ID(stored.job),
+            limited=stored.limited,
+            ambiguous=stored.ambiguous,
+            valid_from=stored.valid_from,
+            valid_to=stored.valid_to,
+            spans=stored.spans,
+        )
+
+    @classmethod
+    def on_path(cls, step: PathStep) -> LineageEdge:
+        """Return a path's step as an edge: what one of its jobs says."""
+        return cls(
+            source_key=strawberry.ID(step.source),
+            target_key=strawberry.ID(step.target),
+            kind=step.kind,
+            subtypes=list(step.subtypes),
+            masking=step.masking,
+            job_key=strawberry.ID(step.job),
+            limited=False,
+            ambiguous=False,
+            valid_from=None,
+            valid_to=None,
+            spans=step.spans,
+        )
+
+    @strawberry.field(description="The column that it comes from.")
+    async def source(self, info: LineageInfo) -> Column:
+        """Return its source."""
+        return await column_of(info, self.source_key)
+
+    @strawberry.field(description="The column that it goes to, or the table whose rows it influences.")
+    async def target(self, info: LineageInfo) -> Node:
+        """Return its target."""
+        return await node_of(info, self.target_key)
+
+    @strawberry.field(description="The job that states it.")
+    async def job(self, info: LineageInfo) -> Job | None:
+        """Return its job."""
+        stored = await info.context.loaders.jobs.load(self.job_key)
+        return Job.of(stored) if stored else None
+
+    @strawberry.field(description="The places in the job's SQL that prove it.")
+    async def places(self, info: LineageInfo) -> list[Place]:
+        """Return the places that prove it."""
+        stored = await info.context.loaders.jobs.load(self.job_key) if self.spans else None
+        return [Place.within(stored.sql if stored else None, start, end) for start, end in self.spans]
+
+
+@strawberry.type(description="A coded, positioned finding about a statement.")
+class Diagnostic:
+    """A finding about a statement."""
+
+    code: DiagnosticCode = told("What was found.")
+    severity: Severity = told("How much of the lineage it puts in doubt.")
+    message: str = told("What was found, in words.")
+    hint: str | None = told("What to do about it.")
+    place: Place | None = told("Where, if it has a place.")
+    source: str | None = told("The file or log that it speaks of.")
+    job_key: strawberry.ID | None = told("The key of the job that it speaks of.")
+
+    @classmethod
+    def of(cls, stored: StoredDiagnostic) -> Diagnostic:
+        """Return a diagnostic as the schema has it."""
+        found = stored.diagnostic
+        return cls(
+            code=found.code,
+            severity=found.severity,
+            message=found.message,
+            hint=found.hint,
+            place=Place.of(found.span) if found.span else None,
+            source=stored.source,
+            job_key=strawberry.ID(stored.job) if stored.job else None,
+        )
+
+    @strawberry.field(description="The job that it speaks of.")
+    async def job(self, info: LineageInfo) -> Job | None:
+        """Return its job."""
+        stored = await info.context.loaders.jobs.load(self.job_key) if self.job_key else None
+        return Job.of(stored) if stored else None
+
+
+@strawberry.type(description="What states lineage: a view's definition, a SQL file, a query template, a Spark write.")
+class Job:
+    """What states lineage."""
+
+    key: strawberry.ID = told("What the graph knows it by.")
+    kind: JobKind = told("What sort of job it is.")
+    sql: str | None = told("Its SQL, literals masked.")
+    dialect: str | None = told("The SQL dialect.")
+    operation: str | None = told("What it does: CREATE_VIEW, INSERT, MERGE, …")
+    source: str | None = told("The file or log that it stands in.")
+    source_line: int | None = told("The line on which its SQL begins there.")
+    completeness: Completeness = told("How much of its SQL was resolved.")
+    first_seen: datetime = told("When it was first seen.")
+    last_seen: datetime = told("When it was last seen.")
+    retired_at: datetime | None = told("Since when its source no longer holds it.")
+    observations: Long = told("How often it ran, as far as logs say.")
+    mean_seconds: float | None = told("How long a run takes on average, if known.")
+    read_keys: strawberry.Private[tuple[str, ...]]
+    written_keys: strawberry.Private[tuple[str, ...]]
+
+    @classmethod
+    def of(cls, stored: StoredJob) -> Job:
+        """Return a job as the schema has it."""
+        mean = stored.mean_duration_us
+        return cls(
+            key=strawberry.ID(stored.key),
+            kind=stored.kind,
+            sql=stored.sql,
+            dialect=stored.dialect,
+            operation=stored.operation,
+            source=stored.source,
+            source_line=stored.source_line,
+            completeness=stored.completeness,
+            first_seen=stored.first_seen,
+            last_seen=stored.last_seen,
+            retired_at=stored.retired_at,
+            observations=Long(stored.observations),
+            mean_seconds=None if mean is None else mean / 1_000_000,
+            read_keys=stored.reads,
+            written_keys=stored.writes,
+        )
+
+    @strawberry.field(description="The tables that it reads.")
+    async def reads(self, info: LineageInfo) -> list[Table]:
+        """Return the tables that it reads."""
+        found = await info.context.loaders.datasets.load_many(list(self.read_keys))
+        return [Table.of(one) for one in found if one]
+
+    @strawberry.field(description="The tables that it writes.")
+    async def writes(self, info: LineageInfo) -> list[Table]:
+        """Return the tables that it writes."""
+        found = await info.context.loaders.datasets.load_many(list(self.written_keys))
+        return [Table.of(one) for one in found if one]
+
+    @strawberry.field(description="The edges that it states now, by target and source.")
+    async def edges(self, info: LineageInfo, first: First = 100, after: After = None) -> Connection[LineageEdge]:
+        """Return a page of its edges."""
+        size, begin = size_of(info, first), position_of(after, str, str, str)
+        found = await info.context.loaders.edges_of.load(self.key)
+        if begin:
+            found = [edge for edge in found if [edge.target, edge.source, str(edge.kind)] > begin]
+        rows = [LineageEdge.of(edge) for edge in found[: size + 1]]
+        edges, page = page_of(rows, size, after, lambda one: (one.target_key, one.source_key, str(one.kind)))
+        return Connection(edges=edges, page_info=page)
+
+    @strawberry.field(description="The diagnostics about it.")
+    async def diagnostics(self, info: LineageInfo) -> list[Diagnostic]:
+        """Return its diagnostics."""
+        return [Diagnostic.of(one) for one in await info.context.loaders.diagnostics_of.load(self.key)]
+
+    @strawberry.field(description="Who ran it most, at most ten users.")
+    async def top_users(self, info: LineageInfo) -> list[UserQueries]:
+        """Return the users who ran it most."""
+        users = await info.context.loaders.users_of_job.load(self.key)
+        return top_users(users) if users else []

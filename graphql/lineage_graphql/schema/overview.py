@@ -1,0 +1,83 @@
+"""Runs, search hits, and what the service itself is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import strawberry
+
+from lineage import __version__
+from lineage.store.protocol import SearchHit, StoredRun
+from lineage_graphql.context import LineageInfo
+from lineage_graphql.schema.datasets import Node, node_of
+from lineage_graphql.schema.fields import Long, told
+
+__all__ = ["Hit", "Run", "Service"]
+
+
+@strawberry.type(description="A number that an ingest counted.")
+class Count:
+    """A number that an ingest counted."""
+
+    name: str = told("What was counted: statements, resolved, …")
+    number: Long = told("How many.")
+
+
+@strawberry.type(description="An ingest that was stored.")
+class Run:
+    """An ingest that was stored."""
+
+    key: strawberry.ID = told("What the graph knows it by.")
+    kind: str = told("What was ingested: sql, log, openlineage, …")
+    source: str = told("Where from.")
+    at: datetime = told("When it was first stored.")
+    last_seen: datetime = told("When the same content was last stored.")
+    seconds: float | None = told("How long it took.")
+    counts: list[Count] = told("What it counted.")
+
+    @classmethod
+    def of(cls, stored: StoredRun) -> Run:
+        """Return a run as the schema has it."""
+        return cls(
+            key=strawberry.ID(stored.key),
+            kind=stored.kind,
+            source=stored.source,
+            at=stored.at,
+            last_seen=stored.last_seen,
+            seconds=stored.seconds,
+            counts=[Count(name=name, number=Long(number)) for name, number in sorted(stored.counts.items())],
+        )
+
+
+@strawberry.type(description="A table or column whose name matched.")
+class Hit:
+    """A table or column whose name matched."""
+
+    key: strawberry.ID = told("Its key.")
+    name: str = told("Its name within its namespace, or its table.")
+    score: float = told("How well it matched; the best first.")
+
+    @classmethod
+    def of(cls, hit: SearchHit) -> Hit:
+        """Return a hit as the schema has it."""
+        return cls(key=strawberry.ID(hit.key), name=hit.name, score=hit.score)
+
+    @strawberry.field(description="The table or column.")
+    async def node(self, info: LineageInfo) -> Node:
+        """Return the table or column."""
+        return await node_of(info, self.key)
+
+
+@strawberry.type(description="What answers here.")
+class Service:
+    """What answers here."""
+
+    version: str = told("The version of lineage.")
+    schema_version: int = told("The version of the graph's schema.")
+    read_only: bool = told("Whether nothing can be changed through it.")
+
+    @classmethod
+    async def of(cls, info: LineageInfo) -> Service:
+        """Return what answers here."""
+        schema_version = await info.context.ask(lambda store: store.schema_version)
+        return cls(version=__version__, schema_version=schema_version, read_only=info.context.read_only)

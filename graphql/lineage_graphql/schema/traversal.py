@@ -1,0 +1,338 @@
+"""Impact, root cause and paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+import strawberry
+
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage.store.protocol import Direction, GraphStore
+from lineage.traversal import (
+    Answer,
+    Reached,
+    Route,
+    Target,
+    TraversalOptions,
+    resolve,
+    resolve_column,
+    resolve_table,
+    shortest_paths,
+)
+from lineage.traversal import impact as find_impact
+from lineage.traversal import root_cause as find_root_cause
+from lineage_graphql.context import Context, LineageInfo
+from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.metrics import REACHED, TRAVERSAL_SECONDS
+from lineage_graphql.schema.datasets import Column, Node, Table, column_of, node_of, table_of
+from lineage_graphql.schema.fields import Long, argument, told
+from lineage_graphql.schema.jobs import Job, LineageEdge
+from lineage_graphql.schema.paging import Edge, First, PageInfo, page_of, position_of, size_of
+
+__all__ = [
+    "AsOf",
+    "Kinds",
+    "MaxHops",
+    "Path",
+    "ReachedColumns",
+    "ReachedFilter",
+    "bounded",
+    "finder",
+    "paths_between",
+    "reach",
+]
+
+MaxHops = Annotated[int, argument("How many edges to follow.")]
+MaxReferences = Annotated[
+    int | None, argument("How many of them may be references (joins, filters, …); any number, without it.")
+]
+Kinds = Annotated[list[EdgeKind] | None, argument("Follow only these kinds of edge.")]
+ThroughMasking = Annotated[bool, argument("Whether to follow edges that hide the value, such as hashes and counts.")]
+AsOf = Annotated[datetime | None, argument("Ask the graph as it was then.")]
+
+
+@strawberry.input(description="Which of the reached columns to list and count.")
+class ReachedFilter:
+    """Which of the reached columns to list and count."""
+
+    namespace: str | None = told("Only columns of tables in this namespace.", default=None)
+    table: str | None = told("Only columns of tables whose name holds this text, without case.", default=None)
+    influence: EdgeKind | None = told("Only columns that paths of this kind reach.", default=None)
+    masked: bool | None = told("Only columns where every flow of the value is hidden (true), or is not.", default=None)
+    min_hops: int | None = told("Only columns at least so far away.", default=None)
+    max_hops: int | None = told("Only columns at most so far away.", default=None)
+    roots: bool | None = told("Upstream: only columns that nothing contributes to (true), or others.", default=None)
+
+    def admits(self, reached: Reached) -> bool:
+        """Return whether a column is one of those."""
+        return (
+            (self.namespace is None or reached.dataset.startswith(f"{self.namespace}/"))
+            and (self.table is None or self.table.casefold() in reached.table.casefold())
+            and (self.influence is None or self.influence in reached.influence)
+            and (self.masked is None or reached.masked == self.masked)
+            and (self.min_hops is None or reached.hops >= self.min_hops)
+            and (self.max_hops is None or reached.hops <= self.max_hops)
+            and (self.roots is None or reached.root == self.roots)
+        )
+
+
+@strawberry.type(description="A path, from the source to the consumer.")
+class Path:
+    """A path, from the source to the consumer."""
+
+    hops: int = told("How many edges it has.")
+    references: int = told("How many of them are references.")
+    transformation: Subtype = told("What its steps amount to, by OpenLineage's rules of composition.")
+    masked: bool = told("Whether one of its steps hides the value.")
+    steps: list[LineageEdge] = told("Its edges, each with a job that states it and the places in its SQL.")
+
+    @classmethod
+    def of(cls, route: Route) -> Path:
+        """Return the path as the schema has it."""
+        whole = route.transformation
+        return cls(
+            hops=route.hops,
+            references=route.references,
+            transformation=whole.subtype,
+            masked=whole.masking,
+            steps=[LineageEdge.on_path(step) for step in route.steps],
+        )
+
+
+@strawberry.type(description="A column that a traversal reached.")
+class ReachedColumn:
+    """A column that a traversal reached."""
+
+    key: strawberry.ID = told("The column's key.")
+    hops: int = told("The length of a shortest path.")
+    references: int = told("How many of its steps are references.")
+    influence: list[EdgeKind] = told("The kinds of path that reach it: the value flows there, or influences it.")
+    transformation: Subtype = told("What the shortest path amounts to.")
+    masked: bool = told("Whether the value flows there and every path that it takes hides it.")
+    root: bool = told("Upstream: whether nothing contributes to it.")
+    path: Path = told("A shortest path, of those one with the fewest references.")
+    contribution: Path | None = told("A shortest path on which the value flows, an unmasked one if there is any.")
+    table_key: strawberry.Private[str]
+
+    @classmethod
+    def of(cls, reached: Reached) -> ReachedColumn:
+        """Return the reached column as the schema has it."""
+        return cls(
+            key=strawberry.ID(reached.key),
+            hops=reached.hops,
+            references=reached.references,
+            influence=sorted(reached.influence),
+            transformation=reached.transformation.subtype,
+            masked=reached.masked,
+            root=reached.root,
+            path=Path.of(reached.route),
+            contribution=Path.of(reached.contribution) if reached.contribution else None,
+            table_key=reached.dataset,
+        )
+
+    @strawberry.field(description="The column.")
+    async def column(self, info: LineageInfo) -> Column:
+        """Return the column."""
+        return await column_of(info, self.key)
+
+    @strawberry.field(description="The table that owns it.")
+    async def table(self, info: LineageInfo) -> Table:
+        """Return its table."""
+        return await table_of(info, self.table_key)
+
+
+@strawberry.type(description="How many columns are so many hops away.")
+class HopCount:
+    """How many columns are so many hops away."""
+
+    hops: int = told("The length of a shortest path.")
+    columns: Long = told("How many columns.")
+
+
+@strawberry.type(description="A table with columns that were reached.")
+class ReachedTable:
+    """A table with columns that were reached."""
+
+    key: strawberry.ID = told("The table's key.")
+    name: str = told("Its full name.")
+    columns: Long = told("How many of its columns were reached.")
+    hops: int = told("How far away the nearest of them is.")
+
+    @strawberry.field(description="The table.")
+    async def table(self, info: LineageInfo) -> Table:
+        """Return the table."""
+        return await table_of(info, self.key)
+
+
+@strawberry.type(description="A table that only table-level lineage leads to.")
+class PossiblyAffectedTable:
+    """A table that only table-level lineage leads to."""
+
+    key: strawberry.ID = told("The table's key.")
+    name: str = told("Its full name.")
+    hops: int = told("How far away it is.")
+    neighbour_key: strawberry.ID = told("The key of the table one hop nearer the start.")
+    job_key: strawberry.ID = told("The key of the job that ties the two together.")
+
+    @strawberry.field(description="The job that ties it to its neighbour.")
+    async def job(self, info: LineageInfo) -> Job | None:
+        """Return the job."""
+        stored = await info.context.loaders.jobs.load(self.job_key)
+        return Job.of(stored) if stored else None
+
+
+@strawberry.type(description="What a traversal reached: a page of columns, and counts of all of them.")
+class ReachedColumns:
+    """What a traversal reached."""
+
+    edges: list[Edge[ReachedColumn]] = told("The columns, by hops, then references, then key.")
+    page_info: PageInfo = told("Where the page lies.")
+    total_count: Long = told("How many columns were reached, that the filter admits.")
+    total_count_is_lower_bound: bool = told("Whether there may be more: a limit ended the traversal.")
+    counts_by_hop: list[HopCount] = told("How many columns lie how many hops away.")
+    table_count: Long = told("How many tables they belong to.")
+    possibly_affected: list[PossiblyAffectedTable] = told("Tables that only table-level lineage leads to.")
+    truncated: str | None = told("Which limit cut the answer short, and how; null if it is whole.")
+    as_of: datetime | None = told("The time that was asked for; null for now.")
+    direction: Direction = told("Which way was looked.")
+    start_key: strawberry.Private[str]
+    all_tables: strawberry.Private[list[ReachedTable]]
+
+    @strawberry.field(description="The column or table that was asked about.")
+    async def start(self, info: LineageInfo) -> Node:
+        """Return the column or table that was asked about."""
+        return await node_of(info, self.start_key)
+
+    @strawberry.field(description="The tables that the columns belong to, the nearest first.")
+    async def tables(self, info: LineageInfo, first: First = 100) -> list[ReachedTable]:
+        """Return the tables that the columns belong to."""
+        return self.all_tables[: size_of(info, first)]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a traversal, beside where it begins."""
+
+    max_hops: int
+    max_references: int | None
+    kinds: list[EdgeKind] | None
+    through_masking: bool
+    as_of: datetime | None
+    wanted: ReachedFilter | None
+    first: int
+    after: str | None
+
+
+def bounded(context: Context, question: Question) -> TraversalOptions:
+    """Return the traversal's options, within the service's limits.
+
+    Raises:
+        RefusedError: one is beyond a limit, or wrong.
+    """
+    if question.max_hops > context.limits.hops:
+        raise RefusedError.over_limit("maxHops", context.limits.hops, question.max_hops, "ask for fewer hops")
+    as_of = question.as_of
+    try:
+        return TraversalOptions(
+            max_hops=question.max_hops,
+            max_references=question.max_references,
+            kinds=frozenset(EdgeKind) if question.kinds is None else frozenset(question.kinds),
+            through_masking=question.through_masking,
+            limit_total=context.limits.reached,
+            as_of=as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of,
+        )
+    except ValueError as error:
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, str(error)) from error
+
+
+async def reach(
+    info: LineageInfo, direction: Direction, column: str | None, table: str | None, question: Question
+) -> ReachedColumns:
+    """Return what the column or the table reaches.
+
+    Raises:
+        RefusedError: neither or both are named, or a bound is wrong.
+        NameLookupError: the graph has no such thing, or several.
+        StoreError: the store could not be read.
+    """
+    find = finder(column, table)
+    options = bounded(info.context, question)
+    size, begin = size_of(info, question.first), position_of(question.after, int, int, str)
+    traverse = find_impact if direction is Direction.DOWNSTREAM else find_root_cause
+    with TRAVERSAL_SECONDS.labels(str(direction)).time():
+        answer: Answer = await info.context.ask(lambda store: traverse(store, find(store), options))
+    REACHED.labels(str(direction)).observe(len(answer.columns))
+    wanted = question.wanted
+    columns = answer.columns if wanted is None else tuple(one for one in answer.columns if wanted.admits(one))
+    rows = columns if begin is None else [one for one in columns if [one.hops, one.references, one.key] > begin]
+    edges, page = page_of(rows, size, question.after, lambda one: (one.hops, one.references, one.key))
+    tables = _tables(columns)
+    return ReachedColumns(
+        edges=[Edge(cursor=edge.cursor, node=ReachedColumn.of(edge.node)) for edge in edges],
+        page_info=page,
+        total_count=Long(len(columns)),
+        total_count_is_lower_bound=answer.truncated is not None,
+        counts_by_hop=[
+            HopCount(hops=hops, columns=Long(count))
+            for hops, count in sorted(Counter(one.hops for one in columns).items())
+        ],
+        table_count=Long(len(tables)),
+        possibly_affected=[
+            PossiblyAffectedTable(
+                key=strawberry.ID(one.dataset),
+                name=one.table,
+                hops=one.hops,
+                neighbour_key=strawberry.ID(one.neighbour),
+                job_key=strawberry.ID(one.job),
+            )
+            for one in answer.possibly_affected
+        ],
+        truncated=answer.truncated,
+        as_of=options.as_of,
+        direction=direction,
+        start_key=answer.start.key,
+        all_tables=tables,
+    )
+
+
+async def paths_between(info: LineageInfo, start: str, end: str, limit: int, options: TraversalOptions) -> list[Path]:
+    """Return the shortest paths from one column or table to another.
+
+    Raises:
+        NameLookupError: the graph has no such thing, or several.
+        StoreError: the store could not be read.
+    """
+
+    def find(store: GraphStore) -> tuple[Route, ...]:
+        return shortest_paths(store, resolve(store, start), resolve(store, end), limit=limit, options=options)
+
+    return [Path.of(route) for route in await info.context.ask(find)]
+
+
+def finder(column: str | None, table: str | None) -> Callable[[GraphStore], Target]:
+    """Return what finds the column or the table in a store.
+
+    Raises:
+        RefusedError: neither or both are named.
+    """
+    if column is not None and table is None:
+        return lambda store: resolve_column(store, column)
+    if table is not None and column is None:
+        return lambda store: resolve_table(store, table)
+    raise RefusedError(ErrorCode.BAD_ARGUMENT, "name a column or a table, one of both")
+
+
+def _tables(columns: tuple[Reached, ...]) -> list[ReachedTable]:
+    counts: dict[str, ReachedTable] = {}
+    for one in columns:  # the nearest first
+        found = counts.get(one.dataset)
+        if found is None:
+            key = strawberry.ID(one.dataset)
+            counts[one.dataset] = ReachedTable(key=key, name=one.table, columns=Long(1), hops=one.hops)
+        else:
+            found.columns = Long(found.columns + 1)
+    return sorted(counts.values(), key=lambda table: (table.hops, table.key))

@@ -1,0 +1,48 @@
+"""The subscription: who watches is told of every run that is stored, by whichever process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from datetime import datetime
+
+import strawberry
+
+from lineage.store.protocol import StoredRun
+from lineage_graphql.context import LineageInfo
+from lineage_graphql.schema.fields import told
+from lineage_graphql.schema.overview import Run
+
+__all__ = ["GraphChange", "graph_changes"]
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_RUNS_AT_ONCE = 50
+
+
+@strawberry.type(description="Something was stored.")
+class GraphChange:
+    """Something was stored."""
+
+    at: datetime = told("The time that it speaks of.")
+    run: Run = told("The ingest, or the change by hand.")
+
+
+async def graph_changes(info: LineageInfo) -> AsyncGenerator[GraphChange, None]:
+    """Yield each run that is stored from now on, or stored again.
+
+    The store is looked at once a second: it tells what other processes stored as well.
+    """
+    seen = {(run.key, run.last_seen) for run in await _newest(info)}
+    while True:
+        await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+        newest = await _newest(info)
+        for run in reversed([run for run in newest if (run.key, run.last_seen) not in seen]):
+            yield GraphChange(at=run.last_seen, run=Run.of(run))
+        seen = {(run.key, run.last_seen) for run in newest} | seen
+        if len(seen) > 20 * _RUNS_AT_ONCE:
+            seen = {(run.key, run.last_seen) for run in newest}
+
+
+async def _newest(info: LineageInfo) -> list[StoredRun]:
+    found: list[StoredRun] = await info.context.ask(lambda store: store.runs(_RUNS_AT_ONCE))
+    return found

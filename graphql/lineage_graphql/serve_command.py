@@ -1,0 +1,120 @@
+"""`lineage serve`. What the service needs beside the library is loaded when it runs: other commands stay quick."""
+
+from __future__ import annotations
+
+import importlib.util
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lineage.cli.options import StoreOption
+from lineage_graphql.token_command import TokensOption
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Answer questions over GraphQL.", invoke_without_command=True)
+
+
+class LogFormat(StrEnum):
+    """How logs are written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.callback()
+def serve(
+    store: StoreOption = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.", envvar="LINEAGE_HOST")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.", envvar="LINEAGE_PORT")
+    ] = 8000,
+    auth: Annotated[
+        bool, typer.Option("--auth", help="Ask for API tokens (`lineage token create`), on loopback too.")
+    ] = False,
+    tokens: TokensOption = None,
+    oidc_issuer: Annotated[str | None, typer.Option(help="Take JWTs of this OpenID provider.")] = None,
+    oidc_audience: Annotated[str | None, typer.Option(help="The audience that they must name.")] = None,
+    roles_claim: Annotated[str, typer.Option(help="The claim that holds roles; dots lead inside.")] = "roles",
+    workers: Annotated[int, typer.Option(min=1, help="Processes; several need Neo4j, or --read-only.")] = 1,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Change nothing, take nothing in.")] = False,
+    trusted_documents: Annotated[
+        Path | None,
+        typer.Option(exists=True, help="Answer these GraphQL documents only: JSON of ids and texts, or a folder."),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(help="A limit of one request, such as seconds=5, cost=50000 or page=200.", metavar="NAME=NUMBER"),
+    ] = None,
+    log_format: Annotated[LogFormat, typer.Option(help="Logs for people, or for programs.")] = LogFormat.TEXT,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Let everybody who can connect read and write. Think first.")
+    ] = False,
+) -> None:
+    """Answer questions over GraphQL, and take OpenLineage events in.
+
+    On this machine alone it needs no set-up: open http://127.0.0.1:8000/graphql. For others to connect, make tokens:
+
+    lineage token create dashboards --role reader
+
+    lineage serve --host 0.0.0.0 --auth --store bolt://neo4j:7687
+    """
+    _check_installed()
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from lineage_graphql.access.jwt import JwtSettings  # noqa: PLC0415
+    from lineage_graphql.access.tokens import TokenFileError, default_token_path  # noqa: PLC0415
+    from lineage_graphql.limits.documents import TrustedDocumentsError  # noqa: PLC0415
+    from lineage_graphql.serving import UnsafeSettingsError  # noqa: PLC0415
+    from lineage_graphql.serving import serve as run  # noqa: PLC0415
+    from lineage_graphql.settings import Limits, Settings  # noqa: PLC0415
+
+    if (oidc_issuer is None) != (oidc_audience is None):
+        raise typer.BadParameter("give both --oidc-issuer and --oidc-audience", param_hint="--oidc-issuer")
+    oidc = (
+        JwtSettings(issuer=oidc_issuer, audience=oidc_audience or "", roles_claim=roles_claim) if oidc_issuer else None
+    )
+    try:
+        limits = Limits.model_validate(dict(_limit(each) for each in limit or ()))
+    except ValidationError as error:
+        first = error.errors()[0]
+        known = ", ".join(Limits.model_fields)
+        raise typer.BadParameter(
+            f"{'.'.join(map(str, first['loc']))}: {first['msg']}; limits are {known}", param_hint="--limit"
+        ) from error
+    settings = Settings(
+        store=store,
+        host=host,
+        port=port,
+        workers=workers,
+        read_only=read_only,
+        insecure=insecure,
+        tokens=(tokens or default_token_path()) if auth or tokens else None,
+        oidc=oidc,
+        trusted_documents=trusted_documents,
+        limits=limits,
+        log_format=log_format.value,
+    )
+    try:
+        run(settings)
+    except UnsafeSettingsError as error:
+        raise typer.BadParameter(f"{error}. {error.hint}", param_hint="--host" if host else None) from error
+    except (TrustedDocumentsError, TokenFileError) as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _limit(text: str) -> tuple[str, str]:
+    name, equals, number = text.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"{text!r} is no NAME=NUMBER", param_hint="--limit")
+    return name.strip(), number.strip()
+
+
+def _check_installed() -> None:
+    missing = [name for name in ("fastapi", "strawberry", "uvicorn") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise typer.BadParameter(
+            f"the service needs {', '.join(missing)}, which are not installed: pip install 'lineage-graph[server]'"
+        )

@@ -1,0 +1,125 @@
+"""Runs the service: checks of what it was told, logs, one worker or several, a graceful end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import tempfile
+from datetime import UTC, datetime
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from lineage.store import open_store
+from lineage_graphql.app import make_app
+from lineage_graphql.http.guard import request_id
+from lineage_graphql.settings import Settings
+
+__all__ = ["UnsafeSettingsError", "check", "make_worker", "serve"]
+
+_SETTINGS = "LINEAGE_SERVE_SETTINGS"
+
+
+class UnsafeSettingsError(Exception):
+    """The settings would leave the graph open to strangers, or cannot work; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def check(settings: Settings) -> None:
+    """Check what the settings mean together.
+
+    Raises:
+        UnsafeSettingsError: others could connect and nobody has to say who they are; or several processes are to
+            own an embedded store.
+    """
+    if not settings.on_loopback and not settings.secured and not settings.insecure:
+        raise UnsafeSettingsError(
+            f"at {settings.host} others can connect, and nobody has to say who they are",
+            "make tokens (`lineage token create NAME --role reader`) and give --auth, or --oidc-issuer; "
+            "or listen on 127.0.0.1; --insecure does it all the same",
+        )
+    if settings.workers > 1 and not settings.read_only and "://" not in (settings.store or ""):
+        raise UnsafeSettingsError(
+            "an embedded store has one owner: several workers cannot share it",
+            "leave --workers at 1, only read (--read-only), or use Neo4j (--store bolt://…)",
+        )
+
+
+def serve(settings: Settings) -> None:
+    """Run the service until it is told to end (SIGINT, SIGTERM); requests under way have `grace_seconds`.
+
+    Raises:
+        UnsafeSettingsError: see `check`.
+        StoreError: the store cannot be opened.
+    """
+    check(settings)
+    options: dict[str, Any] = {
+        "host": settings.host,
+        "port": settings.port,
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "timeout_graceful_shutdown": settings.grace_seconds,
+        "timeout_keep_alive": 30,
+        "h11_max_incomplete_event_size": 65_536,
+        "ws_max_size": settings.limits.body_bytes,
+        "lifespan": "on",
+    }
+    set_up_logs(settings)
+    if settings.workers == 1:
+        uvicorn.run(make_app(settings), **options)
+        return
+    # Each worker opens the store by itself: first see whether it can be opened at all, and is up to date.
+    open_store(settings.store).close()
+    with tempfile.TemporaryDirectory(prefix="lineage-metrics-") as folder:
+        os.environ |= {_SETTINGS: settings.model_dump_json(), "PROMETHEUS_MULTIPROC_DIR": folder}
+        uvicorn.run("lineage_graphql.serving:make_worker", factory=True, workers=settings.workers, **options)
+
+
+def make_worker() -> FastAPI:
+    """Return the application of one of several workers, which are told the settings by the environment."""
+    settings = Settings.model_validate_json(os.environ[_SETTINGS])
+    set_up_logs(settings)
+    return make_app(settings)
+
+
+def set_up_logs(settings: Settings) -> None:
+    """Write logs to the standard error, a line each: for people, or as JSON for programs."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_AsJson() if settings.log_format == "json" else _AsText())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO)
+    # Their lines hold what callers sent, or repeat ours.
+    for name in ("strawberry.execution", "neo4j", "mcp", "httpx"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class _AsText(logging.Formatter):
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s [%(request_id)s] %(message)s", "%H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        record.request_id = request_id.get()
+        return super().format(record)
+
+
+class _AsJson(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        told = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "request_id": request_id.get(),
+        }
+        told |= {name: getattr(record, name) for name in ("method", "route", "status", "ms") if hasattr(record, name)}
+        if record.exc_info:
+            told["exception"] = self.formatException(record.exc_info)
+        return json.dumps(told, ensure_ascii=False)

@@ -1,0 +1,88 @@
+"""What a service is started with. Workers get it as JSON, so that all of them have the same."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from lineage_graphql.access.jwt import JwtSettings
+
+__all__ = ["Limits", "Settings", "is_loopback"]
+
+_Positive = Annotated[int, Field(gt=0)]
+
+
+class Limits(BaseModel):
+    """What one request may ask for. What asks for more is refused, with the limit and the value."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    body_bytes: _Positive = 1_000_000
+    event_body_bytes: _Positive = 50_000_000
+    """For OpenLineage events and batches of other processes."""
+    body_seconds: Annotated[float, Field(gt=0)] = 15.0
+    """How long a body may take to arrive."""
+    tokens: _Positive = 5_000
+    """Names, brackets, colons, … of a GraphQL document."""
+    depth: _Positive = 15
+    aliases: _Positive = 30
+    cost: _Positive = 20_000
+    """See `limits.measure`: about the number of objects that an answer can hold, and ten for each hop."""
+    page: _Positive = 500
+    """The largest `first`."""
+    hops: _Positive = 50
+    """The largest `maxHops`."""
+    reached: _Positive = 10_000
+    """How many columns a traversal reaches; what lies beyond is a lower bound in `totalCount`."""
+    sql_characters: _Positive = 200_000
+    """The longest text that `extract` takes."""
+    seconds: Annotated[float, Field(gt=0)] = 10.0
+    """How long a request may take, the store's work included, which is ended then."""
+
+
+class Settings(BaseModel):
+    """All that `lineage serve` was told."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    store: str | None = None
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    workers: _Positive = 1
+    threads: _Positive = 8
+    """How many questions to the store a worker has under way at once."""
+    read_only: bool = False
+    insecure: bool = False
+    tokens: Path | None = None
+    oidc: JwtSettings | None = None
+    trusted_documents: Path | None = None
+    limits: Limits = Limits()
+    log_format: Literal["text", "json"] = "text"
+    grace_seconds: Annotated[int, Field(ge=0)] = 20
+
+    @property
+    def secured(self) -> bool:
+        """Whether callers have to say who they are."""
+        return self.tokens is not None or self.oidc is not None
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine by its loopback address.
+
+    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host.casefold() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

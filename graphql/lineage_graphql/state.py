@@ -1,0 +1,32 @@
+"""What all routes of a worker share: settings, the store, threads, callers."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from lineage.store.protocol import GraphStore
+from lineage_graphql.access.callers import Callers
+from lineage_graphql.access.roles import Caller
+from lineage_graphql.limits.documents import TrustedDocuments
+from lineage_graphql.settings import Settings
+
+__all__ = ["State"]
+
+
+@dataclass(frozen=True)
+class State:
+    """What all routes of a worker share."""
+
+    settings: Settings
+    store: GraphStore
+    threads: ThreadPoolExecutor
+    callers: Callers
+    documents: TrustedDocuments | None
+
+    async def caller(self, authorization: str | None) -> Caller | None:
+        """Return who asks, by the header `Authorization`; None if that is not known."""
+        if not self.settings.secured:
+            return self.callers.caller(None)
+        return await asyncio.get_running_loop().run_in_executor(None, self.callers.caller, authorization)

@@ -1,0 +1,59 @@
+"""What people say of the graph by hand: descriptions, tags, edges that no longer hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+
+from lineage.model.transformations import EdgeKind
+from lineage.store.backend import Transaction
+from lineage.store.changes import difference
+from lineage.store.graph import Changes, Node
+from lineage.store.loading import load_edges_between
+from lineage.store.planning.state import Relation
+from lineage.store.queries import query
+from lineage.store.records import column_from, column_records, dataset_from, dataset_node
+
+__all__ = ["describe", "retire_edges"]
+
+
+def describe(transaction: Transaction, key: str, description: str | None, tags: Collection[str] | None) -> bool:
+    """Set what is not None of a table or column; return whether there is one of that key."""
+    node = _described(transaction, key, description, None if tags is None else tuple(sorted(set(tags))))
+    if node is not None:
+        transaction.write(Changes(updated_nodes=(node,)))
+    return node is not None
+
+
+def retire_edges(
+    transaction: Transaction, source: str, target: str, kind: EdgeKind, job: str | None, at: datetime
+) -> int:
+    """End the live edges between two nodes, of one job or of all; return how many there were."""
+    before = load_edges_between(transaction, source, target)
+    after = before.copy()
+    ended = 0
+    for pair, history in before.histories.items():
+        newest = history[-1]
+        if newest.live and pair.relation is Relation(str(kind)) and job in (None, pair.job):
+            end = max(at, newest.start)
+            after.histories[pair] = (*history[:-1], replace(newest, end=end, last_seen=min(newest.last_seen, end)))
+            ended += 1
+    transaction.write(difference(before, after))
+    return ended
+
+
+def _described(
+    transaction: Transaction, key: str, description: str | None, tags: tuple[str, ...] | None
+) -> Node | None:
+    changed: dict[str, object] = {} if description is None else {"description": description or None}
+    if tags is not None:
+        changed["tags"] = tags
+    if "#" in key:
+        for row in transaction.read(query("columns_by_key"), [{"key": key}]):
+            column = replace(column_from(row["n"]), **changed)  # type: ignore[arg-type]
+            return next(record for record in column_records(column) if isinstance(record, Node))
+        return None
+    for row in transaction.read(query("datasets_by_key"), [{"key": key}]):
+        return dataset_node(replace(dataset_from(row["n"]), **changed))  # type: ignore[arg-type]
+    return None

@@ -80,8 +80,9 @@ format: setup ## let ruff rewrite what it can
 bench: setup ## benchmarks: ratios, and a JSON record under tests/benchmarks/results/
 	@$(BIN)/python -m tests.benchmarks
 
-docs: setup ## write docs/supported.md anew from the cases
+docs: setup ## write docs/supported.md anew from the cases, graphql/schema.graphql from the service
 	@$(BIN)/python -m docs.supported
+	@$(BIN)/python -m lineage_graphql.schema.sdl graphql/schema.graphql
 
 clean: ## remove what make made
 	rm -rf $(VENV) .uv build dist $(NATIVE)/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

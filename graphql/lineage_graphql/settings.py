@@ -31,10 +31,10 @@ class Limits(BaseModel):
     aliases: _Positive = 30
     cost: _Positive = 20_000
     """See `limits.measure`: about the number of objects that an answer can hold, and ten for each hop."""
-    page: _Positive = 500
-    """The largest `first`."""
-    hops: _Positive = 50
-    """The largest `maxHops`."""
+    page: Annotated[int, Field(ge=100)] = 500
+    """The largest `first`; the largest default is 100."""
+    hops: Annotated[int, Field(ge=20)] = 50
+    """The largest `maxHops`; its default is 20."""
     reached: _Positive = 10_000
     """How many columns a traversal reaches; what lies beyond is a lower bound in `totalCount`."""
     sql_characters: _Positive = 200_000

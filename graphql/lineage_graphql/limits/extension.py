@@ -61,8 +61,8 @@ class WithinLimits(SchemaExtension):
         ):
             allowed, value = getattr(context.limits, name), getattr(found, name)
             if value > allowed:
-                execution.pre_execution_errors = [RefusedError.over_limit(name, allowed, value, hint)]
-                return
+                REFUSALS.labels(str(ErrorCode.LIMIT_EXCEEDED)).inc()
+                raise RefusedError.over_limit(name, allowed, value, hint)
 
     def _explain_all(self, result: object) -> None:
         if isinstance(result, CoreResult | ExecutionResult) and result.errors:
@@ -71,7 +71,7 @@ class WithinLimits(SchemaExtension):
     def _explained(self, error: GraphQLError) -> GraphQLError:
         cause = error.original_error
         told = explained(cause if cause is not None else error)
-        if told is None and cause is None:
+        if told is None and (cause is None or isinstance(cause, GraphQLError)):
             told = RefusedError(ErrorCode.BAD_REQUEST, error.message)
         if told is None:
             identity = self.execution_context.context.request_id

@@ -1,8 +1,8 @@
 """The depth, the aliases and the cost of a GraphQL document, in one pass over it and its schema.
 
-Cost: each object that an answer can hold costs one, so that what lies below a page costs `first` times as much; each
-hop that a traversal may go costs ten besides. A fragment is measured once, however often it is spread: documents whose
-answers grow exponentially are measured in linear time.
+Cost: each object that an answer can hold costs one, so that what lies below the rows of a page costs `first` times as
+much; each hop that a traversal may go costs ten besides. A fragment is measured once, however often it is spread:
+documents whose answers grow exponentially are measured in linear time.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from graphql import (
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
-    GraphQLInterfaceType,
-    GraphQLObjectType,
-    GraphQLOutputType,
     GraphQLSchema,
     InlineFragmentNode,
     OperationDefinitionNode,
     SelectionSetNode,
     VariableNode,
     get_named_type,
+    get_nullable_type,
     is_leaf_type,
+    is_list_type,
     value_from_ast_untyped,
 )
 
@@ -85,7 +84,7 @@ class _Measuring:
         self._fragments = {
             node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)
         }
-        self._measured: dict[str, Measures] = {}
+        self._measured: dict[tuple[str, int], Measures] = {}
         defaults = {
             one.variable.name.value: value_from_ast_untyped(one.default_value)
             for one in operation.variable_definitions or ()
@@ -95,53 +94,45 @@ class _Measuring:
 
     def whole(self) -> Measures:
         root = self._schema.get_root_type(self._operation.operation)
-        return self._selections(self._operation.selection_set, root)
+        return self._selections(self._operation.selection_set, root, 1)
 
-    def _selections(self, selections: SelectionSetNode | None, parent: Any) -> Measures:
+    def _selections(self, selections: SelectionSetNode | None, parent: Any, page: int) -> Measures:
+        """Return the measures of what is selected of a type, of whose `edges` there are so many as a page has rows."""
         total = Measures()
         for node in selections.selections if selections else ():
             if isinstance(node, FieldNode):
-                total += self._field(node, parent)
+                total += self._field(node, parent, page)
             elif isinstance(node, InlineFragmentNode):
                 on = node.type_condition
                 inner = self._schema.get_type(on.name.value) if on else parent
-                total += self._selections(node.selection_set, inner)
+                total += self._selections(node.selection_set, inner, page)
             elif isinstance(node, FragmentSpreadNode):
-                total += self._fragment(node.name.value)
+                total += self._fragment(node.name.value, page)
         return total
 
-    def _fragment(self, name: str) -> Measures:
-        if name not in self._measured:
+    def _fragment(self, name: str, page: int) -> Measures:
+        if (name, page) not in self._measured:
             definition = self._fragments[name]
             on = self._schema.get_type(definition.type_condition.name.value)
-            self._measured[name] = self._selections(definition.selection_set, on)
-        return self._measured[name]
+            self._measured[name, page] = self._selections(definition.selection_set, on, page)
+        return self._measured[name, page]
 
-    def _field(self, node: FieldNode, parent: Any) -> Measures:
+    def _field(self, node: FieldNode, parent: Any, page: int) -> Measures:
         aliases = int(node.alias is not None and node.alias.value != node.name.value)
-        kind = self._type_of(node, parent)
-        if kind is None or is_leaf_type(get_named_type(kind)):
+        found = self._schema.get_field(parent, node.name.value) if parent is not None else None
+        kind = found.type if found else None
+        if found is None or is_leaf_type(get_named_type(kind)):
             return Measures(1, aliases, 0)
-        inner = self._selections(node.selection_set, get_named_type(kind))
-        own, times = self._price(node, parent)
+        first = self._number(node, found.args, "first") or self._number(node, found.args, "limit") or 1
+        many = is_list_type(get_nullable_type(kind))
+        inner = self._selections(node.selection_set, get_named_type(kind), 1 if many else first)
+        times = page if node.name.value == "edges" else first if many else 1
+        if node.name.value in _LISTS_OF_INTROSPECTION and parent.name.startswith("__"):
+            times = _INTROSPECTED
+        own = _HOP * self._number(node, found.args, "maxHops")
         return Measures(
             inner.depth + 1, min(inner.aliases + aliases, _HUGE), min(own + times * (1 + inner.cost), _HUGE)
         )
-
-    def _type_of(self, node: FieldNode, parent: Any) -> GraphQLOutputType | None:
-        found = self._schema.get_field(parent, node.name.value) if parent is not None else None
-        return found.type if found else None
-
-    def _price(self, node: FieldNode, parent: Any) -> tuple[int, int]:
-        """Return what the field costs itself, and how many of what lies below it there can be."""
-        if node.name.value in _LISTS_OF_INTROSPECTION and getattr(parent, "name", "").startswith("__"):
-            return 0, _INTROSPECTED
-        if not isinstance(parent, GraphQLObjectType | GraphQLInterfaceType):
-            return 0, 1
-        arguments = parent.fields[node.name.value].args if node.name.value in parent.fields else {}
-        hops = self._number(node, arguments, "maxHops")
-        first = self._number(node, arguments, "first") or self._number(node, arguments, "limit")
-        return _HOP * hops, max(first, 1)
 
     def _number(self, node: FieldNode, arguments: Mapping[str, Any], name: str) -> int:
         if name not in arguments:

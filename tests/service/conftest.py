@@ -1,0 +1,22 @@
+"""A service on each kind of store, with a small graph in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from lineage.store import GraphStore
+from tests.contract.conftest import both_stores, open_again, store
+from tests.service.graph import fill
+from tests.service.running import Service, running
+
+__all__ = ["both_stores", "open_again", "service", "store"]
+
+
+@pytest.fixture
+def service(store: GraphStore) -> Iterator[Service]:
+    """A service over a store that holds the small graph."""
+    fill(store)
+    with running(store) as started:
+        yield started

@@ -1,0 +1,238 @@
+"""Who may do what."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from lineage.store import GraphStore, open_store
+from lineage_graphql.access.jwt import JwtSettings
+from lineage_graphql.access.roles import Role
+from lineage_graphql.access.tokens import TokenFile
+from lineage_graphql.serving import UnsafeSettingsError, check
+from lineage_graphql.settings import Settings
+from tests.service.graph import fill
+from tests.service.running import Service, running
+
+QUERIES = {
+    "service": "{ service { version } }",
+    "table": '{ table(name: "users") { key } }',
+    "column": '{ column(name: "users.id") { key } }',
+    "search": '{ search(text: "a") { edges { cursor } } }',
+    "impact": '{ impact(column: "users.id") { totalCount } }',
+    "rootCause": '{ rootCause(column: "users.id") { totalCount } }',
+    "paths": '{ paths(from: "users.id", to: "contacts.n") { hops } }',
+    "job": '{ job(key: "staged.sql") { key } }',
+    "jobs": "{ jobs { edges { cursor } } }",
+    "runs": "{ runs { edges { cursor } } }",
+    "diagnostics": "{ diagnostics { edges { cursor } } }",
+    "usage": '{ usage(table: "users") { reads } }',
+    "lineageDiff": '{ lineageDiff(asOfA: "2024-01-01T00:00:00Z", asOfB: "2024-01-02T00:00:00Z") { began } }',
+    "extract": '{ extract(sql: "select 1", dialect: "postgres") { operation } }',
+}
+MUTATIONS = {
+    "describe": 'mutation { describe(of: "users", description: "who") { __typename } }',
+    "assertEdge": 'mutation { assertEdge(source: "users.id", target: "contacts.n") { kind } }',
+    "retireEdge": 'mutation { retireEdge(source: "users.id", target: "contacts.n", kind: CONTRIBUTES) { ended } }',
+    "prune": 'mutation { prune(olderThan: "2000-01-01T00:00:00Z") { ended } }',
+}
+MAY = {
+    Role.READER: QUERIES.keys(),
+    Role.INGESTER: set(),
+    Role.STEWARD: QUERIES.keys() | MUTATIONS.keys(),
+    Role.ADMIN: QUERIES.keys() | MUTATIONS.keys(),
+}
+
+
+@pytest.fixture(scope="module")
+def small_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphStore]:
+    with open_store(tmp_path_factory.mktemp("access") / "store.lbug") as store:
+        fill(store)
+        yield store
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> TokenFile:
+    return TokenFile(tmp_path_factory.mktemp("access") / "tokens.json")
+
+
+@pytest.fixture(scope="module")
+def secured(small_store: GraphStore, tokens: TokenFile) -> Iterator[Service]:
+    with running(small_store, Settings(tokens=tokens.path)) as service:
+        yield service
+
+
+def test_the_table_names_every_operation() -> None:
+    from lineage_graphql.schema.root import schema  # noqa: PLC0415
+
+    types = schema._schema
+    assert types.query_type is not None
+    assert types.mutation_type is not None
+    assert set(types.query_type.fields) == set(QUERIES)
+    assert set(types.mutation_type.fields) == set(MUTATIONS)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_roles(secured: Service, tokens: TokenFile, role: Role) -> None:
+    token, _ = tokens.create(f"test {role}", [role])
+    for name, query in {**QUERIES, **MUTATIONS}.items():
+        told = secured.ask(query, token)
+        codes = [error["extensions"]["code"] for error in told.get("errors", ())]
+        assert (codes == []) == (name in MAY[role]), (role, name, codes)
+        assert name in MAY[role] or codes == ["FORBIDDEN"]
+    answer = secured.http.get("/metrics", headers={"authorization": f"Bearer {token}"})
+    assert answer.status_code == (403 if role is Role.INGESTER else 200)
+
+
+@pytest.mark.parametrize("name", [*QUERIES, *MUTATIONS])
+def test_nobody_without_a_token(secured: Service, name: str) -> None:
+    for token in (None, "", "nonsense", "lineage_00_00", "a.b.c"):
+        assert secured.refusal({**QUERIES, **MUTATIONS}[name], token)["code"] == "UNAUTHENTICATED"
+
+
+def test_what_needs_no_token(secured: Service) -> None:
+    assert secured.http.get("/healthz").status_code == 200
+    assert secured.http.get("/readyz").status_code == 200
+    refused = secured.http.get("/metrics")
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+
+
+def test_tokens_end(secured: Service, tokens: TokenFile) -> None:
+    expired, _ = tokens.create("old", [Role.READER], datetime.now(UTC) - timedelta(seconds=1))
+    token, record = tokens.create("new", [Role.READER])
+    assert secured.refusal(QUERIES["service"], expired)["code"] == "UNAUTHENTICATED"
+    secured.data(QUERIES["service"], token)
+    assert secured.refusal(QUERIES["service"], token[:-1])["code"] == "UNAUTHENTICATED"
+    assert tokens.revoke(record.id)
+    assert not tokens.revoke(record.id)
+    assert secured.refusal(QUERIES["service"], token)["code"] == "UNAUTHENTICATED"
+
+
+def test_a_file_of_tokens_holds_none(tokens: TokenFile) -> None:
+    token, record = tokens.create("new", [Role.READER, Role.STEWARD])
+    assert token not in tokens.path.read_text()
+    assert token.rpartition("_")[2] not in tokens.path.read_text()
+    assert tokens.path.stat().st_mode & 0o077 == 0
+    assert TokenFile(tokens.path).records()[-1] == record
+
+
+def test_what_is_changed_by_hand_names_who_did_it(secured: Service, tokens: TokenFile, small_store: GraphStore) -> None:
+    token, _ = tokens.create("ana", [Role.STEWARD])
+    edge = 'mutation { assertEdge(source: "users.country", target: "contacts.n") { job { kind source } } }'
+    assert secured.data(edge, token)["assertEdge"]["job"] == {"kind": "ASSERTION", "source": "steward:ana"}
+    assert small_store.runs(1)[0].source == "steward:ana"
+
+
+def test_a_service_that_reads_only(small_store: GraphStore) -> None:
+    with running(small_store, Settings(read_only=True)) as service:
+        service.data(QUERIES["impact"])
+        for mutation in MUTATIONS.values():
+            assert service.refusal(mutation)["code"] == "FORBIDDEN"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "example.org"])
+def test_others_are_let_in_with_tokens_only(host: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsafeSettingsError, match="nobody has to say who they are"):
+        check(Settings(host=host))
+    check(Settings(host=host, tokens=tmp_path / "tokens.json"))
+    check(Settings(host=host, oidc=JwtSettings(issuer="https://id.example", audience="lineage")))
+    check(Settings(host=host, insecure=True))
+
+
+def test_loopback_needs_no_token() -> None:
+    for host in ("127.0.0.1", "localhost", "::1"):
+        check(Settings(host=host))
+
+
+def test_an_embedded_store_has_one_owner() -> None:
+    with pytest.raises(UnsafeSettingsError, match="one owner"):
+        check(Settings(workers=2))
+    check(Settings(workers=2, read_only=True))
+    check(Settings(workers=2, store="bolt://127.0.0.1:7687"))
+
+
+class Provider:
+    """An OpenID provider of one page of discovery and one of keys."""
+
+    def __init__(self) -> None:
+        self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        provider = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                pages = {
+                    "/.well-known/openid-configuration": {"jwks_uri": f"{provider.issuer}/keys"},
+                    "/keys": provider.keys(),
+                }
+                body = json.dumps(pages.get(self.path, {})).encode()
+                self.send_response(200 if self.path in pages else 404)
+                self.send_header("content-type", "application/json")
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.issuer = f"http://127.0.0.1:{self.server.server_port}"
+
+    def keys(self) -> dict[str, object]:
+        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
+        return {"keys": [{**public, "kid": "one", "use": "sig", "alg": "RS256"}]}
+
+    def token(self, key: object = None, algorithm: str = "RS256", kid: str = "one", **claims: object) -> str:
+        now = datetime.now(UTC)
+        whole = {"iss": self.issuer, "aud": "lineage", "sub": "ana", "exp": now + timedelta(minutes=5), **claims}
+        return jwt.encode(whole, key or self.key, algorithm=algorithm, headers={"kid": kid})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    made = Provider()
+    thread = threading.Thread(target=made.server.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+    thread.join(5)
+
+
+@pytest.fixture(scope="module")
+def federated(small_store: GraphStore, provider: Provider) -> Iterator[Service]:
+    oidc = JwtSettings(issuer=provider.issuer, audience="lineage", roles_claim="realm.roles")
+    with running(small_store, Settings(oidc=oidc)) as service:
+        yield service
+
+
+def test_jwts_of_the_provider(federated: Service, provider: Provider) -> None:
+    reader = provider.token(realm={"roles": ["lineage:reader", "other"]})
+    federated.data(QUERIES["impact"], reader)
+    assert federated.refusal(MUTATIONS["prune"], reader)["code"] == "FORBIDDEN"
+    federated.data(MUTATIONS["prune"], provider.token(realm={"roles": ["steward"]}))
+    assert federated.refusal(QUERIES["service"], provider.token())["code"] == "FORBIDDEN"
+
+
+def test_jwts_that_are_not_good(federated: Service, provider: Provider) -> None:
+    roles: dict[str, Any] = {"realm": {"roles": ["admin"]}}
+    other = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    bad = {
+        "audience": provider.token(aud="other", **roles),
+        "issuer": provider.token(iss="https://elsewhere", **roles),
+        "expired": provider.token(exp=datetime.now(UTC) - timedelta(minutes=5), **roles),
+        "key": provider.token(other, **roles),
+        "unknown key": provider.token(kid="two", **roles),
+        "none": jwt.encode({"sub": "x", **roles}, "", algorithm="none"),
+        "symmetric": provider.token("k" * 64, "HS256", **roles),
+        "cut": provider.token(**roles)[:-10],
+    }
+    for name, token in bad.items():
+        assert federated.refusal(QUERIES["service"], token)["code"] == "UNAUTHENTICATED", name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.options import StoreOption
+from lineage_graphql.installed import check_installed
 from lineage_graphql.token_command import TokensOption
 
 __all__ = ["app"]
@@ -61,7 +61,7 @@ def serve(
 
     lineage serve --host 0.0.0.0 --auth --store bolt://neo4j:7687
     """
-    _check_installed()
+    check_installed("fastapi", "strawberry", "uvicorn")
     from pydantic import ValidationError  # noqa: PLC0415
 
     from lineage_graphql.access.jwt import JwtSettings  # noqa: PLC0415
@@ -110,11 +110,3 @@ def _limit(text: str) -> tuple[str, str]:
     if not equals:
         raise typer.BadParameter(f"{text!r} is no NAME=NUMBER", param_hint="--limit")
     return name.strip(), number.strip()
-
-
-def _check_installed() -> None:
-    missing = [name for name in ("fastapi", "strawberry", "uvicorn") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise typer.BadParameter(
-            f"the service needs {', '.join(missing)}, which are not installed: pip install 'lineage-graph[server]'"
-        )

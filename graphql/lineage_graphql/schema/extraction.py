@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import strawberry
 
-from lineage.catalog import Catalog
 from lineage.model.diagnostics import Span
 from lineage.model.dialects import UnknownDialectError
 from lineage.model.statement import ColumnRef, Completeness, StatementLineage
 from lineage.model.statement import Edge as StatementEdge
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage.sql import extract_script, mask_literals
-from lineage.sql.budget import Budget
-from lineage.store.protocol import Direction, GraphStore, StoredColumn, StoredDataset
-from lineage.traversal import AmbiguousNameError, NameLookupError, resolve_table
+from lineage.store.protocol import Direction, GraphStore
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.previewing import Preview, preview
 from lineage_graphql.schema.fields import told
 from lineage_graphql.schema.jobs import Diagnostic, Place
 from lineage_graphql.schema.paging import After, First
@@ -83,33 +78,19 @@ async def extracted(
     if len(sql) > limits.sql_characters:
         raise RefusedError.over_limit("sql", limits.sql_characters, len(sql), "ask for fewer statements at once")
 
-    def work(store: GraphStore) -> list[ExtractedStatement]:
-        budget = Budget(seconds=limits.seconds)
-        options = {"default_database": database, "default_schema": schema, "budget": budget}
-        # A first look tells which tables' schemas are needed.
-        first_look = extract_script(sql, dialect, **options)  # type: ignore[arg-type]
-        names = {name for one in first_look for name in (*one.sources, one.target) if name}
-        catalog = Catalog.from_store(_SomeTables(store, names), dialect)
-        statements = extract_script(sql, dialect, catalog, **options) if len(catalog) else first_look  # type: ignore[arg-type]
-        masked = mask_literals(sql, dialect)
-        return [_told(store, statement, masked) for statement in statements]
+    def work(store: GraphStore) -> Preview:
+        return preview(store, sql, dialect, database=database, schema=schema, seconds=limits.seconds)
 
     try:
-        found: list[ExtractedStatement] = await info.context.ask(work)
+        found: Preview = await info.context.ask(work)
     except UnknownDialectError as error:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, str(error)) from error
-    return found
+    return [
+        _told(statement, key, found.masked) for statement, key in zip(found.statements, found.target_keys, strict=True)
+    ]
 
 
-def _told(store: GraphStore, statement: StatementLineage, masked: str) -> ExtractedStatement:
-    key = None
-    if statement.target is not None:
-        try:
-            key = strawberry.ID(resolve_table(store, statement.target).key)
-        except AmbiguousNameError as error:
-            key = strawberry.ID(error.candidates[0])
-        except NameLookupError:
-            key = None
+def _told(statement: StatementLineage, key: str | None, masked: str) -> ExtractedStatement:
     return ExtractedStatement(
         operation=statement.operation,
         target=statement.target,
@@ -129,7 +110,7 @@ def _told(store: GraphStore, statement: StatementLineage, masked: str) -> Extrac
             )
             for found in statement.diagnostics
         ],
-        target_key=key,
+        target_key=strawberry.ID(key) if key else None,
     )
 
 
@@ -147,19 +128,3 @@ def _edge(edge: StatementEdge, masked: str) -> StatedEdge:
 
 def _place(span: Span | None, masked: str) -> Place | None:
     return Place.of(span, masked[span.start : span.end]) if span else None
-
-
-class _SomeTables:
-    """The store as a catalog reads it, with nothing in it but the tables of some names."""
-
-    def __init__(self, store: GraphStore, names: set[str]) -> None:
-        self._store = store
-        self._datasets = {found.key: found for name in names for found in store.find_datasets(name)}
-
-    def datasets(self) -> list[StoredDataset]:
-        """Return the datasets of the names."""
-        return list(self._datasets.values())
-
-    def columns(self, datasets: Collection[str]) -> list[StoredColumn]:
-        """Return the columns of datasets."""
-        return self._store.columns(datasets)

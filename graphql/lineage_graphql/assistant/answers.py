@@ -1,0 +1,205 @@
+"""What assistants are answered with: few words, each with the SQL that proves it."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from lineage.model.diagnostics import Span
+from lineage.store.protocol import GraphStore, StoredColumn, StoredJob
+from lineage.traversal import Answer, PathStep, Reached, Route
+
+__all__ = [
+    "ColumnAnswer",
+    "EdgeAnswer",
+    "Evidence",
+    "HitAnswer",
+    "PathAnswer",
+    "PreviewAnswer",
+    "ReachedAnswer",
+    "StepAnswer",
+    "TraversalAnswer",
+    "evidence_of",
+    "jobs_of",
+    "path_answer",
+    "traversal_answer",
+]
+
+_AROUND = 100
+"""How much SQL is shown on either side of the place that proves an edge."""
+
+
+class Evidence(BaseModel):
+    """A piece of a job's SQL, literals masked."""
+
+    job: str = Field(description="The job that states it.")
+    source: str | None = Field(description="The file or log that the job stands in.")
+    line: int | None = Field(description="The line in the job's SQL.")
+    sql: str | None = Field(description="The SQL around the place; the place itself between » and «.")
+
+
+class StepAnswer(BaseModel):
+    """A step of a path."""
+
+    source: str
+    target: str
+    kind: str = Field(description="CONTRIBUTES: the value flows. REFERENCES: it influences.")
+    how: list[str] = Field(description="IDENTITY, TRANSFORMATION, AGGREGATION; or JOIN, FILTER, CONDITIONAL, …")
+    masking: bool = Field(description="Whether a function hides the value (a hash, a count).")
+    evidence: Evidence
+
+
+class PathAnswer(BaseModel):
+    """A path, from the source to the consumer."""
+
+    how: str = Field(description="What its steps amount to.")
+    masked: bool
+    steps: list[StepAnswer]
+
+
+class ReachedAnswer(BaseModel):
+    """A column that was reached."""
+
+    column: str
+    key: str
+    hops: int
+    influence: list[str] = Field(description="CONTRIBUTES: the value gets there. REFERENCES: it has influence there.")
+    how: str
+    masked: bool = Field(description="Whether the value gets there, and every way hides it.")
+    root: bool = Field(description="Upstream: whether nothing contributes to it.")
+
+
+class TraversalAnswer(BaseModel):
+    """What depends on something, or what it comes from."""
+
+    start: str
+    direction: str
+    total_columns: int
+    at_least: bool = Field(description="Whether there may be more than the total says.")
+    columns_by_hops: dict[int, int]
+    tables: list[str] = Field(description="The tables with the most columns reached, at most 50.")
+    total_tables: int
+    columns: list[ReachedAnswer] = Field(description="The nearest columns first.")
+    possibly_affected: list[str] = Field(description="Tables that only table-level lineage leads to, at most 50.")
+    cut_short: str | None = Field(description="Which limit cut the answer, if one did.")
+    evidence: list[PathAnswer] = Field(description="For the nearest of them: a shortest path with its SQL.")
+
+
+class HitAnswer(BaseModel):
+    """A table or column whose name matched."""
+
+    key: str
+    type: str
+    name: str
+
+
+class ColumnAnswer(BaseModel):
+    """A column of a table."""
+
+    name: str
+    type: str | None
+    description: str | None
+    tags: list[str]
+
+    @classmethod
+    def of(cls, column: StoredColumn) -> ColumnAnswer:
+        """Return a column of a table."""
+        return cls(
+            name=column.path, type=column.data_type, description=column.description, tags=list(column.tags)
+        )  # fmt: skip
+
+
+class EdgeAnswer(BaseModel):
+    """What one job says of one pair."""
+
+    job: str
+    job_kind: str | None
+    kind: str
+    how: list[str]
+    masking: bool
+    since: str
+    until: str | None = Field(description="When it ended; null while it holds.")
+    evidence: list[Evidence]
+
+
+class PreviewAnswer(BaseModel):
+    """What one statement would do."""
+
+    operation: str
+    target: str | None
+    sources: list[str]
+    completeness: str
+    edges: list[str] = Field(description="`a -> b`: the value flows; `a ~> b`: it influences. At most 200.")
+    total_edges: int
+    diagnostics: list[str]
+    depends_on_target: int | None = Field(description="How many columns depend on the target now; null if unknown.")
+
+
+def jobs_of(store: GraphStore, steps: list[PathStep]) -> dict[str, StoredJob]:
+    """Return the jobs of these steps by key."""
+    keys = {step.job for step in steps}
+    return {job.key: job for job in store.jobs(keys)} if keys else {}
+
+
+def evidence_of(job: StoredJob | None, key: str, span: tuple[int, int] | None) -> Evidence:
+    """Return a place in a job's SQL, with what stands around it."""
+    if job is None or job.sql is None or span is None:
+        return Evidence(job=key, source=job.source if job else None, line=None, sql=None)
+    sql, (start, end) = job.sql, span
+    before, after = sql[max(0, start - _AROUND) : start], sql[end : end + _AROUND]
+    text = f"{before}»{sql[start:end]}«{after}"
+    return Evidence(job=key, source=job.source, line=Span.locate(sql, start, end).line, sql=" ".join(text.split()))
+
+
+def path_answer(route: Route, jobs: dict[str, StoredJob]) -> PathAnswer:
+    """Return a path with its evidence."""
+    return PathAnswer(
+        how=str(route.transformation.subtype),
+        masked=route.transformation.masking,
+        steps=[
+            StepAnswer(
+                source=step.source,
+                target=step.target,
+                kind=str(step.kind),
+                how=[str(subtype) for subtype in step.subtypes],
+                masking=step.masking,
+                evidence=evidence_of(jobs.get(step.job), step.job, step.spans[0] if step.spans else None),
+            )
+            for step in route.steps
+        ],
+    )
+
+
+def traversal_answer(store: GraphStore, answer: Answer, limit: int, proved: int) -> TraversalAnswer:
+    """Return a traversal's answer with at most `limit` columns, and the evidence of the nearest `proved`."""
+    shown = answer.columns[:limit]
+    routes = [one.route for one in shown[:proved]]
+    jobs = jobs_of(store, [step for route in routes for step in route.steps])
+    counts: dict[str, int] = {}
+    for one in answer.columns:
+        counts[one.table] = counts.get(one.table, 0) + 1
+    most = sorted(counts, key=lambda name: (-counts[name], name))
+    return TraversalAnswer(
+        start=answer.start.name,
+        direction=str(answer.direction),
+        total_columns=len(answer.columns),
+        at_least=answer.truncated is not None,
+        columns_by_hops=answer.by_hop,
+        tables=[f"{name} ({counts[name]})" for name in most[:50]],
+        total_tables=len(counts),
+        columns=[_reached(one) for one in shown],
+        possibly_affected=[one.table for one in answer.possibly_affected[:50]],
+        cut_short=answer.truncated,
+        evidence=[path_answer(route, jobs) for route in routes],
+    )
+
+
+def _reached(one: Reached) -> ReachedAnswer:
+    return ReachedAnswer(
+        column=one.name,
+        key=one.key,
+        hops=one.hops,
+        influence=sorted(map(str, one.influence)),
+        how=str(one.transformation.subtype),
+        masked=one.masked,
+        root=one.root,
+    )

@@ -1,0 +1,183 @@
+"""The tools of the MCP server. All of them read; none runs SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import wraps
+from typing import Annotated, ParamSpec, TypeVar
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import ToolAnnotations
+from pydantic import Field
+
+from lineage import __version__
+from lineage.model.dialects import UnknownDialectError
+from lineage.store.errors import StoreError
+from lineage.store.protocol import Direction, GraphStore
+from lineage.traversal import (
+    NameLookupError,
+    TraversalOptions,
+    impact,
+    resolve,
+    resolve_column,
+    resolve_table,
+    root_cause,
+    shortest_paths,
+)
+from lineage_graphql.assistant.answers import (
+    ColumnAnswer,
+    EdgeAnswer,
+    HitAnswer,
+    PathAnswer,
+    PreviewAnswer,
+    TraversalAnswer,
+    evidence_of,
+    jobs_of,
+    path_answer,
+    traversal_answer,
+)
+from lineage_graphql.previewing import preview
+
+__all__ = ["make_server"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_INSTRUCTIONS = """\
+Column-level data lineage, read from SQL: which columns a column's value comes from or flows to, and which only \
+influence it. Names are `schema.table.column` or keys as `search` gives them; begin with `search` when unsure. \
+CONTRIBUTES means that the value flows, REFERENCES that it only decides something (a join, a filter, a CASE). \
+Every claim comes with the SQL that proves it: quote it. An answer says when a limit cut it short."""
+
+Name = Annotated[str, Field(description="A column as schema.table.column, or a table, or a key from search.")]
+Hops = Annotated[int, Field(ge=1, le=50, description="How many edges to follow.")]
+Limit = Annotated[int, Field(ge=1, le=200, description="How many columns to list.")]
+AsOf = Annotated[datetime | None, Field(description="Ask the graph as it was then.")]
+_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_PROVED = 5
+_MOST_EDGES = 200
+_MOST_SQL = 100_000
+_SECONDS = 10.0
+
+
+def make_server(store: GraphStore) -> MCPServer:
+    """Return the server; it answers from the store, which stays the caller's to close."""
+    server = MCPServer("lineage", version=__version__, instructions=_INSTRUCTIONS)
+
+    def tool(work: Callable[P, T]) -> Callable[P, T]:
+        return server.tool(annotations=_READS, structured_output=True)(_explaining(work))
+
+    @tool
+    def search(
+        text: Annotated[str, Field(min_length=1, max_length=200, description="A part of a table's or column's name.")],
+        limit: Annotated[int, Field(ge=1, le=100)] = 20,
+    ) -> list[HitAnswer]:
+        """Find tables and columns by a part of their name; the best matches first."""
+        return [HitAnswer(key=hit.key, type=hit.type, name=hit.name) for hit in store.search(text, limit=limit)]
+
+    @tool
+    def columns(
+        table: Annotated[str, Field(description="The table's name or key.")],
+        limit: Annotated[int, Field(ge=1, le=500)] = 200,
+    ) -> list[ColumnAnswer]:
+        """List the columns of a table, in order."""
+        found = store.columns([resolve_table(store, table).key])
+        return [ColumnAnswer.of(column) for column in found[:limit]]
+
+    @tool
+    def what_depends_on(name: Name, max_hops: Hops = 20, limit: Limit = 25, as_of: AsOf = None) -> TraversalAnswer:
+        """What breaks or leaks if this column or table changes? Everything downstream, the nearest first."""
+        return traverse(Direction.DOWNSTREAM, name, max_hops, limit, as_of)
+
+    @tool
+    def where_from(name: Name, max_hops: Hops = 20, limit: Limit = 25, as_of: AsOf = None) -> TraversalAnswer:
+        """Where do this column's or table's values come from? Everything upstream, the nearest first."""
+        return traverse(Direction.UPSTREAM, name, max_hops, limit, as_of)
+
+    @tool
+    def paths(
+        start: Annotated[str, Field(description="The column or table that data comes from.")],
+        end: Annotated[str, Field(description="The column or table that it gets to.")],
+        limit: Annotated[int, Field(ge=1, le=10)] = 3,
+        max_hops: Hops = 20,
+    ) -> list[PathAnswer]:
+        """How does one column or table reach another? The shortest paths downstream, with their SQL."""
+        options = TraversalOptions(max_hops=max_hops)
+        routes = shortest_paths(store, resolve(store, start), resolve(store, end), limit=limit, options=options)
+        jobs = jobs_of(store, [step for route in routes for step in route.steps])
+        return [path_answer(route, jobs) for route in routes]
+
+    @tool
+    def explain_edge(
+        source: Annotated[str, Field(description="The column that the edge comes from.")],
+        target: Annotated[str, Field(description="The column or table that it goes to.")],
+    ) -> list[EdgeAnswer]:
+        """What says that one column leads directly to another? Every job that states it, with the SQL."""
+        origin, end = resolve_column(store, source), resolve(store, target)
+        hops = store.expand([origin.key], Direction.DOWNSTREAM)
+        edges = [hop.edge for hop in hops if hop.edge.target == end.key]
+        jobs = {job.key: job for job in store.jobs({edge.job for edge in edges})} if edges else {}
+        return [
+            EdgeAnswer(
+                job=edge.job,
+                job_kind=str(jobs[edge.job].kind) if edge.job in jobs else None,
+                kind=str(edge.kind),
+                how=[str(subtype) for subtype in edge.subtypes],
+                masking=edge.masking,
+                since=edge.valid_from.isoformat(),
+                until=edge.valid_to.isoformat() if edge.valid_to else None,
+                evidence=[evidence_of(jobs.get(edge.job), edge.job, span) for span in edge.spans[:5]],
+            )
+            for edge in edges[:50]
+        ]
+
+    @tool
+    def what_would_sql_do(
+        sql: Annotated[str, Field(max_length=_MOST_SQL, description="One statement or several. It is never run.")],
+        dialect: Annotated[str, Field(description="postgres, snowflake, bigquery, spark, redshift, tsql, …")],
+    ) -> list[PreviewAnswer]:
+        """Read SQL without running it: the edges that it states, and how much depends on what it would write."""
+        found = preview(store, sql, dialect, database=None, schema=None, seconds=_SECONDS)
+        answers = []
+        for statement, key in zip(found.statements, found.target_keys, strict=True):
+            reached = None if key is None else len(impact(store, resolve_table(store, key)).columns)
+            answers.append(
+                PreviewAnswer(
+                    operation=statement.operation,
+                    target=statement.target,
+                    sources=list(statement.sources),
+                    completeness=str(statement.completeness),
+                    edges=[str(edge) for edge in statement.edges[:_MOST_EDGES]],
+                    total_edges=len(statement.edges),
+                    diagnostics=[str(found) for found in statement.diagnostics[:50]],
+                    depends_on_target=reached,
+                )
+            )
+        return answers
+
+    def traverse(direction: Direction, name: str, hops: int, limit: int, as_of: datetime | None) -> TraversalAnswer:
+        at = as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of
+        options = TraversalOptions(max_hops=hops, as_of=at)
+        ask = impact if direction is Direction.DOWNSTREAM else root_cause
+        return traversal_answer(store, ask(store, resolve(store, name), options), limit, _PROVED)
+
+    return server
+
+
+def _explaining(work: Callable[P, T]) -> Callable[P, T]:
+    """Return the work with errors that were chosen for who asks."""
+
+    @wraps(work)
+    def explained(*args: P.args, **options: P.kwargs) -> T:
+        try:
+            return work(*args, **options)
+        except NameLookupError as error:
+            raise ToolError(f"{error}; {error.hint}" if error.hint else str(error)) from error
+        except (UnknownDialectError, ValueError) as error:
+            raise ToolError(str(error)) from error
+        except StoreError as error:
+            raise ToolError(f"the store cannot be read: {error}") from error
+
+    return explained

@@ -1,0 +1,76 @@
+"""What would SQL do? Its statements, resolved with the schemas that a store knows. Nothing is stored or run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from lineage.catalog import Catalog
+from lineage.model.statement import StatementLineage
+from lineage.sql import extract_script, mask_literals
+from lineage.sql.budget import Budget
+from lineage.store.protocol import GraphStore, StoredColumn, StoredDataset
+from lineage.traversal import AmbiguousNameError, UnknownNameError, resolve_table
+
+__all__ = ["Preview", "preview"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Statements, their text with literals masked, and the keys of the targets that the graph knows."""
+
+    statements: list[StatementLineage]
+    masked: str
+    target_keys: list[str | None]
+
+
+def preview(
+    store: GraphStore, sql: str, dialect: str, *, database: str | None, schema: str | None, seconds: float
+) -> Preview:
+    """Return what the statements of a text would do.
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+        StoreError: the store could not be read.
+    """
+    budget = Budget(seconds=seconds)
+
+    def resolved(catalog: Catalog | None) -> list[StatementLineage]:
+        return extract_script(
+            sql, dialect, catalog, default_database=database, default_schema=schema, budget=budget
+        )  # fmt: skip
+
+    # A first look tells which tables' schemas are needed.
+    statements = resolved(None)
+    names = {name for one in statements for name in (*one.sources, one.target) if name}
+    catalog = Catalog.from_store(_SomeTables(store, names), dialect)
+    if len(catalog):
+        statements = resolved(catalog)
+    return Preview(statements, mask_literals(sql, dialect), [_key_of(store, one.target) for one in statements])
+
+
+def _key_of(store: GraphStore, target: str | None) -> str | None:
+    if target is None:
+        return None
+    try:
+        return resolve_table(store, target).key
+    except AmbiguousNameError as error:
+        return error.candidates[0]
+    except UnknownNameError:
+        return None
+
+
+class _SomeTables:
+    """A store as a catalog reads it, with nothing in it but the tables of some names."""
+
+    def __init__(self, store: GraphStore, names: set[str]) -> None:
+        self._store = store
+        self._datasets = {found.key: found for name in names for found in store.find_datasets(name)}
+
+    def datasets(self) -> list[StoredDataset]:
+        """Return the datasets of the names."""
+        return list(self._datasets.values())
+
+    def columns(self, datasets: Collection[str]) -> list[StoredColumn]:
+        """Return the columns of datasets."""
+        return self._store.columns(datasets)

@@ -1,0 +1,109 @@
+"""`lineage mcp`, asked by the protocol's own client over its standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import ClientSession, StdioServerParameters, stdio_client
+
+from lineage.store import open_store
+from tests.service.graph import fill
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("assistant") / "store.lbug"
+    with open_store(path) as store:
+        fill(store)
+    return path
+
+
+def asked(path: Path, work: Callable[[ClientSession], Coroutine[Any, Any, Any]]) -> Any:
+    command = Path(sys.executable).with_name("lineage")
+    parameters = StdioServerParameters(command=str(command), args=["mcp", "--store", str(path)])
+
+    async def run() -> Any:
+        async with stdio_client(parameters) as (reading, writing), ClientSession(reading, writing) as session:
+            await session.initialize()
+            return await work(session)
+
+    return asyncio.run(run())
+
+
+def answers(path: Path, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """Return what each call of a tool is answered with; an error as its text."""
+
+    async def work(session: ClientSession) -> list[Any]:
+        told = []
+        for name, arguments in calls:
+            result = await session.call_tool(name, arguments)
+            content = result.structured_content
+            told.append(result.content[0].text if result.is_error else content.get("result", content))  # type: ignore[union-attr]
+        return told
+
+    found: list[Any] = asked(path, work)
+    return found
+
+
+def test_the_tools_describe_themselves_and_only_read(path: Path) -> None:
+    async def work(session: ClientSession) -> Any:
+        return (await session.list_tools()).tools
+
+    tools = asked(path, work)
+    assert {tool.name for tool in tools} == {
+        "search", "columns", "what_depends_on", "where_from", "paths", "explain_edge", "what_would_sql_do",
+    }  # fmt: skip
+    for tool in tools:
+        assert tool.annotations.read_only_hint
+        assert tool.description
+        assert tool.output_schema
+
+
+def test_questions_and_their_evidence(path: Path) -> None:
+    hits, columns, impact, causes, paths, edge = answers(
+        path,
+        ("search", {"text": "mail"}),
+        ("columns", {"table": "users"}),
+        ("what_depends_on", {"name": "users.email", "limit": 2}),
+        ("where_from", {"name": "contacts.n"}),
+        ("paths", {"start": "users.email", "end": "contacts.hashed"}),
+        ("explain_edge", {"source": "users.email", "target": "staged.mail"}),
+    )
+    assert {hit["key"] for hit in hits} == {"pg/staged#mail", "pg/users#email"}
+    assert [column["name"] for column in columns] == ["id", "email", "country"]
+    assert (impact["total_columns"], impact["at_least"], len(impact["columns"])) == (4, False, 2)
+    assert impact["columns_by_hops"] == {"1": 1, "2": 3}
+    assert impact["tables"] == ["contacts (3)", "staged (1)"]
+    assert "»email«" in impact["evidence"][0]["steps"][0]["evidence"]["sql"]
+    assert [one["column"] for one in causes["columns"] if one["root"]] == ["users.email", "users.country"]
+    assert (paths[0]["masked"], len(paths[0]["steps"])) == (True, 2)
+    assert edge[0]["job"] == "staged.sql"
+    assert edge[0]["evidence"][0]["line"] == 1
+
+
+def test_sql_is_read_and_not_run(path: Path) -> None:
+    sql = "insert into staged (mail) select upper(email) from users"
+    [told] = answers(path, ("what_would_sql_do", {"sql": sql, "dialect": "postgres"}))
+    assert told[0]["edges"] == ["users.email -> staged.mail [TRANSFORMATION]"]
+    assert told[0]["depends_on_target"] == 3
+
+
+def test_errors_say_what_to_do(path: Path) -> None:
+    unknown, dialect, large = answers(
+        path,
+        ("what_depends_on", {"name": "user"}),
+        ("what_would_sql_do", {"sql": "select 1", "dialect": "klingon"}),
+        ("what_depends_on", {"name": "users.email", "limit": 10_000}),
+    )
+    assert "did you mean `users`" in unknown
+    assert "klingon" in dialect
+    assert "200" in large
+    assert "Traceback" not in json.dumps([unknown, dialect, large])

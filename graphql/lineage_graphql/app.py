@@ -18,6 +18,7 @@ from lineage_graphql.http.answers import problem
 from lineage_graphql.http.graphql_route import graphql_router
 from lineage_graphql.http.guard import Guard
 from lineage_graphql.http.operations import operations_router
+from lineage_graphql.http.store_route import store_router
 from lineage_graphql.limits.documents import TrustedDocuments
 from lineage_graphql.schema.root import schema
 from lineage_graphql.settings import Settings
@@ -67,5 +68,6 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
 
     app.include_router(operations_router(state))
     app.include_router(graphql_router(state), prefix="/graphql")
+    app.include_router(store_router(state))
     app.add_middleware(Guard, settings=settings)
     return app

@@ -22,7 +22,9 @@ class Limits(BaseModel):
 
     body_bytes: _Positive = 1_000_000
     event_body_bytes: _Positive = 50_000_000
-    """For OpenLineage events and batches of other processes."""
+    """For OpenLineage events."""
+    batch_bytes: _Positive = 1_000_000_000
+    """For batches of other processes, unpacked."""
     body_seconds: Annotated[float, Field(gt=0)] = 15.0
     """How long a body may take to arrive."""
     tokens: _Positive = 5_000

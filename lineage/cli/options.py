@@ -90,7 +90,7 @@ StoreOption = Annotated[
     typer.Option(
         "--store",
         "-s",
-        help="A path (embedded store) or bolt://… (Neo4j); default ./lineage.lbug.",
+        help="A path (embedded store), bolt://… (Neo4j) or http://… (a running service); default ./lineage.lbug.",
         envvar="LINEAGE_STORE",
     ),
 ]

@@ -5,18 +5,21 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
+from typing import cast
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from lineage.store.cypher_store import CypherStore
 from lineage.store.embedded import EmbeddedBackend
 from lineage.store.errors import StoreUnreachableError
 from lineage.store.protocol import GraphStore
+from lineage.store.remote import RemoteStore
 
 __all__ = ["DEFAULT_PATH", "open_store"]
 
 DEFAULT_PATH = "lineage.lbug"
 
 _SCHEMES = frozenset(f"{name}{security}" for name in ("bolt", "neo4j") for security in ("", "+s", "+ssc"))
+_SERVICES = frozenset({"http", "https"})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -27,11 +30,11 @@ def open_store(
     user: str | None = None,
     password: str | None = None,
 ) -> GraphStore:
-    """Return the store at an address: a path, or `bolt://…` or `neo4j://…`.
+    """Return the store at an address: a path, `bolt://…` or `neo4j://…`, or `http://…` of a running service.
 
     Without an address it is that of `LINEAGE_STORE`, else `./lineage.lbug`. User and password for Neo4j are the
     first that are given: here, in the address, in `LINEAGE_NEO4J_USER` and `LINEAGE_NEO4J_PASSWORD`, by the
-    server that `lineage neo4j start` runs there.
+    server that `lineage neo4j start` runs there. A service's token is the password, or `LINEAGE_TOKEN`.
 
     Raises:
         StoreUnreachableError: nothing answers there, it is locked, or it refuses; the sub-class says which.
@@ -41,9 +44,12 @@ def open_store(
     scheme, separator, _ = str(address).partition("://")
     if not separator or isinstance(address, Path):
         return CypherStore(EmbeddedBackend(Path(address).expanduser(), read_only=read_only))
+    if scheme in _SERVICES:
+        return cast("GraphStore", RemoteStore(str(address), password, read_only=read_only))
     if scheme not in _SCHEMES:
         raise StoreUnreachableError(
-            f"no store is addressed by {scheme}://", "give a path, bolt://HOST:PORT or neo4j://HOST:PORT"
+            f"no store is addressed by {scheme}://",
+            "give a path, bolt://HOST:PORT or neo4j://HOST:PORT, or http://HOST:PORT of a running service",
         )
     return _open_neo4j(address, read_only=read_only, user=user, password=password)
 

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lineage.store.remote.wire import PATH as STORE
 from lineage_graphql.http.answers import problem
 from lineage_graphql.metrics import REQUEST_SECONDS, REQUESTS
 from lineage_graphql.settings import Limits, Settings, is_loopback
@@ -19,7 +20,6 @@ from lineage_graphql.settings import Limits, Settings, is_loopback
 __all__ = ["Guard", "request_id"]
 
 _LOGGER = logging.getLogger("lineage_graphql.access")
-_EVENT_PATHS = ("/api/",)
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -78,7 +78,9 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        body = _Body(receive, _most_bytes(scope["path"], self._limits), self._limits.body_seconds)
+        most = _most_bytes(scope["path"], self._limits)
+        # What may be larger may take longer.
+        body = _Body(receive, most, self._limits.body_seconds * max(1.0, most / 10_000_000))
         try:
             body.check_length(Headers(scope=scope).get("content-length"))
             await self._app(scope, body, answering)
@@ -144,7 +146,9 @@ class _Body:
 
 
 def _most_bytes(path: str, limits: Limits) -> int:
-    return limits.event_body_bytes if path.startswith(_EVENT_PATHS) else limits.body_bytes
+    if path.startswith(f"{STORE}/"):
+        return limits.batch_bytes
+    return limits.event_body_bytes if path.startswith("/api/") else limits.body_bytes
 
 
 def _is_local_name(host: str) -> bool:

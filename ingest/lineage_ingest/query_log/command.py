@@ -205,7 +205,7 @@ def log(
 def _opener(given: str | None) -> Opener | None:
     """Return what opens the store elsewhere, with this process's login; None where only one process may write."""
     address = given or os.environ.get("LINEAGE_STORE") or ""
-    if "://" not in address:
+    if "://" not in address or address.startswith("http"):  # one writer
         return None
     user, password = (os.environ.get(f"LINEAGE_NEO4J_{name}") for name in ("USER", "PASSWORD"))
     return partial(open_store, address, user=user, password=password)

@@ -1,0 +1,107 @@
+"""`/api/v1/store`: the store itself, for other processes of ours (`--store http://…`), since one process owns it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import zlib
+from collections.abc import Collection
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import ValidationError
+
+from lineage.store.errors import StoreError, StoreUnreachableError
+from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, methods
+from lineage_graphql.access.roles import Caller, Role
+from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.http.access import refused
+from lineage_graphql.http.answers import problem
+from lineage_graphql.state import State
+
+__all__ = ["store_router"]
+
+_LOGGER = logging.getLogger(__name__)
+_MAY: dict[Effect, frozenset[Role]] = {
+    Effect.READS: frozenset({Role.READER, Role.INGESTER}),
+    Effect.INGESTS: frozenset({Role.INGESTER}),
+    Effect.CHANGES: frozenset({Role.STEWARD}),
+}
+
+
+def store_router(state: State) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(prefix=PATH, tags=["store"])
+
+    @router.get("", responses={401: {"description": "A token is needed."}, 403: {"description": "A role is missing."}})
+    async def about(request: Request) -> JSONResponse:
+        """What a client has to know before it calls."""
+        try:
+            _check(await state.caller(request.headers.get("authorization")), _MAY[Effect.READS])
+        except RefusedError as error:
+            return refused(error)
+        return JSONResponse({"routes": ROUTES_VERSION, "schema_version": state.store.schema_version})
+
+    @router.post(
+        "/{method}",
+        responses={
+            400: {"description": "The arguments are not those of the method."},
+            401: {"description": "A token is needed."},
+            403: {"description": "A role is missing."},
+            404: {"description": "There is no such method."},
+            409: {"description": "The store could not do it."},
+            503: {"description": "The store cannot be reached."},
+        },
+    )
+    async def call(method: str, request: Request) -> Response:
+        """Call a method of the store with a JSON object of arguments."""
+        found = methods().get(method)
+        try:
+            allowed = _MAY[found.effect] if found else _MAY[Effect.READS]
+            _check(await state.caller(request.headers.get("authorization")), allowed)
+        except RefusedError as error:
+            return refused(error)
+        if found is None:
+            return problem(404, "there is no such method")
+        if state.settings.read_only and found.effect is not Effect.READS:
+            return problem(403, "this service only reads", "it was started with --read-only")
+        try:
+            body = _unpacked(await request.body(), request, state.settings.limits.batch_bytes)
+            answer = await asyncio.get_running_loop().run_in_executor(state.threads, found.call, state.store, body)
+        except ValidationError as error:
+            first = error.errors()[0]
+            return problem(400, f"{'.'.join(map(str, first['loc'])) or 'arguments'}: {first['msg']}")
+        except RefusedError as error:
+            return refused(error)
+        except StoreUnreachableError:
+            raise
+        except StoreError as error:
+            _LOGGER.warning("%s: %s", method, error)
+            return JSONResponse({"error": str(error), "hint": error.hint, "type": type(error).__name__}, 409)
+        return Response(answer, media_type="application/json")
+
+    return router
+
+
+def _check(caller: Caller | None, allowed: Collection[Role]) -> None:
+    if caller is None:
+        raise RefusedError(ErrorCode.UNAUTHENTICATED, "a token is needed", "send `Authorization: Bearer TOKEN`")
+    if caller.roles.isdisjoint(allowed):
+        raise RefusedError(ErrorCode.FORBIDDEN, f"this needs the role {' or '.join(sorted(allowed))}")
+
+
+def _unpacked(body: bytes, request: Request, most: int) -> bytes:
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding == "identity":
+        return body
+    if encoding != "deflate":
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, f"the encoding {encoding[:40]!r} is not known", "send deflate")
+    unpacking = zlib.decompressobj()
+    try:
+        # A small body may unpack to a very large one.
+        unpacked = unpacking.decompress(body, most)
+    except zlib.error as error:
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body cannot be unpacked") from error
+    if unpacking.unconsumed_tail or not unpacking.eof:
+        raise RefusedError.over_limit("body", most, most + 1, "send smaller batches")
+    return unpacked

@@ -1,0 +1,181 @@
+"""The client of a service's store: each call is one request, each thread has one connection."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import ssl
+import threading
+import zlib
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import unquote, urlsplit
+
+from lineage.model.batch import LineageBatch
+from lineage.store import errors
+from lineage.store.errors import StoreAccessError, StoreError, StoreUnreachableError, StoreWriteError
+from lineage.store.planning.parts import BatchPart, Stage, whole
+from lineage.store.protocol import AppliedChanges
+from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, methods
+
+__all__ = ["RemoteStore"]
+
+
+_SECONDS = 600.0
+"""A batch may take as long as the service needs to store it."""
+_LARGE = 100_000
+_ERRORS = {name: getattr(errors, name) for name in errors.__all__}
+
+
+class RemoteStore:
+    """A `GraphStore` behind a service, which owns the database; `lineage.store.open_store` makes one."""
+
+    def __init__(self, address: str, token: str | None = None, *, read_only: bool = False) -> None:
+        """Connect, and see that there is such a service.
+
+        The token is the first of: the one given, the address's password, `LINEAGE_TOKEN`.
+
+        Raises:
+            StoreUnreachableError: no service answers there, or it refuses the token (StoreAccessError).
+        """
+        parts = urlsplit(address)
+        self._secure = parts.scheme == "https"
+        self._host, self._port = parts.hostname or "localhost", parts.port
+        self._prefix = parts.path.rstrip("/") + PATH
+        self._address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
+        given = unquote(parts.password) if parts.password else None
+        self._token = token or given or os.environ.get("LINEAGE_TOKEN")
+        self._read_only = read_only
+        self._local = threading.local()
+        self._connections: list[http.client.HTTPConnection] = []
+        try:
+            self._version = self._service_version()
+        except StoreError:
+            self.close()
+            raise
+
+    @property
+    def address(self) -> str:
+        """What `--store` would name it by."""
+        return self._address
+
+    @property
+    def schema_version(self) -> int:
+        """The version of the graph's schema."""
+        return self._version
+
+    def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
+        """Bring the graph up to date with a batch; of parts only those that are a whole batch, as `parts` gives them.
+
+        Raises:
+            StoreError: the service could not be reached, or could not store it; nothing of the batch is stored then.
+        """
+        if isinstance(batch, BatchPart):
+            if batch.stages != frozenset(Stage) or batch.mentions is not None:
+                raise StoreWriteError("a service takes whole batches")
+            batch = batch.batch
+        applied: AppliedChanges = self._call("apply", batch)
+        return applied
+
+    def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
+        """Return the batch as its only part: the service decides how to store it."""
+        return [[whole(batch)]]
+
+    def close(self) -> None:
+        """Close the connections. A second call does nothing."""
+        while self._connections:
+            self._connections.pop().close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        """Return any other method of the protocol, which asks the service."""
+        if name not in methods():
+            raise AttributeError(name)
+        return partial(self._call, name)
+
+    def _service_version(self) -> int:
+        told = json.loads(self._request("GET", "", None))
+        if told.get("routes") != ROUTES_VERSION:
+            raise StoreUnreachableError(
+                f"{self._address} is a service of another version", "install the same version of lineage-graph here"
+            )
+        return int(told["schema_version"])
+
+    def _call(self, name: str, *values: Any, **named: Any) -> Any:
+        method = methods()[name]
+        if self._read_only and method.effect is not Effect.READS:
+            raise StoreWriteError(f"{self._address} was opened for reading only")
+        return method.returns.validate_json(self._request("POST", f"/{name}", method.to_json(*values, **named)))
+
+    def _request(self, verb: str, path: str, body: bytes | None) -> bytes:
+        headers = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        if body is not None and len(body) > _LARGE:
+            body, headers["Content-Encoding"] = zlib.compress(body, 1), "deflate"
+        try:
+            answer, content = self._sent(verb, self._prefix + path, body, headers)
+        except (OSError, http.client.HTTPException) as error:
+            raise StoreUnreachableError(
+                f"no service answers at {self._address}: {error or type(error).__name__}",
+                "is it running? `lineage serve` starts one",
+            ) from error
+        if answer.status != 200:
+            raise self._explained(answer.status, content)
+        return content
+
+    def _sent(
+        self, verb: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        """Send a request; once more where a connection that was kept has been closed, which shows before an answer."""
+        known: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if known is not None:
+            try:
+                return self._exchange(known, verb, path, body, headers)
+            except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+                known.close()
+        return self._exchange(self._connected(), verb, path, body, headers)
+
+    @staticmethod
+    def _exchange(
+        connection: http.client.HTTPConnection, verb: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        connection.request(verb, path, body, headers)
+        answer = connection.getresponse()
+        return answer, answer.read()
+
+    def _connected(self) -> http.client.HTTPConnection:
+        if self._secure:
+            made: http.client.HTTPConnection = http.client.HTTPSConnection(
+                self._host, self._port, timeout=_SECONDS, context=ssl.create_default_context()
+            )
+        else:
+            made = http.client.HTTPConnection(self._host, self._port, timeout=_SECONDS)
+        self._local.connection = made
+        self._connections.append(made)
+        return made
+
+    def _explained(self, status: int, content: bytes) -> StoreError:
+        try:
+            told = json.loads(content)
+            message, hint, kind = told.get("error") or "", told.get("hint"), told.get("type")
+        except (ValueError, AttributeError):
+            message, hint, kind = "", None, None
+        if status in (401, 403):
+            return StoreAccessError(
+                f"{self._address} refuses: {message}", "set LINEAGE_TOKEN to a token with the role that is needed"
+            )
+        if status == 404 and kind is None:
+            return StoreUnreachableError(f"{self._address} is no lineage service", "is the address right?")
+        made = _ERRORS.get(kind or "", StoreUnreachableError if status in (408, 421, 502, 503, 504) else StoreError)
+        error: StoreError = made(f"{self._address}: {message or f'HTTP {status}'}", hint)
+        return error

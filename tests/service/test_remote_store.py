@@ -1,0 +1,169 @@
+"""`--store http://…`: the store of a service, as good as the store itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lineage.model.transformations import EdgeKind
+from lineage.store import GraphStore, open_store
+from lineage.store.errors import StoreAccessError, StoreLockedError, StoreUnreachableError, StoreWriteError
+from lineage.store.protocol import Direction, JobFilter
+from lineage.store.remote.wire import Effect, methods
+from lineage.traversal import impact, resolve
+from lineage_graphql.access.roles import Role
+from lineage_graphql.access.tokens import TokenFile
+from lineage_graphql.settings import Settings
+from tests.contract.telling import batch, day, job, key
+from tests.service.graph import fill
+from tests.service.running import Service, running
+
+LINEAGE = Path(sys.executable).with_name("lineage")
+SQL = Path(__file__).parents[2] / "ingest" / "lineage_ingest" / "demo" / "mimic_iv"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[GraphStore]:
+    with open_store(tmp_path / "store.lbug") as store:
+        fill(store)
+        yield store
+
+
+@pytest.fixture
+def served(own: GraphStore) -> Iterator[Service]:
+    with running(own) as service:
+        yield service
+
+
+def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service) -> None:
+    calls: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
+        "datasets": ((), {}),
+        "find_datasets": (("users",), {}),
+        "columns": (({key("users"), key("contacts")},), {"dropped": True}),
+        "columns_by_key": (([key("users.id")],), {}),
+        "expand": (({key("users.email")}, Direction.DOWNSTREAM), {"kinds": frozenset(EdgeKind), "as_of": day(6)}),
+        "feeds": (([key("contacts")], Direction.DOWNSTREAM), {}),
+        "search": (("mail",), {"types": ("Column",), "limit": 3}),
+        "jobs": ((), {"users": True}),
+        "jobs_after": (("c", 2, JobFilter()), {}),
+        "job_keys_of": (([key("users")],), {}),
+        "edges_of": ((["staged.sql"],), {}),
+        "changed_edges": ((day(2), day(6)), {"scope": "pg", "limit": 3}),
+        "runs": ((5,), {}),
+        "diagnostics": ((), {}),
+        "diagnostics_after": ((), {"limit": 5}),
+        "diagnostics_of": ((["contacts.sql"],), {}),
+        "usage": ((key("users"),), {"since": day(3).date()}),
+        "usages": (([key("users"), key("users.email")],), {}),
+    }
+    reading = {name for name, method in methods().items() if method.effect is Effect.READS}
+    assert set(calls) == reading
+    with open_store(served.url) as remote:
+        assert (remote.address, remote.schema_version) == (served.url, own.schema_version)
+        for name, (values, named) in calls.items():
+            told = getattr(remote, name)(*values, **named)
+            assert told == getattr(own, name)(*values, **named), name
+            assert told, name
+
+
+def test_what_is_written_through_a_service_is_stored(own: GraphStore, served: Service, tmp_path: Path) -> None:
+    new = batch(job("more", "contacts.address -> letters.to", at=7))
+    with open_store(served.url) as remote:
+        applied = remote.apply(new)
+        assert applied.edges_created == 1
+        [[part]] = remote.parts(new)
+        assert remote.apply(part).edges_created == 0
+        with pytest.raises(StoreWriteError, match="whole batches"):
+            remote.apply(replace(part, stages=frozenset()))
+        assert remote.describe(key("letters"), description="sent")
+        assert remote.retire_edges(key("contacts.address"), key("letters.to"), EdgeKind.CONTRIBUTES, at=day(8)) == 1
+        assert [one.key for one in impact(remote, resolve(remote, "users.email")).columns] == [
+            one.key for one in impact(own, resolve(own, "users.email")).columns
+        ]
+    with open_store(served.url, read_only=True) as reading, pytest.raises(StoreWriteError, match="reading only"):
+        reading.apply(new)
+
+
+def test_the_command_line_works_through_a_service(own: GraphStore, served: Service, tmp_path: Path) -> None:
+    def run(*arguments: str, store: str) -> str:
+        environment = {**os.environ, "LINEAGE_STORE": store}
+        done = subprocess.run([LINEAGE, *arguments], capture_output=True, text=True, check=True, env=environment)
+        return done.stdout
+
+    direct = str(tmp_path / "direct.lbug")
+    ingest = ("ingest", "sql", str(SQL), "--dialect", "postgres", "--observed-at", "2024-01-01")
+    for store in (served.url, direct):
+        run(*ingest, store=store)
+    for question in (
+        ("impact", "mimiciv_hosp.labevents.valuenum", "--format", "json"),
+        ("root-cause", "mimiciv_derived.sofa.sofa_24hours", "--format", "json"),
+        ("path", "mimiciv_hosp.labevents.valuenum", "mimiciv_derived.sofa.sofa_24hours", "--format", "json"),
+    ):
+        through, straight = (json.loads(run(*question, store=store)) for store in (served.url, direct))
+        assert through == straight, question
+
+
+def test_a_second_owner_gets_a_clear_message(own: GraphStore) -> None:
+    code = f"from lineage.store import open_store; open_store({own.address!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert StoreLockedError.__name__ in done.stderr
+    assert f"process {os.getpid()}" in done.stderr
+
+
+def test_roles_of_the_store(own: GraphStore, tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    may = {
+        Role.READER: {Effect.READS},
+        Role.INGESTER: {Effect.READS, Effect.INGESTS},
+        Role.STEWARD: {Effect.READS, Effect.CHANGES},
+        Role.ADMIN: set(Effect),
+    }
+    with running(own, Settings(tokens=tokens.path)) as service:
+        for role in Role:
+            token, _ = tokens.create(str(role), [role])
+            for name, method in methods().items():
+                headers = {"authorization": f"Bearer {token}"}
+                answer = service.http.post(f"/api/v1/store/{name}", content=b'{"wrong": 1}', headers=headers)
+                assert answer.status_code == (400 if method.effect in may[role] else 403), (role, name)
+        assert service.http.post("/api/v1/store/runs", content=b"{}").status_code == 401
+        with pytest.raises(StoreAccessError, match="a token is needed"):
+            open_store(service.url)
+        reader, _ = tokens.create("reader", [Role.READER])
+        with open_store(service.url, password=reader) as remote:
+            assert remote.runs(1)
+            with pytest.raises(StoreAccessError, match="ingester"):
+                remote.apply(batch())
+
+
+def test_what_is_no_call_is_refused(served: Service) -> None:
+    post = served.http.post
+    assert post("/api/v1/store/nothing", content=b"{}").status_code == 404
+    assert post("/api/v1/store/close", content=b"{}").status_code == 404
+    assert post("/api/v1/store/__init__", content=b"{}").status_code == 404
+    assert post("/api/v1/store/runs", content=b"{").status_code == 400
+    assert post("/api/v1/store/runs", content=b'{"limit": "x"}').status_code == 400
+    gone = post("/api/v1/store/runs", content=b"x", headers={"content-encoding": "deflate"})
+    assert gone.status_code == 400
+    assert post("/api/v1/store/runs", content=b"x", headers={"content-encoding": "br"}).status_code == 400
+
+
+def test_a_bomb_is_not_unpacked(own: GraphStore) -> None:
+    limits = Settings().limits.model_copy(update={"batch_bytes": 1_000_000})
+    with running(own, Settings(limits=limits)) as service:
+        bomb = zlib.compress(b" " * 50_000_000)
+        answer = service.http.post("/api/v1/store/runs", content=bomb, headers={"content-encoding": "deflate"})
+        assert answer.status_code == 400
+        assert "at most" in answer.text
+
+
+def test_no_service_there() -> None:
+    with pytest.raises(StoreUnreachableError, match="no service answers"):
+        open_store("http://127.0.0.1:9")

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from graphql import DocumentNode, GraphQLError, GraphQLSchema, Lexer, Source, TokenKind, ValidationRule
 from graphql import ExecutionResult as CoreResult
-from graphql import GraphQLError, Lexer, Source, TokenKind
 from strawberry.extensions import SchemaExtension
-from strawberry.types import ExecutionResult
+from strawberry.types import ExecutionContext, ExecutionResult
 
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError, explained
@@ -28,10 +28,16 @@ class WithinLimits(SchemaExtension):
         """Look at the document's text before it is parsed; explain the errors of an operation after it."""
         execution = self.execution_context
         context: Context = execution.context
-        if context.documents is not None:
-            execution.query = context.documents.text_of(execution.query, execution.operation_extensions)
-        if execution.query:
-            _check_tokens(execution.query, context.limits.tokens)
+        refusal = None
+        try:
+            if context.documents is not None:
+                execution.query = context.documents.text_of(execution.query, execution.operation_extensions)
+            if execution.query:
+                _check_tokens(execution.query, context.limits.tokens)
+        except RefusedError as error:
+            # All transports report what a rule of validation finds: something is validated, therefore.
+            refusal, execution.query = error, "{ __typename }"
+        execution.validation_rules = (*execution.validation_rules, _rule(execution, refusal))
         yield
         self._explain_all(execution.result)
 
@@ -39,30 +45,6 @@ class WithinLimits(SchemaExtension):
         """Explain the errors of one result of a subscription."""
         self._explain_all(result)
         yield
-
-    def on_validate(self) -> Iterator[None]:
-        """Measure a valid document."""
-        yield
-        execution = self.execution_context
-        if execution.pre_execution_errors or execution.graphql_document is None:
-            return
-        context: Context = execution.context
-        found = measure(
-            execution.graphql_document,
-            execution.schema._schema,
-            execution.variables or {},
-            execution.operation_name,
-        )
-        COST.observe(found.cost)
-        for name, hint in (
-            ("depth", "ask in several queries"),
-            ("aliases", "ask in several queries"),
-            ("cost", "ask for smaller pages (`first`), fewer hops (`maxHops`) or fewer nested lists"),
-        ):
-            allowed, value = getattr(context.limits, name), getattr(found, name)
-            if value > allowed:
-                REFUSALS.labels(str(ErrorCode.LIMIT_EXCEEDED)).inc()
-                raise RefusedError.over_limit(name, allowed, value, hint)
 
     def _explain_all(self, result: object) -> None:
         if isinstance(result, CoreResult | ExecutionResult) and result.errors:
@@ -86,6 +68,32 @@ class WithinLimits(SchemaExtension):
             path=error.path,
             extensions=told.extensions,
         )
+
+
+def _rule(execution: ExecutionContext, refusal: RefusedError | None) -> type[ValidationRule]:
+    """Return a rule of validation that reports the refusal, or the first limit that the document is beyond."""
+
+    class Limited(ValidationRule):
+        def enter_document(self, node: DocumentNode, *_: Any) -> None:
+            found = refusal or _beyond(node, self.context.schema, execution)
+            if found is not None:
+                self.report_error(found)
+
+    return Limited
+
+
+def _beyond(document: DocumentNode, schema: GraphQLSchema, execution: ExecutionContext) -> RefusedError | None:
+    found = measure(document, schema, execution.variables or {}, execution.operation_name)
+    COST.observe(found.cost)
+    limits = execution.context.limits
+    for name, hint in (
+        ("depth", "ask in several queries"),
+        ("aliases", "ask in several queries"),
+        ("cost", "ask for smaller pages (`first`), fewer hops (`maxHops`) or fewer nested lists"),
+    ):
+        if getattr(found, name) > getattr(limits, name):
+            return RefusedError.over_limit(name, getattr(limits, name), getattr(found, name), hint)
+    return None
 
 
 def _check_tokens(text: str, allowed: int) -> None:

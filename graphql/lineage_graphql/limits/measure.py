@@ -59,7 +59,7 @@ def measure(
 ) -> Measures:
     """Return the measures of a document's operation: the named one, else the largest of all.
 
-    The document is valid for the schema; fragments that spread each other in a circle are not valid.
+    The document need not be valid: what the schema does not have counts little.
     """
     operations = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
     named = [node for node in operations if node.name is not None and node.name.value == operation]
@@ -111,8 +111,11 @@ class _Measuring:
         return total
 
     def _fragment(self, name: str, page: int) -> Measures:
+        definition = self._fragments.get(name)
+        if definition is None:
+            return Measures()
         if (name, page) not in self._measured:
-            definition = self._fragments[name]
+            self._measured[name, page] = Measures()  # where fragments spread each other in a circle
             on = self._schema.get_type(definition.type_condition.name.value)
             self._measured[name, page] = self._selections(definition.selection_set, on, page)
         return self._measured[name, page]

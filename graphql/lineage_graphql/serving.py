@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import sys
 import tempfile
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from lineage_graphql.settings import Settings
 
 __all__ = ["UnsafeSettingsError", "check", "make_worker", "serve"]
 
+UNREACHABLE = 3
 _SETTINGS = "LINEAGE_SERVE_SETTINGS"
 
 
@@ -73,7 +75,13 @@ def serve(settings: Settings) -> None:
     }
     set_up_logs(settings)
     if settings.workers == 1:
-        uvicorn.run(make_app(settings), **options)
+        server = uvicorn.Server(uvicorn.Config(make_app(settings), **options))
+        # Having ended gracefully it raises the signal again, which would end the process as if it had failed.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: None)
+        server.run()
+        if not server.started:
+            sys.exit(UNREACHABLE)
         return
     # Each worker opens the store by itself: first see whether it can be opened at all, and is up to date.
     open_store(settings.store).close()

@@ -11,7 +11,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_python_example(capsys: pytest.CaptureFixture[str]) -> None:
-    [example] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    [example] = re.findall(
+        r"```python\n(from lineage.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     exec(compile(example, "README.md", "exec"), {})
     assert capsys.readouterr().out == "shop.orders.amount -> twice [TRANSFORMATION]\n"
 

@@ -251,7 +251,10 @@ def _explained(path: Path, message: str) -> StoreUnreachableError:
     if "Could not set lock" in message:
         holder = _HOLDER.search(message)
         by = f"process {holder.group(1)}" if holder else "another process"
-        return StoreLockedError(f"{path} is being written by {by}", "wait until it is done, or end it")
+        return StoreLockedError(
+            f"{path} is being written by {by}",
+            "wait until it is done, or end it; if it is `lineage serve`, work through it: --store http://HOST:PORT",
+        )
     if "not a valid" in message:
         return StoreUnreachableError(f"{path} is not a store", "name another path with --store or LINEAGE_STORE")
     if "Permission denied" in message or "Read-only file system" in message:

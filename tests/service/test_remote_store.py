@@ -122,7 +122,7 @@ def test_roles_of_the_store(own: GraphStore, tmp_path: Path) -> None:
     tokens = TokenFile(tmp_path / "tokens.json")
     may = {
         Role.READER: {Effect.READS},
-        Role.INGESTER: {Effect.READS, Effect.INGESTS},
+        Role.INGESTER: {Effect.INGESTS},
         Role.STEWARD: {Effect.READS, Effect.CHANGES},
         Role.ADMIN: set(Effect),
     }

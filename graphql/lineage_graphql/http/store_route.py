@@ -23,7 +23,7 @@ __all__ = ["store_router"]
 
 _LOGGER = logging.getLogger(__name__)
 _MAY: dict[Effect, frozenset[Role]] = {
-    Effect.READS: frozenset({Role.READER, Role.INGESTER}),
+    Effect.READS: frozenset({Role.READER}),
     Effect.INGESTS: frozenset({Role.INGESTER}),
     Effect.CHANGES: frozenset({Role.STEWARD}),
 }

@@ -30,7 +30,9 @@ _PORTS = {"postgres": 5432, "mysql": 3306, "mssql": 1433, "oracle": 1521, "redsh
 """Filled in where a namespace has none: OpenLineage's rules ask for a port there."""
 
 _LEFT_OUT_PORTS = {"hdfs": 8020}
-STORAGE = frozenset({"file", "s3", "gs", "abfss", "wasbs", "hdfs", "dbfs", "adl", "viewfs", "oss", "cos", "ftp", "sftp"})
+STORAGE = frozenset(
+    {"file", "s3", "gs", "abfss", "wasbs", "hdfs", "dbfs", "adl", "viewfs", "oss", "cos", "ftp", "sftp"}
+)
 """Schemes of places that hold files."""
 
 _DIALECTS = {

@@ -132,9 +132,7 @@ class CypherStore:
 
     def drop_held(self, open_before: datetime, finished_before: datetime) -> int:
         """Let go of what was held before: in any case, and of owners that have ended. Return how many texts."""
-        return self._backend.writing(
-            lambda transaction: holding.drop_held(transaction, open_before, finished_before)
-        )
+        return self._backend.writing(lambda transaction: holding.drop_held(transaction, open_before, finished_before))
 
     def job_keys(self) -> list[str]:
         """Return the keys of all jobs, sorted."""

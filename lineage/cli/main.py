@@ -10,7 +10,7 @@ import typer
 
 from lineage import __version__
 from lineage.catalog import CatalogError
-from lineage.cli import ask, extract, neo4j, prune, runs, usage
+from lineage.cli import ask, export, extract, neo4j, prune, runs, usage
 from lineage.cli.listing import note
 from lineage.model.dialects import UnknownDialectError
 from lineage.store.errors import StoreError, StoreUnreachableError
@@ -54,6 +54,7 @@ app.command()(usage.usage)
 app.command()(runs.runs)
 app.command()(prune.prune)
 app.add_typer(neo4j.app, name="neo4j")
+app.add_typer(export.app, name="export")
 for _command in sorted(entry_points(group="lineage.commands"), key=lambda point: point.name):
     app.add_typer(_command.load(), name=_command.name)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
+from lineage.export.openlineage import DATASET_FACET
 from lineage.model.batch import (
     ColumnRecord,
     DatasetChange,
@@ -357,7 +358,7 @@ def _change(place: Place, facets: Facets, at: datetime, *, exact: bool) -> Datas
 
 def _record(place: Place, facets: Facets, at: datetime) -> DatasetRecord:
     schema = facet_of(facets, "schema")
-    ours = facet_of(facets, "lineageGraph_dataset")
+    ours = facet_of(facets, DATASET_FACET)
     inferred = set(ours.get("inferred") or ())
     columns = [
         replace(column, inferred=column.path in inferred) for column in _columns(schema.get("fields") or (), "", place)
@@ -389,8 +390,9 @@ def _alias(identifier: Mapping[str, Any]) -> str:
 def _columns(fields: Iterable[Mapping[str, Any]], above: str, place: Place) -> Iterator[ColumnRecord]:
     for position, one in enumerate(fields):
         path = f"{above}{place.path(str(one['name']))}"
-        ordinal = one.get("ordinal_position")
-        yield ColumnRecord(path, one.get("type"), ordinal - 1 if isinstance(ordinal, int) and ordinal > 0 else position)
+        told = one.get("ordinal_position")
+        ordinal = told - 1 if isinstance(told, int) and told > 0 else (None if place.exact else position)
+        yield ColumnRecord(path, one.get("type"), ordinal)
         yield from _columns(one.get("fields") or (), f"{path}.", place)
 
 

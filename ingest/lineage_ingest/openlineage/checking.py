@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from lineage.export.openlineage import DATASET_FACET
 from lineage_ingest.openlineage.validators import SchemasMissingError, core_validator, facet_validator
 
 __all__ = ["READ_FACETS", "CheckedEvent", "EventKind", "InvalidEventError", "SchemasMissingError", "check"]
@@ -22,7 +23,7 @@ READ_FACETS: Mapping[str, frozenset[str]] = {
             "symlinks",
             "lifecycleStateChange",
             "datasetType",
-            "lineageGraph_dataset",
+            DATASET_FACET,
         }
     ),
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from lineage.export.openlineage import PRODUCER
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.budget import Budget
@@ -16,7 +17,7 @@ from lineage.store.protocol import AppliedChanges, GraphStore, HeldText
 from lineage_ingest.openlineage.batches import Observed, batches, observed, observed_dataset
 from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError, check
 from lineage_ingest.openlineage.places import place_of
-from lineage_ingest.openlineage.told import OUR_PRODUCER, Told, event_time, told_by
+from lineage_ingest.openlineage.told import Told, event_time, told_by
 from lineage_ingest.openlineage.told import facets_at as dataset_facets
 
 __all__ = ["EventIngest", "Outcome", "Retention"]
@@ -199,7 +200,7 @@ def _put(checked: CheckedEvent, batch: _Batch, budget: Budget) -> None:
 
 def _of_dataset(checked: CheckedEvent) -> Observed:
     dataset, at = checked.event["dataset"], event_time(checked.event)
-    exact = str(checked.event["producer"]).startswith(OUR_PRODUCER)
+    exact = str(checked.event["producer"]).startswith(PRODUCER)
     found = observed_dataset(dataset["namespace"], dataset["name"], dataset_facets(dataset, at), at, exact=exact)
     source = place_of(dataset["namespace"], dataset["name"], exact=exact).key
     for text in checked.problems:

@@ -106,7 +106,7 @@ def _opened(name: str, stack: ExitStack) -> TextIO:
             return sys.stdin
         raw = cast("BufferedReader", sys.stdin.buffer)
     else:
-        raw = stack.enter_context(Path(name).open("rb"))
+        raw = stack.enter_context(Path(name).open("rb"))  # noqa: SIM115  the stack closes it
     packed = raw.peek(2)[:2] == _GZIP
     unpacked = cast("BufferedReader", stack.enter_context(gzip.GzipFile(fileobj=raw)) if packed else raw)
     text = TextIOWrapper(unpacked, encoding="utf-8-sig")

@@ -15,15 +15,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from lineage.export.openlineage import PRODUCER
 from lineage.model.dialects import DIALECTS, Dialect, UnknownDialectError, dialect_named
 from lineage.model.namespaces import dialect_of, normal_namespace
 from lineage.sql import mask_literals
 from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError
 
-__all__ = ["OUR_PRODUCER", "Facets", "Told", "event_time", "facet_of", "facets_at", "sql_dialect", "told_by"]
-
-OUR_PRODUCER = "urn:lineage-graph"
-"""Whose events name datasets and columns as they stand in our graph."""
+__all__ = ["Facets", "Told", "event_time", "facet_of", "facets_at", "sql_dialect", "told_by"]
 
 At: TypeAlias = "tuple[str, Any]"
 """A value and when it was told, as a text that sorts by time."""
@@ -56,7 +54,7 @@ class Told:
     @property
     def is_ours(self) -> bool:
         """Whether our own export wrote it."""
-        return str(self.producer[1]).startswith(OUR_PRODUCER)
+        return str(self.producer[1]).startswith(PRODUCER)
 
     def facet(self, name: str) -> Mapping[str, Any]:
         """Return a facet of the run or the job (`job.sql`); empty where there is none."""

@@ -30,7 +30,7 @@ from lineage.sql.scan import fingerprint
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, explicit_lineage
 from lineage_ingest.openlineage.places import Place, place_of
 from lineage_ingest.openlineage.sql_text import Listed, SqlLineage, lineage_of_sql
-from lineage_ingest.openlineage.told import Facets, Told, facet_of, sql_dialect
+from lineage_ingest.openlineage.told import UNKNOWN, Facets, Told, facet_of, sql_dialect
 
 __all__ = ["Observed", "batches", "observed", "observed_dataset"]
 
@@ -249,7 +249,7 @@ class _Reading:
             return {}
         dialect = sql_dialect(self._told, [place.namespace for place, _ in (*outputs.values(), *inputs.values())])
         listed = [[_listed(*one) for one in places.values()] for places in (outputs, inputs)]
-        said = lineage_of_sql(str(query), dialect or dialect_named("ansi"), listed[0], listed[1], self._budget)
+        said = lineage_of_sql(str(query), dialect or dialect_named(UNKNOWN), listed[0], listed[1], self._budget)
         return {key: one for key, one in said.items() if key in wanted}
 
     def _write(

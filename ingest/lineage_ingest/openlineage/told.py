@@ -21,11 +21,14 @@ from lineage.model.namespaces import dialect_of, normal_namespace
 from lineage.sql import mask_literals
 from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError
 
-__all__ = ["Facets", "Told", "event_time", "facet_of", "facets_at", "sql_dialect", "told_by"]
+__all__ = ["UNKNOWN", "Facets", "Told", "event_time", "facet_of", "facets_at", "sql_dialect", "told_by"]
 
 At: TypeAlias = "tuple[str, Any]"
 """A value and when it was told, as a text that sorts by time."""
 Facets: TypeAlias = "dict[str, At]"
+
+UNKNOWN = "mysql"
+"""What SQL of an unknown dialect is read as: what stands in quotes of either kind is a text there."""
 
 _INTEGRATIONS = {"SNOWFLAKE": "snowflake", "BIGQUERY": "bigquery", "TRINO": "trino", "SPARK": "spark", "HIVE": "hive"}
 
@@ -110,13 +113,13 @@ class Told:
             "outputs": [[*place, facets] for place, facets in sorted(self.outputs.items())],
             "problems": self.problems,
         }
-        packed = zlib.compress(_canonical(value).encode(), 6)
-        return base64.b85encode(packed).decode("ascii")
+        packed = zlib.compress(_canonical(value).encode(), 1)
+        return base64.b64encode(packed).decode("ascii")
 
     @classmethod
     def from_text(cls, text: str) -> Told:
         """Return what `to_text` wrote."""
-        value = json.loads(zlib.decompress(base64.b85decode(text)))
+        value = json.loads(zlib.decompress(base64.b64decode(text)))
 
         def facets(told: Mapping[str, Any]) -> Facets:
             return {name: (at, facet) for name, (at, facet) in told.items()}
@@ -208,7 +211,7 @@ def _masked(facet: Mapping[str, Any], told: Told, namespaces: list[str]) -> dict
     """Return the facet with its SQL masked. Without a dialect, what is a literal in any of two is one."""
     dialect = sql_dialect(told, namespaces)
     query = str(facet["query"])
-    masked = mask_literals(query, dialect) if dialect else mask_literals(mask_literals(query, "mysql"), "ansi")
+    masked = mask_literals(query, dialect) if dialect else mask_literals(mask_literals(query, UNKNOWN), "ansi")
     return {**facet, "query": masked}
 
 

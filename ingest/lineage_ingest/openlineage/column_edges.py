@@ -52,10 +52,10 @@ class OutputLineage:
         self.sources.setdefault(source.key, source)
         to_rows = target == self.output.key
         for subtype, masking, mark in transformations:
-            if to_rows and subtype.kind is EdgeKind.CONTRIBUTES:
-                continue  # a value flows into columns only
-            said = self._said.setdefault((source.column(column), target, subtype.kind), _Said())
-            said.subtypes.add(subtype)
+            # A value flows into columns only. Spark's agent says so of the column of a HAVING: it decides on rows.
+            way = _ROWS_DEFAULT if to_rows and subtype.kind is EdgeKind.CONTRIBUTES else subtype
+            said = self._said.setdefault((source.column(column), target, way.kind), _Said())
+            said.subtypes.add(way)
             said.maskings.append(masking)
             said.marks.update(mark.split(", "))
 

@@ -87,7 +87,7 @@ def make(store: GraphStore) -> None:
                 "v.x -> w.z IDENTITY AGGREGATION",
                 at=3,
             ),
-            query("q1", "t.a -> w.y AMBIGUOUS", "v.x ~> w MERGE_MATCH SET_OPERATION", at=4),
+            query("q1", "t.a -> w.y AMBIGUOUS", "v.x ~> w SET_OPERATION MERGE_MATCH", at=4),
             query("q2", "w.y -> u.nested.deep", at=5),
             job("only reads", at=5, reads=["t", "unknown"]),
             view("gone", "t.a -> gone.x", at=5),

@@ -35,7 +35,7 @@ def dataset(name: str, facets: Mapping[str, Any] | None = None) -> Json:
     return {"namespace": namespace, "name": rest, "facets": told}
 
 
-def facet(name: str, value: Any) -> Json:
+def facet(name: str, value: Any) -> Any:
     """Return a facet; a list is what the facet is mostly about."""
     if name == "schema" and isinstance(value, list):
         value = {"fields": [{"name": one} if isinstance(one, str) else one for one in value]}

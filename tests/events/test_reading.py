@@ -86,7 +86,7 @@ def test_bytes_that_are_no_text_and_a_packed_file_cut_short(tmp_path: Path) -> N
 
 def test_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     for raw in (LINES.encode(), gzip.compress(LINES.encode())):
-        buffered = io.BufferedReader(io.BytesIO(raw))  # type: ignore[arg-type]
+        buffered = io.BufferedReader(io.BytesIO(raw))
         stdin = io.TextIOWrapper(buffered)
         monkeypatch.setattr(sys, "stdin", stdin)
         read = list(read_events("-"))

@@ -125,7 +125,7 @@ LABELS: Mapping[str, Properties] = {
         "last_read": _TIME,
         "last_write": _TIME,
     },
-    "Held": {"owner": _TEXT, "text": _TEXT, "finished": _FLAG, "held_at": _TIME},
+    "Held": {"owner": _TEXT, "text": _TEXT, "parts": _TEXTS, "finished": _FLAG, "held_at": _TIME},
 }
 """Every label with its properties beside `key`, which is unique within the label."""
 

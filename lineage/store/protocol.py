@@ -216,7 +216,9 @@ class AppliedChanges:
 
 @dataclass(frozen=True, slots=True)
 class HeldText:
-    """A text that is held for its owner (a run that has not ended, say); `key` begins with the owner and a `~`.
+    """A text that is held for its owner (a run that has not ended, say); `key` is the owner, a `~` and a name.
+
+    Neither owner nor name holds a `~`.
 
     `held_at` is the time of the clock, not of an event: what is old is let go (`GraphStore.drop_held`).
     """

@@ -213,8 +213,8 @@ MATCH (a:<from>)-[e:<type>]->(b:<to>) RETURN a.key AS source, b.key AS target, e
 // name: schema_version
 MATCH (n:Meta {key: 'schema'}) RETURN n.version AS version
 
-// name: held_of_owners
-MATCH (n:Held) WHERE n.owner IN $owners RETURN n
+// name: held_by_key
+MATCH (n:Held {key: $key}) RETURN n
 
 // name: held_before
 MATCH (n:Held) WHERE n.held_at < $held_at RETURN n.key AS key

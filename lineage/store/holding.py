@@ -1,7 +1,7 @@
 """What is held until something has ended: texts by owner, in pieces that a row can hold.
 
-
-
+An owner has a node of its own that lists its pieces, so that all is found by key: the embedded store has no other
+index, and runs are asked for with every event. Writers are alone with the graph: no list loses what another one adds.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -358,7 +359,18 @@ def test_a_wrong_event_costs_itself_only(store: GraphStore) -> None:
     assert edges(store) == ["t.a -> v.x IDENTITY"]
 
 
-def test_a_day_of_events_is_one_run(store: GraphStore) -> None:
-    told = [{**one, "run": run, "at": day} for run, day in ((1, 1), (2, 1), (3, 2)) for one in RUN]
+def test_an_hour_of_events_is_one_run(store: GraphStore) -> None:
+    told = [{**one, "run": run, "at": 3 + minute / 1440} for run, minute in ((1, 5), (2, 55), (3, 65)) for one in RUN]
     EventIngest(store).take([event(one) for one in told])
-    assert [run.key for run in store.runs()] == ["openlineage:2026-01-02", "openlineage:2026-01-01"]
+    assert [run.key for run in store.runs()] == ["openlineage:2026-01-03T01", "openlineage:2026-01-03T00"]
+
+
+def test_threads_share_one_ingest(store: GraphStore) -> None:
+    ingest = EventIngest(store)
+    told = [event({**one, "run": run}) for run in range(1, 9) for one in RUN]
+    random.Random(1).shuffle(told)
+    with ThreadPoolExecutor(4) as threads:
+        for outcomes in threads.map(lambda one: ingest.take([one]), told):
+            assert [one.accepted for one in outcomes] == [True]
+    assert edges(store) == ["t.a -> v.x IDENTITY"]
+    assert {len(store.held([f"openlineage:00000000-0000-0000-0000-00000000000{run}"])) for run in range(1, 9)} == {1}

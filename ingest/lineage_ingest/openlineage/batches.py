@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from lineage.export.openlineage import DATASET_FACET
@@ -68,20 +68,20 @@ def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *,
 
 
 def batches(all_observed: Iterable[Observed]) -> Iterator[LineageBatch]:
-    """Yield batches, each of one day of event time, in which no job is twice.
+    """Yield batches, each of one hour of event time, in which no job is twice.
 
-    A job that was observed several times on a day, and said the same, is in one batch from the first time to the last.
+    A job that was observed several times in it, and said the same, is in one batch from the first time to the last.
     """
-    by_day: dict[date, list[Observed]] = defaultdict(list)
+    by_hour: dict[datetime, list[Observed]] = defaultdict(list)
     for one in all_observed:
-        by_day[one.at.date()].append(one)
-    for day, of_day in sorted(by_day.items()):
-        of_day.sort(key=lambda one: one.at)
+        by_hour[one.at.replace(minute=0, second=0, microsecond=0)].append(one)
+    for hour, within in sorted(by_hour.items()):
+        within.sort(key=lambda one: one.at)
         rounds: list[_Round] = []
-        for one in of_day:
+        for one in within:
             _place_in_rounds(one, rounds)
         for number, each in enumerate(rounds):
-            yield each.batch(day, is_first=number == 0)
+            yield each.batch(hour, is_first=number == 0)
 
 
 @dataclass(slots=True)
@@ -89,14 +89,14 @@ class _Round:
     jobs: dict[str, tuple[JobRecord, tuple[EdgeRecord, ...]]] = field(default_factory=dict)
     others: Observed | None = None
 
-    def batch(self, day: date, *, is_first: bool) -> LineageBatch:
+    def batch(self, hour: datetime, *, is_first: bool) -> LineageBatch:
         at = max((job.last_seen for job, _ in self.jobs.values()), default=None)
         others = self.others if is_first else None
         if others is not None:
             at = max(at, others.at) if at else others.at
         assert at is not None  # a round is made for something
         return LineageBatch(
-            run=RunRecord(f"openlineage:{day.isoformat()}", "openlineage", f"events of {day.isoformat()}", at),
+            run=RunRecord(f"openlineage:{hour:%Y-%m-%dT%H}", "openlineage", f"events of {hour:%Y-%m-%d %H}:00", at),
             datasets=_latest(others.datasets) if others else (),
             jobs=tuple(job for job, _ in self.jobs.values()),
             edges=tuple(edge for _, edges in self.jobs.values() for edge in edges),

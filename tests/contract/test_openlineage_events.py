@@ -168,6 +168,13 @@ def test_a_repeated_complete_changes_nothing(store: GraphStore) -> None:
     assert again.applied.edges_created == again.applied.nodes_created == 0
 
 
+def test_a_second_complete_later_on_changes_nothing(store: GraphStore) -> None:
+    EventIngest(store).take([event(one) for one in RUN])
+    once = store.dump()
+    EventIngest(store).take([event({**RUN[2], "at": 9})])
+    assert store.dump() == once
+
+
 def test_what_comes_late_counts_from_the_time_of_its_run(store: GraphStore) -> None:
     EventIngest(store).take([event(RUN[2])])
     assert edges(store) == []

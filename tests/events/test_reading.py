@@ -43,6 +43,13 @@ def test_shapes(shape: str, chunk: int, packed: bool, tmp_path: Path, monkeypatc
     assert values(file) == VALUES
 
 
+@pytest.mark.parametrize(("shape", "lines"), [("an array over lines", [2, 11, 14]), ("an array in lines", [2, 3, 4])])
+def test_each_event_of_an_array_has_its_line(shape: str, lines: list[int], tmp_path: Path) -> None:
+    file = tmp_path / "e.json"
+    file.write_text(SHAPES[shape])
+    assert [one.place for one in read_events(str(file))] == [f"{file}:{line}" for line in lines]
+
+
 def test_a_bad_line_costs_itself(tmp_path: Path) -> None:
     file = tmp_path / "e.ndjson"
     file.write_text('{"a": 1}\n{"a": \n\nnonsense\n{"b": 2}\n')

@@ -24,21 +24,23 @@ from lineage.cli.options import (
 )
 from lineage.model.diagnostics import Severity
 from lineage.store import open_store
+from lineage_ingest.openlineage.command import openlineage
 from lineage_ingest.progress import progress_bar
 from lineage_ingest.query_log.command import log
 from lineage_ingest.sql_files import IngestSummary, NoSqlFilesError, ingest_sql_files
 
 __all__ = ["app", "print_summary"]
 
-app = typer.Typer(help="Bring lineage in: SQL files, query logs.", no_args_is_help=True)
+app = typer.Typer(help="Bring lineage in: SQL files, query logs, OpenLineage events.", no_args_is_help=True)
 
 
 @app.callback()
 def ingest() -> None:
-    """Bring lineage in: SQL files, query logs."""
+    """Bring lineage in: SQL files, query logs, OpenLineage events."""
 
 
 app.command("log")(log)
+app.command("openlineage")(openlineage)
 
 
 @app.command("sql")

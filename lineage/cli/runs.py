@@ -14,7 +14,7 @@ from lineage.store.protocol import GraphStore, StoredRun
 __all__ = ["runs"]
 
 _COLUMNS = ("when", "kind", "source", "read", "statements", "resolved", "diagnostics", "edges", "seconds")
-_READ = (("rows", "row"), ("files", "file"))
+_READ = (("rows", "row"), ("events", "event"), ("files", "file"))
 
 
 def runs(

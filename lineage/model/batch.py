@@ -26,6 +26,7 @@ __all__ = [
     "assertion_job_key",
     "UsageRecord",
     "definition_job_key",
+    "event_job_key",
     "file_job_key",
     "query_job_key",
 ]
@@ -39,6 +40,8 @@ class JobKind(StrEnum):
     QUERY = "query"
     ASSERTION = "assertion"
     """What a person states by hand."""
+    EVENT = "event"
+    """What OpenLineage events say of one job and one of its outputs."""
 
     @property
     def defines_output(self) -> bool:
@@ -73,6 +76,19 @@ def assertion_job_key(source: str, target: str) -> str:
     return f"assertion:{source}>{target}"
 
 
+def event_job_key(namespace: str, name: str, output: str | None, write: str = "") -> str:
+    """Return the key of what the events of an OpenLineage job say of one output; without one, of what it reads.
+
+    `write` tells writes to the same output apart that stand beside each other.
+
+    >>> event_job_key("prod", "nightly", "s3://lake/orders", "append")
+    'event:prod/nightly>s3://lake/orders+append'
+    """
+    if output is None:
+        return f"event:{namespace}/{name}"
+    return f"event:{namespace}/{name}>{output}" + (f"+{write}" if write else "")
+
+
 def query_job_key(fingerprint: str, *defaults: str | None) -> str:
     """Return the key of a query template: its fingerprint, and the defaults that its names were read with.
 
@@ -98,7 +114,7 @@ class DatasetRecord:
 
     `schema_known` says that `columns` are all it has, in order: columns that it had before and that are
     absent now are gone. Otherwise they are what was seen of it. `at` is when this held; without it, when the
-    batch's jobs last wrote or read the dataset, else the time of the run.
+    batch's jobs last wrote or read the dataset, else the time of the run. `aliases` are further names of it.
     """
 
     namespace: str
@@ -108,6 +124,7 @@ class DatasetRecord:
     columns: tuple[ColumnRecord, ...] = ()
     schema_known: bool = False
     at: datetime | None = None
+    aliases: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

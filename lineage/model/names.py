@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lineage.model.dialects import Dialect
+from lineage.model.namespaces import normal_namespace, normal_place
 
 __all__ = [
     "Naming",
@@ -94,8 +95,8 @@ class Naming:
 
     @property
     def dataset_namespace(self) -> str:
-        """The namespace that datasets get: the one given, or the dialect's name."""
-        return self.namespace or self.dialect.name
+        """The namespace that datasets get: the one given, in its normal spelling, or the dialect's name."""
+        return normal_namespace(self.namespace) if self.namespace else self.dialect.name
 
     def qualify(self, parts: Sequence[str]) -> str:
         """Return the full dotted name of a table whose (already folded) parts are given, outermost first.
@@ -137,13 +138,13 @@ def dataset_key(namespace: str, name: str) -> str:
 def split_location(name: str) -> tuple[str, str] | None:
     """Return the OpenLineage namespace and name of a dataset that is a file or path; None for a table's name.
 
-    >>> split_location("s3://bucket/raw/orders.parquet")
+    >>> split_location("s3a://bucket/raw/orders.parquet")
     ('s3://bucket', 'raw/orders.parquet')
     >>> split_location("/data/orders.csv"), split_location("shop.orders")
     (('file', '/data/orders.csv'), None)
     """
     if match := _URL.fullmatch(name):
-        return match.group(1), match.group(2) or "/"
+        return normal_place(match.group(1), match.group(2) or "/")
     bare = name.strip('"')
     return ("file", bare) if "/" in bare and not bare.startswith("@") else None
 

@@ -46,6 +46,7 @@ __all__ = [
     "expand",
     "feeds",
     "jobs",
+    "keys",
     "runs",
     "stored_dataset",
     "usage",
@@ -74,6 +75,11 @@ def datasets(transaction: Transaction, keys: Collection[str] | None) -> list[Sto
     """Return the datasets of these keys (all, without keys), sorted by key."""
     rows = _by_key(transaction, "datasets_by_key", keys, every="all_datasets")
     return sorted((stored_dataset(dataset_from(row["n"])) for row in rows), key=lambda dataset: dataset.key)
+
+
+def keys(transaction: Transaction, statement: str) -> list[str]:
+    """Return the keys that a statement answers, sorted."""
+    return sorted(row["key"] for row in transaction.read(query(statement), [{}]))
 
 
 def columns(transaction: Transaction, of: Collection[str], *, dropped: bool) -> list[StoredColumn]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from types import TracebackType
@@ -11,7 +11,7 @@ from typing import Self
 from lineage.model.batch import LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.transformations import EdgeKind
-from lineage.store import answers, browsing, finding, stewarding
+from lineage.store import answers, browsing, finding, holding, stewarding
 from lineage.store.backend import Backend, EndMissingError, Transaction
 from lineage.store.changes import counted, difference
 from lineage.store.dumping import dump_graph
@@ -26,6 +26,7 @@ from lineage.store.protocol import (
     Direction,
     EdgeChange,
     GraphDump,
+    HeldText,
     Hop,
     JobFilter,
     SearchHit,
@@ -118,6 +119,32 @@ class CypherStore:
             return counted(changes).edges_ended
 
         return self._backend.writing(work)
+
+    def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> None:
+        """Hold texts, and let go of those with the keys `release`, in one transaction; twice is as once.
+
+        Raises:
+            StoreError: the store could not be reached or written; nothing has changed then.
+        """
+        listed = list(texts)
+        if listed or release:
+            self._backend.writing(lambda transaction: holding.hold(transaction, listed, release))
+
+    def held(self, owners: Collection[str]) -> list[HeldText]:
+        """Return what is held of these owners, sorted by key."""
+        return self._backend.reading(lambda transaction: holding.held(transaction, owners))
+
+    def drop_held(self, open_before: datetime, finished_before: datetime) -> int:
+        """Let go of what was held before: in any case, and of owners that have ended. Return how many texts."""
+        return self._backend.writing(lambda transaction: holding.drop_held(transaction, open_before, finished_before))
+
+    def job_keys(self) -> list[str]:
+        """Return the keys of all jobs, sorted."""
+        return self._backend.reading(lambda transaction: answers.keys(transaction, "all_job_keys"))
+
+    def dataset_keys(self) -> list[str]:
+        """Return the keys of all datasets, sorted."""
+        return self._backend.reading(lambda transaction: answers.keys(transaction, "all_dataset_keys"))
 
     def find_datasets(self, name: str) -> list[StoredDataset]:
         """Return the datasets that a typed name means: by key, else full name, else alias, else last name parts."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lineage.store.backend import Transaction
-from lineage.store.graph import LABELS, RELATIONSHIPS
+from lineage.store.graph import LABELS, NOT_LINEAGE, RELATIONSHIPS
 from lineage.store.protocol import GraphDump
 from lineage.store.queries import query
 
@@ -17,7 +17,7 @@ __all__ = ["dump_graph"]
 def dump_graph(transaction: Transaction) -> GraphDump:
     """Return all nodes and relationships, sorted, each with the properties that have a value."""
     nodes = []
-    for label in LABELS:
+    for label in LABELS.keys() - NOT_LINEAGE:
         for row in transaction.read(query("dump_nodes", label=f"`{label}`"), [{}]):
             properties = _with_value(row["n"])
             nodes.append((label, properties.pop("key"), properties))

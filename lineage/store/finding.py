@@ -37,7 +37,9 @@ def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
         return (dataset.name,)
 
     def aliases_of(dataset: StoredDataset) -> Iterable[str]:
-        return (*dataset.aliases, *(f"{dataset.namespace}/{alias}" for alias in dataset.aliases))
+        # An alias with a namespace of its own is found without it, too.
+        bare = (alias.rpartition("/")[2] for alias in dataset.aliases)
+        return (*dataset.aliases, *bare, *(f"{dataset.namespace}/{alias}" for alias in dataset.aliases))
 
     def last_parts_of(dataset: StoredDataset) -> Iterable[str]:
         return (dataset.name[-len(wanted) :],)

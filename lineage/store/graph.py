@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 __all__ = [
     "LABELS",
     "RELATIONSHIPS",
+    "NOT_LINEAGE",
     "SCHEMA_VERSION",
     "Changes",
     "Node",
@@ -128,8 +129,12 @@ LABELS: Mapping[str, Properties] = {
         "last_read": _TIME,
         "last_write": _TIME,
     },
+    "Held": {"owner": _TEXT, "text": _TEXT, "parts": _TEXTS, "finished": _FLAG, "held_at": _TIME},
 }
 """Every label with its properties beside `key`, which is unique within the label."""
+
+NOT_LINEAGE = frozenset({"Held"})
+"""Labels of what is only kept for a while, and has no part in a dump of the graph."""
 
 _COLUMN, _TABLE = ("Column", "Column"), ("Column", "Table")
 _SEEN: Properties = {"first_seen": _TIME, "last_seen": _TIME}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -25,6 +25,7 @@ __all__ = [
     "EdgeChange",
     "GraphDump",
     "GraphStore",
+    "HeldText",
     "Hop",
     "JobFilter",
     "SearchHit",
@@ -239,8 +240,27 @@ class AppliedChanges:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldText:
+    """A text that is held for its owner (a run that has not ended, say); `key` is the owner, a `~` and a name.
+
+    Neither owner nor name holds a `~`.
+
+    `held_at` is the time of the clock, not of an event: what is old is let go (`GraphStore.drop_held`).
+    """
+
+    key: str
+    owner: str
+    text: str
+    finished: bool
+    held_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class GraphDump:
-    """The whole graph as sorted plain values: (label, key, properties) and (type, from, to, properties)."""
+    """The whole graph as sorted plain values: (label, key, properties) and (type, from, to, properties).
+
+    What is only held for a while is no part of it.
+    """
 
     nodes: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     relationships: list[tuple[str, str, str, dict[str, Any]]] = field(default_factory=list)
@@ -274,6 +294,25 @@ class GraphStore(Protocol):
 
     def prune(self, older_than: datetime) -> int:
         """End live edges of jobs that only add and that were last seen before; return how many."""
+
+    def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> None:
+        """Hold texts, and let go of those with the keys `release`, in one transaction; twice is as once.
+
+        Raises:
+            StoreError: the store could not be reached or written; nothing has changed then.
+        """
+
+    def held(self, owners: Collection[str]) -> list[HeldText]:
+        """Return what is held of these owners, sorted by key."""
+
+    def drop_held(self, open_before: datetime, finished_before: datetime) -> int:
+        """Let go of what was held before: in any case, and of owners that have ended. Return how many texts."""
+
+    def job_keys(self) -> list[str]:
+        """Return the keys of all jobs, sorted."""
+
+    def dataset_keys(self) -> list[str]:
+        """Return the keys of all datasets, sorted."""
 
     def find_datasets(self, name: str) -> list[StoredDataset]:
         """Return the datasets that a typed name means: by key, else full name, else alias, else last name parts.

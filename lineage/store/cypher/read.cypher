@@ -256,3 +256,18 @@ MATCH (a:<from>)-[e:<type>]->(b:<to>) RETURN a.key AS source, b.key AS target, e
 
 // name: schema_version
 MATCH (n:Meta {key: 'schema'}) RETURN n.version AS version
+
+// name: held_by_key
+MATCH (n:Held {key: $key}) RETURN n
+
+// name: held_before
+MATCH (n:Held) WHERE n.held_at < $held_at RETURN n.key AS key
+
+// name: finished_held_before
+MATCH (n:Held) WHERE n.held_at < $held_at AND n.finished RETURN n.key AS key
+
+// name: all_job_keys
+MATCH (n:Job) RETURN n.key AS key
+
+// name: all_dataset_keys
+MATCH (n:`Table`) RETURN n.key AS key

@@ -75,6 +75,7 @@ def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> N
             dataset,
             dialect=(dataset.dialect or record.dialect) if late else (record.dialect or dataset.dialect),
             schema_known=dataset.schema_known or record.schema_known,
+            aliases=(*dataset.aliases, *(one for one in record.aliases if one not in dataset.aliases)),
         )
         for position, column in enumerate(record.columns):
             placed = column

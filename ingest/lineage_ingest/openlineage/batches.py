@@ -1,0 +1,402 @@
+"""From what runs tell to batches for a store: one observation of a job for each output of a run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from lineage.export.openlineage import DATASET_FACET
+from lineage.model.batch import (
+    ColumnRecord,
+    DatasetChange,
+    DatasetRecord,
+    DiagnosticRecord,
+    EdgeRecord,
+    JobKind,
+    JobRecord,
+    LineageBatch,
+    RunRecord,
+    event_job_key,
+)
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.dialects import UnknownDialectError, dialect_named
+from lineage.model.namespaces import normal_namespace
+from lineage.model.statement import ChangeKind, Completeness, DatasetKind
+from lineage.sql.budget import Budget
+from lineage.sql.scan import fingerprint
+from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, explicit_lineage
+from lineage_ingest.openlineage.places import Place, place_of
+from lineage_ingest.openlineage.sql_text import Listed, SqlLineage, lineage_of_sql
+from lineage_ingest.openlineage.told import UNKNOWN, Facets, Told, facet_of, sql_dialect
+
+__all__ = ["Observed", "batches", "observed", "observed_dataset"]
+
+_KINDS = {kind.value.upper(): kind for kind in DatasetKind} | {"MODEL": DatasetKind.TABLE}
+_ENGINES_OF_APPLICATIONS = frozenset({"SPARK"})
+
+
+@dataclass(slots=True)
+class Observed:
+    """What one run, or one event without a run, adds to a batch."""
+
+    at: datetime
+    jobs: list[JobRecord] = field(default_factory=list)
+    edges: list[EdgeRecord] = field(default_factory=list)
+    datasets: list[DatasetRecord] = field(default_factory=list)
+    changes: list[DatasetChange] = field(default_factory=list)
+    diagnostics: list[DiagnosticRecord] = field(default_factory=list)
+
+
+def observed(told: Told, at: datetime, budget: Budget) -> Observed:
+    """Return what a run says that counts since `at`."""
+    return _Reading(told, at, budget).observed()
+
+
+def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *, exact: bool) -> Observed:
+    """Return what an event says of one dataset."""
+    found = Observed(at)
+    place = place_of(namespace, name, exact=exact)
+    change = _change(place, facets, at, exact=exact)
+    if change is not None:
+        found.changes.append(change)
+    if change is None or change.kind is not ChangeKind.DROP:
+        found.datasets.append(_record(place, facets, at))
+    return found
+
+
+def batches(all_observed: Iterable[Observed]) -> Iterator[LineageBatch]:
+    """Yield batches, each of one hour of event time, in which no job is twice.
+
+    A job that was observed several times in it, and said the same, is in one batch from the first time to the last.
+    """
+    by_hour: dict[datetime, list[Observed]] = defaultdict(list)
+    for one in all_observed:
+        by_hour[one.at.replace(minute=0, second=0, microsecond=0)].append(one)
+    for hour, within in sorted(by_hour.items()):
+        within.sort(key=lambda one: one.at)
+        rounds: list[_Round] = []
+        for one in within:
+            _place_in_rounds(one, rounds)
+        for number, each in enumerate(rounds):
+            yield each.batch(hour, is_first=number == 0)
+
+
+@dataclass(slots=True)
+class _Round:
+    jobs: dict[str, tuple[JobRecord, tuple[EdgeRecord, ...]]] = field(default_factory=dict)
+    others: Observed | None = None
+
+    def batch(self, hour: datetime, *, is_first: bool) -> LineageBatch:
+        at = max((job.last_seen for job, _ in self.jobs.values()), default=None)
+        others = self.others if is_first else None
+        if others is not None:
+            at = max(at, others.at) if at else others.at
+        assert at is not None  # a round is made for something
+        return LineageBatch(
+            run=RunRecord(f"openlineage:{hour:%Y-%m-%dT%H}", "openlineage", f"events of {hour:%Y-%m-%d %H}:00", at),
+            datasets=_latest(others.datasets) if others else (),
+            jobs=tuple(job for job, _ in self.jobs.values()),
+            edges=tuple(edge for _, edges in self.jobs.values() for edge in edges),
+            changes=tuple(dict.fromkeys(others.changes)) if others else (),
+            diagnostics=tuple(dict.fromkeys(others.diagnostics)) if others else (),
+        )
+
+
+def _place_in_rounds(one: Observed, rounds: list[_Round]) -> None:
+    if not rounds:
+        rounds.append(_Round(others=Observed(one.at)))
+    others = rounds[0].others
+    assert others is not None  # the first round has what is of no job
+    others.at = max(others.at, one.at)
+    others.datasets += one.datasets
+    others.changes += one.changes
+    others.diagnostics += one.diagnostics
+    edges: dict[str, list[EdgeRecord]] = defaultdict(list)
+    for edge in one.edges:
+        edges[edge.job].append(edge)
+    for job in one.jobs:
+        stated = tuple(edges[job.key])
+        for number, each in enumerate(rounds):
+            known = each.jobs.get(job.key)
+            if known is None:
+                each.jobs[job.key] = (job, stated)
+                break
+            if (
+                known[1] == stated
+                and _same(known[0], job)
+                and not any(job.key in more.jobs for more in rounds[number + 1 :])
+            ):
+                first, last = min(known[0].first_seen, job.first_seen), max(known[0].last_seen, job.last_seen)
+                each.jobs[job.key] = (replace(job, first_seen=first, last_seen=last), stated)
+                break
+        else:
+            rounds.append(_Round({job.key: (job, stated)}))
+
+
+def _same(one: JobRecord, other: JobRecord) -> bool:
+    return one == replace(other, first_seen=one.first_seen, last_seen=one.last_seen)
+
+
+def _latest(records: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
+    """Return one record a dataset: the latest with a schema, with the names of all."""
+    found: dict[str, DatasetRecord] = {}
+    for record in records:
+        known = found.get(record.key)
+        if known is None:
+            found[record.key] = record
+            continue
+        older, newer = (known, record) if _rank(record) >= _rank(known) else (record, known)
+        kind = newer.kind if newer.kind is not DatasetKind.TABLE else older.kind
+        aliases = tuple(dict.fromkeys((*older.aliases, *newer.aliases)))
+        found[record.key] = replace(newer, kind=kind, aliases=aliases)
+    return tuple(found.values())
+
+
+def _rank(record: DatasetRecord) -> tuple[bool, datetime | None]:
+    return record.schema_known, record.at
+
+
+class _Reading:
+    """One run, as it is read."""
+
+    def __init__(self, told: Told, at: datetime, budget: Budget) -> None:
+        self._told = told
+        self._at = at
+        self._budget = budget
+        self._found = Observed(at)
+        self._problems = list(told.problems)
+        namespace, name = told.job_name
+        self._source = f"{namespace}/{name}"
+
+    def observed(self) -> Observed:
+        found = self._found
+        inputs = self._places(self._told.inputs)
+        outputs = self._places(self._told.outputs)
+        entries = self._entries()
+        for place, (entry_namespace, entry_name) in ((entry, entry_id) for entry, entry_id, _ in entries):
+            outputs.setdefault(place.key, (place, self._told.outputs.get((entry_namespace, entry_name), {})))
+        written = {key: one for key, one in outputs.items() if not self._only_changed(one)}
+        for place, facets in {**inputs, **outputs}.values():
+            if place.key in written or place.key in inputs:
+                found.datasets.append(_record(place, facets, self._at))
+        lineages = {key: self._lineage(one, [e for p, _, e in entries if p.key == key]) for key, one in written.items()}
+        by_sql = self._by_sql(inputs, outputs, [key for key, one in lineages.items() if not one.is_told])
+        for key, lineage in lineages.items():
+            self._write(lineage, written[key][1], inputs, by_sql.get(key))
+        if not written and inputs:
+            self._read(inputs)
+        for text in self._problems:
+            job = found.jobs[0].key if found.jobs else None
+            diagnostic = Diagnostic(
+                DiagnosticCode.INVALID_FACET, Severity.WARNING, text, hint="the rest of the event was read"
+            )
+            found.diagnostics.append(DiagnosticRecord(diagnostic, self._source, job))
+        return found
+
+    def _places(self, told: Mapping[tuple[str, str], Facets]) -> dict[str, tuple[Place, Facets]]:
+        """Return the datasets by key; what are two spellings of one is one."""
+        found: dict[str, tuple[Place, Facets]] = {}
+        for (namespace, name), facets in sorted(told.items()):
+            place = self._locate(namespace, name)
+            known = found.get(place.key)
+            together = facets if known is None else {**known[1], **facets}
+            found[place.key] = (place, together)
+        return found
+
+    def _locate(self, namespace: str, name: str) -> Place:
+        return place_of(namespace, name, exact=self._told.is_ours)
+
+    def _entries(self) -> list[tuple[Place, tuple[str, str], Mapping[str, Any]]]:
+        """Return what the job's own lineage facet says of datasets."""
+        entries = self._told.facet("job.lineage").get("entries") or ()
+        of_datasets = (entry for entry in entries if entry["type"] == "DATASET")
+        return [
+            (self._locate(entry["namespace"], entry["name"]), (entry["namespace"], entry["name"]), entry)
+            for entry in of_datasets
+        ]
+
+    def _only_changed(self, output: tuple[Place, Facets]) -> bool:
+        """Take in that an output was dropped or renamed; answer whether that is all that happened to it."""
+        place, facets = output
+        change = _change(place, facets, self._at, exact=self._told.is_ours)
+        if change is None:
+            return False
+        self._found.changes.append(change)
+        if change.kind is ChangeKind.RENAME:
+            self._found.datasets.append(_record(place, facets, self._at))
+        return not facet_of(facets, "columnLineage") and not facet_of(facets, "lineage")
+
+    def _lineage(self, output: tuple[Place, Facets], entries: list[Mapping[str, Any]]) -> OutputLineage:
+        place, facets = output
+        lineage = OutputLineage(place)
+        column_lineage(facet_of(facets, "columnLineage"), lineage, self._locate)
+        for entry in (facet_of(facets, "lineage"), *entries):
+            explicit_lineage(entry, lineage, self._locate)
+        return lineage
+
+    def _by_sql(
+        self,
+        inputs: Mapping[str, tuple[Place, Facets]],
+        outputs: Mapping[str, tuple[Place, Facets]],
+        wanted: list[str],
+    ) -> dict[str, SqlLineage]:
+        """Return what the SQL says of the outputs that no facet speaks of."""
+        query = self._told.facet("job.sql").get("query")
+        if not query or not wanted:
+            return {}
+        dialect = sql_dialect(self._told, [place.namespace for place, _ in (*outputs.values(), *inputs.values())])
+        listed = [[_listed(*one) for one in places.values()] for places in (outputs, inputs)]
+        said = lineage_of_sql(str(query), dialect or dialect_named(UNKNOWN), listed[0], listed[1], self._budget)
+        return {key: one for key, one in said.items() if key in wanted}
+
+    def _write(
+        self,
+        lineage: OutputLineage,
+        facets: Facets,
+        inputs: Mapping[str, tuple[Place, Facets]],
+        by_sql: SqlLineage | None,
+    ) -> None:
+        output = lineage.output
+        key = event_job_key(*self._job(), output.key, self._kind_of_write(facets))
+        reads = dict(lineage.sources)
+        if not lineage.is_complete:
+            reads.update((one, place) for one, (place, _) in inputs.items())
+        edges = lineage.edges(key)
+        completeness = Completeness.FULL if lineage.is_told else Completeness.TABLES
+        operation = facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange")
+        if by_sql is not None:
+            edges = [replace(edge, job=key) for edge in by_sql.edges]
+            reads.update(by_sql.sources)
+            completeness = by_sql.completeness
+            operation = " ".join(by_sql.operations)
+            self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in by_sql.diagnostics)
+        self._found.edges += edges
+        self._job_record(key, tuple(reads), (output.key,), completeness, operation)
+
+    def _read(self, inputs: Mapping[str, tuple[Place, Facets]]) -> None:
+        namespace, name = self._told.job_name
+        self._job_record(event_job_key(namespace, name, None), tuple(inputs), (), Completeness.TABLES, None)
+
+    def _job_record(
+        self,
+        key: str,
+        reads: tuple[str, ...],
+        writes: tuple[str, ...],
+        completeness: Completeness,
+        operation: str | None,
+    ) -> None:
+        query = self._told.facet("job.sql").get("query")
+        namespaces = [normal_namespace(one) for one, _ in (*self._told.outputs, *self._told.inputs)]
+        dialect = sql_dialect(self._told, namespaces) if query else None
+        self._found.jobs.append(
+            JobRecord(
+                key=key,
+                kind=JobKind.EVENT,
+                first_seen=self._at,
+                last_seen=self._at,
+                reads=tuple(sorted(reads)),
+                writes=writes,
+                sql=str(query) if query else None,
+                dialect=dialect.name if dialect else None,
+                source=self._source,
+                operation=operation,
+                completeness=completeness,
+            )
+        )
+
+    def _job(self) -> tuple[str, str]:
+        """Return the job that outputs are told apart by: of Spark's the application.
+
+        What Spark's agent puts behind the application's name says how the plan was run, not what it was, and changes
+        when a join is added to a query.
+        """
+        namespace, name = self._told.job_name
+        parent = self._told.facet("run.parent").get("job")
+        if self._is_of_application and parent and name.startswith(f"{parent['name']}."):
+            return parent["namespace"], parent["name"]
+        return namespace, name
+
+    @property
+    def _is_of_application(self) -> bool:
+        engine = self._told.facet("job.jobType").get("integration") or self._told.facet("run.processing_engine").get(
+            "name"
+        )
+        return str(engine or "").upper() in _ENGINES_OF_APPLICATIONS
+
+    def _kind_of_write(self, facets: Facets) -> str:
+        """Return what tells writes of one application to one output apart that stand beside each other.
+
+        An overwrite replaces the one before it. What is appended stays beside what was there, by statement; and a
+        CREATE TABLE AS comes as two runs, the command and the write that it does.
+        """
+        if not self._is_of_application or not self._told.facet("run.parent"):
+            return ""
+        change = facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange")
+        if change == "CREATE":
+            return "create"
+        if change is not None:
+            return ""
+        query = self._told.facet("job.sql").get("query")
+        return f"append:{fingerprint(str(query), 'spark')[:12]}" if query else "append"
+
+
+def _change(place: Place, facets: Facets, at: datetime, *, exact: bool) -> DatasetChange | None:
+    facet = facet_of(facets, "lifecycleStateChange")
+    state = facet.get("lifecycleStateChange")
+    if state == "DROP":
+        return DatasetChange(ChangeKind.DROP, place.key, at)
+    previous = facet.get("previousIdentifier")
+    if state == "RENAME" and previous:
+        before = place_of(previous["namespace"], previous["name"], exact=exact)
+        if before.key != place.key:
+            return DatasetChange(ChangeKind.RENAME, before.key, at, place.key)
+    return None
+
+
+def _record(place: Place, facets: Facets, at: datetime) -> DatasetRecord:
+    schema = facet_of(facets, "schema")
+    ours = facet_of(facets, DATASET_FACET)
+    inferred = set(ours.get("inferred") or ())
+    columns = [
+        replace(column, inferred=column.path in inferred) for column in _columns(schema.get("fields") or (), "", place)
+    ]
+    kind = _KINDS.get(str(facet_of(facets, "datasetType").get("datasetType", "")).upper())
+    identifiers = facet_of(facets, "symlinks").get("identifiers") or ()
+    dialect = ours.get("dialect")
+    try:
+        named = dialect_named(str(dialect)).name if dialect else None
+    except UnknownDialectError:
+        named = None
+    return DatasetRecord(
+        namespace=place.namespace,
+        name=place.name,
+        kind=kind or place.kind,
+        dialect=named or (place.dialect.name if place.dialect else None),
+        columns=tuple(columns),
+        schema_known=bool(columns) and bool(ours.get("schemaKnown", True)),
+        at=at,
+        aliases=tuple(dict.fromkeys(_alias(one) for one in identifiers)),
+    )
+
+
+def _alias(identifier: Mapping[str, Any]) -> str:
+    namespace = normal_namespace(identifier["namespace"])
+    return f"{namespace}/{identifier['name']}" if namespace else str(identifier["name"])
+
+
+def _columns(fields: Iterable[Mapping[str, Any]], above: str, place: Place) -> Iterator[ColumnRecord]:
+    for position, one in enumerate(fields):
+        path = f"{above}{place.path(str(one['name']))}"
+        told = one.get("ordinal_position")
+        ordinal = told - 1 if isinstance(told, int) and told > 0 else (None if place.exact else position)
+        yield ColumnRecord(path, one.get("type"), ordinal)
+        yield from _columns(one.get("fields") or (), f"{path}.", place)
+
+
+def _listed(place: Place, facets: Facets) -> Listed:
+    fields = facet_of(facets, "schema").get("fields") or ()
+    names = tuple(str(one["name"]) for one in facet_of(facets, "symlinks").get("identifiers") or ())
+    return Listed(place, names, tuple((place.path(str(one["name"])), one.get("type")) for one in fields))

@@ -1,0 +1,141 @@
+"""Is it an event? A facet that is broken is left out and named; an event whose core is broken is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from lineage.export.openlineage import DATASET_FACET
+from lineage_ingest.openlineage.validators import SchemasMissingError, core_validator, facet_validator
+
+__all__ = ["READ_FACETS", "CheckedEvent", "EventKind", "InvalidEventError", "SchemasMissingError", "check"]
+
+READ_FACETS: Mapping[str, frozenset[str]] = {
+    "run": frozenset({"parent", "processing_engine"}),
+    "job": frozenset({"sql", "jobType", "lineage"}),
+    "dataset": frozenset(
+        {
+            "schema",
+            "columnLineage",
+            "lineage",
+            "symlinks",
+            "lifecycleStateChange",
+            "datasetType",
+            DATASET_FACET,
+        }
+    ),
+}
+"""The facets that are read, by what they are of; all others are passed over."""
+
+_HINT = "what an event must have is said at openlineage.io/spec/2-0-2/OpenLineage.json"
+
+
+class EventKind(StrEnum):
+    """What an event tells of."""
+
+    RUN = "RunEvent"
+    DATASET = "DatasetEvent"
+    JOB = "JobEvent"
+
+
+class InvalidEventError(ValueError):
+    """Something that is no OpenLineage event: where it is wrong (a JSON pointer), why, and what to do."""
+
+    def __init__(self, pointer: str, reason: str, hint: str = _HINT) -> None:
+        super().__init__(f"{pointer or '/'}: {reason}")
+        self.pointer = pointer
+        self.reason = reason
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEvent:
+    """An event that is valid without the facets that were left out; `problems` says which, and why."""
+
+    kind: EventKind
+    event: Mapping[str, Any]
+    problems: tuple[str, ...] = ()
+
+
+def check(event: object) -> CheckedEvent:
+    """Return the event with those of its facets that are read and valid.
+
+    Raises:
+        InvalidEventError: its core is not what OpenLineage 2-0-2 asks for.
+        SchemasMissingError: jsonschema-rs is not installed.
+    """
+    if not isinstance(event, dict):
+        raise InvalidEventError("", f"an event is an object, not {_named(event)}")
+    kind = _kind(event)
+    problems: list[str] = []
+    slim = _slim(event, problems)
+    error = next(core_validator(str(kind)).iter_errors(slim), None)
+    if error is not None:
+        pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in error.instance_path)
+        raise InvalidEventError(pointer, _short(error.message))
+    return CheckedEvent(kind, slim, tuple(problems))
+
+
+def _kind(event: Mapping[str, Any]) -> EventKind:
+    if "run" in event:
+        return EventKind.RUN
+    if "dataset" in event:
+        return EventKind.DATASET
+    if "job" in event:
+        return EventKind.JOB
+    raise InvalidEventError("", "it has neither a run, nor a job, nor a dataset")
+
+
+def _slim(event: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Return the event with what is read of it. What has a wrong shape stays, for the judge to say so."""
+    slim = {name: event[name] for name in ("eventType", "eventTime", "producer", "schemaURL") if name in event}
+    for name in ("run", "job", "dataset"):
+        if name in event:
+            slim[name] = _without_broken(event[name], name, f"/{name}", problems)
+    for name in ("inputs", "outputs"):
+        listed = event.get(name, [])
+        if listed is None:  # some clients write null for none
+            continue
+        if isinstance(listed, list):
+            places = (f"/{name}/{index}" for index in range(len(listed)))
+            listed = [
+                _without_broken(one, "dataset", place, problems) for one, place in zip(listed, places, strict=True)
+            ]
+        slim[name] = listed
+    return slim
+
+
+def _without_broken(entity: Any, of: str, pointer: str, problems: list[str]) -> Any:
+    if not isinstance(entity, dict):
+        return entity
+    slim = {name: entity[name] for name in ("namespace", "name", "runId") if name in entity}
+    facets = entity.get("facets")
+    if facets is None:
+        return slim
+    if not isinstance(facets, dict):
+        return {**slim, "facets": facets}
+    slim["facets"] = dict(_valid_facets(facets, of, f"{pointer}/facets", problems))
+    return slim
+
+
+def _valid_facets(facets: Mapping[str, Any], of: str, pointer: str, problems: list[str]) -> Iterator[tuple[str, Any]]:
+    for name, facet in facets.items():
+        if name not in READ_FACETS[of] or facet is None:
+            continue
+        error = next(facet_validator(of, name).iter_errors(facet), None)
+        if error is None or (isinstance(facet, dict) and facet.get("_deleted") is True):
+            yield name, facet
+            continue
+        inside = "".join(f"/{part}" for part in error.instance_path)
+        problems.append(f"the facet {pointer}/{name} is left out: {inside or 'it'}: {_short(error.message)}")
+
+
+def _named(value: object) -> str:
+    names = {list: "an array", str: "a text", type(None): "null", bool: "a truth value"}
+    return names.get(type(value), "a number")
+
+
+def _short(message: str, longest: int = 300) -> str:
+    return message if len(message) <= longest else f"{message[:longest]} …"

@@ -1,0 +1,76 @@
+"""`lineage ingest openlineage`, as a command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
+from lineage.cli.options import FormatOption, StoreOption
+from lineage.store import open_store
+from lineage_ingest.openlineage.checking import SchemasMissingError
+from lineage_ingest.openlineage.files import EventSummary, ingest_event_files
+from lineage_ingest.openlineage.reading import NoEventFilesError
+from lineage_ingest.progress import progress_bar
+
+__all__ = ["openlineage", "print_event_summary"]
+
+
+def openlineage(
+    paths: Annotated[
+        list[str],
+        typer.Argument(help="Files, folders and patterns of events: JSON lines or arrays, also packed; - is stdin."),
+    ],
+    store: StoreOption = None,
+    show: Annotated[int, typer.Option("--show", min=0, help="Refused events to print; 0 prints all.")] = 20,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Read OpenLineage events (run, job and dataset events), store the lineage of the runs that completed.
+
+    Events of a run may come in any order, in several files, and again: what a run tells counts once, when it completes.
+
+    Example: lineage ingest openlineage events/*.ndjson
+    """
+    try:
+        with open_store(store) as opened, progress_bar() as progress:
+            summary = ingest_event_files(paths, opened, progress)
+            address = opened.address
+    except NoEventFilesError as error:
+        raise typer.BadParameter(str(error), param_hint="PATHS") from error
+    except SchemasMissingError as error:
+        note(f"error: {error}", "red")
+        raise typer.Exit(2) from error
+    print_event_summary(summary, address, output, show)
+    if summary.has_errors:
+        raise typer.Exit(1)
+
+
+def print_event_summary(summary: EventSummary, address: str, output: OutputFormat, show: int = 20) -> None:
+    """Print what was taken and changed; what was refused and left out beside it, errors first."""
+    found = sorted(summary.found, key=lambda one: not one.is_error)
+    if output is not OutputFormat.TABLE:
+        figures = summary.to_dict()
+        if output is OutputFormat.JSON:
+            listed = [
+                {"place": one.place, "severity": "error" if one.is_error else "warning", "reason": one.reason}
+                for one in found
+            ]
+            print_object({"store": address, **figures, "found": listed})
+        else:
+            print_listing(tuple(figures), [tuple(figures.values())], output)
+        return
+    for one in found[: show or None]:
+        hint = f" ({one.hint})" if one.hint else ""
+        severity = "error" if one.is_error else "warning"
+        note(f"{one.place}: {severity}: {one.reason}{hint}", "red" if one.is_error else "yellow")
+    listed_in_all = summary.failed + summary.facets_left_out
+    if show and listed_in_all > show:
+        note(f"… and {listed_in_all - show:,} more; --show 0 prints all")
+    out, changed = console(), summary.applied
+    refused = f", {summary.failed:,} refused" if summary.failed else ""
+    left_out = f", {counted(summary.facets_left_out, 'facet')} left out" if summary.facets_left_out else ""
+    read = f"{counted(summary.files, 'file')}, {counted(summary.events, 'event')}"
+    out.print(f"{read}: {summary.accepted:,} taken{refused}{left_out}")
+    ended = f", {changed.edges_ended:,} ended" if changed.edges_ended else ""
+    out.print(f"{counted(changed.edges_created, 'new edge')}{ended} in {summary.seconds:.1f} s → {address}")

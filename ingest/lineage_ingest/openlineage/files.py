@@ -1,0 +1,146 @@
+"""Files of events into the graph: in batches, so that memory stays flat, and one run in `lineage runs` at the end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from lineage.model.batch import LineageBatch, RunRecord
+from lineage.store.protocol import AppliedChanges, GraphStore
+from lineage_ingest.openlineage.ingest import EventIngest
+from lineage_ingest.openlineage.reading import BadText, ReadEvent, find_event_files, read_events
+
+__all__ = ["EventSummary", "Rejected", "ingest_event_files"]
+
+Progress = Callable[[str, int, int | None], None]
+
+EVENTS_AT_ONCE = 500
+"""Events that go into the graph together."""
+
+_KEPT = 10_000
+"""So many refused events and left out facets are listed; the rest is only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An event or a line that was refused (`is_error`), or a facet that was left out: where, and why."""
+
+    place: str
+    reason: str
+    hint: str | None = None
+    is_error: bool = True
+
+
+@dataclass(slots=True)
+class EventSummary:
+    """What was read and what it changed."""
+
+    files: int = 0
+    events: int = 0
+    accepted: int = 0
+    failed: int = 0
+    facets_left_out: int = 0
+    found: list[Rejected] = field(default_factory=list)
+    applied: AppliedChanges = field(default_factory=AppliedChanges)
+    seconds: float = 0.0
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether some of the input could not be used."""
+        return self.failed > 0
+
+    def to_dict(self) -> dict[str, int | float]:
+        """Return the counts, and the seconds that it took."""
+        return {
+            **self.counts(),
+            "nodes_created": self.applied.nodes_created,
+            "edges_created": self.applied.edges_created,
+            "edges_refreshed": self.applied.edges_refreshed,
+            "edges_ended": self.applied.edges_ended,
+            "seconds": round(self.seconds, 2),
+        }
+
+    def counts(self) -> dict[str, int]:
+        """Return what depends on the input only."""
+        return {
+            "files": self.files,
+            "events": self.events,
+            "accepted": self.accepted,
+            "failed": self.failed,
+            "facets_left_out": self.facets_left_out,
+        }
+
+    def note(self, rejected: Rejected) -> None:
+        """Take in something that was refused or left out."""
+        if rejected.is_error:
+            self.failed += 1
+        else:
+            self.facets_left_out += 1
+        if len(self.found) < _KEPT:
+            self.found.append(rejected)
+
+
+def ingest_event_files(paths: Iterable[str], store: GraphStore, progress: Progress | None = None) -> EventSummary:
+    """Read files, folders and patterns of OpenLineage events (`-`: the standard input) and store what they say.
+
+    Raises:
+        NoEventFilesError: a path leads to no file.
+        StoreError: the store could not be reached or written. Ingest the files again: nothing is lost or doubled.
+        SchemasMissingError: jsonschema-rs is not installed.
+    """
+    began = time.perf_counter()
+    notify = progress or (lambda _stage, _done, _total: None)
+    files = find_event_files(paths)
+    ingest, summary = EventIngest(store), EventSummary(files=len(files))
+    content = hashlib.sha256()
+    latest: datetime | None = None
+    waiting: list[ReadEvent] = []
+
+    def flush() -> None:
+        for event, outcome in zip(waiting, ingest.take([one.value for one in waiting]), strict=True):
+            summary.accepted += outcome.accepted
+            for warning in outcome.warnings:
+                summary.note(Rejected(event.place, warning, is_error=False))
+            if not outcome.accepted:
+                summary.note(Rejected(event.place, str(outcome.reason), outcome.hint))
+        waiting.clear()
+        notify("events", summary.events, None)
+
+    for file in files:
+        for read in read_events(file):
+            summary.events += 1
+            if isinstance(read, BadText):
+                content.update(read.reason.encode(errors="replace"))
+                summary.note(Rejected(read.place, read.reason))
+                continue
+            content.update(json.dumps(read.value, sort_keys=True).encode())
+            latest = _later(latest, read.value)
+            waiting.append(read)
+            if len(waiting) >= EVENTS_AT_ONCE:
+                flush()
+    flush()
+    summary.applied = ingest.applied
+    summary.seconds = time.perf_counter() - began
+    if summary.accepted:
+        store.apply(_run(content.hexdigest()[:24], files, latest or datetime.now(UTC), summary))
+    return summary
+
+
+def _run(digest: str, files: list[str], at: datetime, summary: EventSummary) -> LineageBatch:
+    """Return the run by which `lineage runs` lists the ingest: the same events are the same run."""
+    source = ", ".join(file.rpartition("/")[2] for file in files[:3])
+    counts = Counter(summary.counts())
+    return LineageBatch(RunRecord(f"openlineage:{digest}", "openlineage", source, at, counts, summary.seconds))
+
+
+def _later(latest: datetime | None, event: object) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(event["eventTime"]).astimezone(UTC)  # type: ignore[index]
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return latest
+    return at if latest is None or at > latest else latest

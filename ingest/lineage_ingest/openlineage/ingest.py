@@ -1,0 +1,223 @@
+"""`EventIngest`: events into the graph, by a web endpoint or from files."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from lineage.export.openlineage import PRODUCER
+from lineage.model.batch import DiagnosticRecord
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.sql.budget import Budget
+from lineage.store.protocol import AppliedChanges, GraphStore, HeldText
+from lineage_ingest.openlineage.batches import Observed, batches, observed, observed_dataset
+from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError, check
+from lineage_ingest.openlineage.places import place_of
+from lineage_ingest.openlineage.told import Told, event_time, told_by
+from lineage_ingest.openlineage.told import facets_at as dataset_facets
+
+__all__ = ["EventIngest", "Outcome", "Retention"]
+
+_MOST_TEXTS = 4
+"""So many texts of an open run are held before they are put together as one."""
+
+_MOST_ROUNDS = 10
+"""How often a run is put together anew because another process was told more of it meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one event of a batch: taken, or refused and why. `warnings` are facets that were left out."""
+
+    index: int
+    accepted: bool
+    reason: str | None = None
+    pointer: str | None = None
+    hint: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the outcome as JSON values."""
+        return {
+            "index": self.index,
+            "accepted": self.accepted,
+            "reason": self.reason,
+            "pointer": self.pointer,
+            "hint": self.hint,
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """For how long what is told of runs is held: of one that has not ended, and of one that has, for late events."""
+
+    of_open: timedelta = timedelta(days=14)
+    of_ended: timedelta = timedelta(days=2)
+    looked_at_every: timedelta = timedelta(hours=1)
+
+
+@dataclass(slots=True)
+class _Batch:
+    """The events of one call, put together."""
+
+    runs: dict[str, Told] = field(default_factory=dict)
+    others: list[Observed] = field(default_factory=list)
+
+
+class EventIngest:
+    """Takes OpenLineage events into a store. Threads may share one, and several processes one store.
+
+    What is told of a run is held in the store until the run completes, so that its events may come in any order, twice,
+    and to different processes. When `take` returns, what it accepted is durable.
+    """
+
+    def __init__(self, store: GraphStore, *, budget: Budget | None = None, retention: Retention | None = None) -> None:
+        """Take events into `store`; `budget` is what one job's SQL may ask for."""
+        self._store = store
+        self._budget = budget if budget is not None else Budget()
+        self._retention = retention if retention is not None else Retention()
+        self._lock = threading.Lock()
+        self._looked_at = float("-inf")
+        self.applied = AppliedChanges()
+        """What all calls together have changed in the graph."""
+
+    def take(self, events: Sequence[object]) -> list[Outcome]:
+        """Return for each event whether it was accepted, in their order.
+
+        Raises:
+            StoreError: the store could not be reached or written. Send the events again: none is lost or counted twice.
+            SchemasMissingError: jsonschema-rs is not installed.
+        """
+        batch = _Batch()
+        outcomes = [self._outcome(index, event, batch) for index, event in enumerate(events)]
+        self._drop_old()
+        self._apply(batch.others)
+        self._take_runs(batch.runs)
+        return outcomes
+
+    def _outcome(self, index: int, event: object, batch: _Batch) -> Outcome:
+        try:
+            checked = check(event)
+            _put(checked, batch, self._budget)
+        except InvalidEventError as error:
+            return Outcome(index, False, str(error), error.pointer, error.hint)
+        return Outcome(index, True, warnings=checked.problems)
+
+    def _take_runs(self, told: Mapping[str, Told]) -> None:
+        """Hold what is new of runs; apply those that count, until nothing is held that was not applied."""
+        known = self._held(told)
+        news = {run: new for run, new in told.items() if not _is_known(new, known.get(run))}
+        self._store.hold([_text(run, new, finished=False) for run, new in news.items()])
+        # What was held before a crash and never applied is due, too.
+        due = {run for run in told if run in news or not known[run].finished}
+        done: dict[str, str] = {}
+        for _ in range(_MOST_ROUNDS):
+            known = self._held(due)
+            fresh = {run: one for run, one in known.items() if done.get(run) != one.told.digest}
+            if not fresh:
+                break
+            self._apply(
+                observed(one.told, at, self._budget) for one in fresh.values() if (at := one.told.holds_at) is not None
+            )
+            done.update((run, one.told.digest) for run, one in fresh.items())
+        self._tidy(known)
+
+    def _tidy(self, known: Mapping[str, _Held]) -> None:
+        """Mark runs that have ended, and put together what is held in many texts."""
+        texts: list[HeldText] = []
+        release: set[str] = set()
+        for run, one in known.items():
+            ended = one.told.has_ended
+            if (ended and not one.finished) or len(one.keys) > _MOST_TEXTS:
+                text = _text(run, one.told, finished=ended)
+                texts.append(text)
+                release.update(one.keys - {text.key})
+        self._store.hold(texts, release)
+
+    def _held(self, runs: Iterable[str]) -> dict[str, _Held]:
+        texts: dict[str, list[HeldText]] = defaultdict(list)
+        for text in self._store.held(list(runs)):
+            texts[text.owner].append(text)
+        return {run: _Held.of(of_run) for run, of_run in texts.items()}
+
+    def _apply(self, all_observed: Iterable[Observed]) -> None:
+        for batch in batches(all_observed):
+            applied = self._store.apply(batch)
+            with self._lock:
+                self.applied += applied
+
+    def _drop_old(self) -> None:
+        """Let go, once in a while, of what has been held for too long."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._looked_at < self._retention.looked_at_every.total_seconds():
+                return
+            self._looked_at = now
+        clock = datetime.now(UTC)
+        self._store.drop_held(clock - self._retention.of_open, clock - self._retention.of_ended)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What is held of a run: put together, in which texts, and whether it is known to have been applied as it is."""
+
+    told: Told
+    keys: frozenset[str]
+    finished: bool
+
+    @classmethod
+    def of(cls, texts: Sequence[HeldText]) -> _Held:
+        told = Told.from_text(texts[0].text)
+        for text in texts[1:]:
+            told = told.merged(Told.from_text(text.text))
+        applied = any(text.finished and text.key == _key(text.owner, told) for text in texts)
+        return cls(told, frozenset(text.key for text in texts), applied)
+
+
+def _put(checked: CheckedEvent, batch: _Batch, budget: Budget) -> None:
+    """Add an event to a batch.
+
+    Raises:
+        InvalidEventError: its time cannot be read, or a text in it is no Unicode.
+    """
+    if checked.kind is EventKind.DATASET:
+        batch.others.append(_of_dataset(checked))
+        return
+    told = told_by(checked)
+    if checked.kind is EventKind.JOB:
+        at = told.holds_at
+        if at is not None:
+            batch.others.append(observed(told, at, budget))
+        return
+    run = f"openlineage:{str(checked.event['run']['runId']).lower()}"
+    batch.runs[run] = batch.runs[run].merged(told) if run in batch.runs else told
+
+
+def _of_dataset(checked: CheckedEvent) -> Observed:
+    dataset, at = checked.event["dataset"], event_time(checked.event)
+    exact = str(checked.event["producer"]).startswith(PRODUCER)
+    found = observed_dataset(dataset["namespace"], dataset["name"], dataset_facets(dataset, at), at, exact=exact)
+    source = place_of(dataset["namespace"], dataset["name"], exact=exact).key
+    for text in checked.problems:
+        diagnostic = Diagnostic(
+            DiagnosticCode.INVALID_FACET, Severity.WARNING, text, hint="the rest of the event was read"
+        )
+        found.diagnostics.append(DiagnosticRecord(diagnostic, source))
+    return found
+
+
+def _is_known(new: Told, known: _Held | None) -> bool:
+    return known is not None and known.told.merged(new) == known.told
+
+
+def _key(run: str, told: Told) -> str:
+    return f"{run}~{told.digest}"
+
+
+def _text(run: str, told: Told, *, finished: bool) -> HeldText:
+    return HeldText(_key(run, told), run, told.to_text(), finished, datetime.now(UTC))

@@ -1,0 +1,64 @@
+"""Datasets and columns of events by the keys that all ways in use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lineage.model.dialects import Dialect
+from lineage.model.names import Naming, column_key, dataset_key, parse_table_name
+from lineage.model.namespaces import STORAGE, dialect_of, normal_place, scheme_of
+from lineage.model.statement import DatasetKind
+
+__all__ = ["Place", "place_of"]
+
+_KINDS = {"kafka": DatasetKind.TOPIC, "pubsub": DatasetKind.TOPIC, **dict.fromkeys(STORAGE, DatasetKind.FILE)}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A dataset by namespace and name as the graph has them; `exact` names are taken as they stand."""
+
+    namespace: str
+    name: str
+    dialect: Dialect | None = None
+    exact: bool = False
+
+    @property
+    def key(self) -> str:
+        """The key of the dataset's node."""
+        return dataset_key(self.namespace, self.name)
+
+    @property
+    def kind(self) -> DatasetKind:
+        """What its namespace says that it is."""
+        return _KINDS.get(scheme_of(self.namespace), DatasetKind.TABLE)
+
+    def path(self, field: str) -> str:
+        """Return a column's path, in the case that the dataset's dialect gives it."""
+        return field if self.dialect is None or self.exact else self.dialect.fold_column(field)
+
+    def column(self, field: str) -> str:
+        """Return the key of a column's node."""
+        return column_key(self.key, self.path(field))
+
+
+@lru_cache(maxsize=50_000)
+def place_of(namespace: str, name: str, *, exact: bool = False) -> Place:
+    """Return the dataset that an event names, in the spelling and case that SQL of its warehouse gives it.
+
+    >>> place_of("postgresql://DB", "Shop.public.Orders").key
+    'postgres://db:5432/shop.public.orders'
+    >>> place_of("snowflake://org-acct", "shop.public.orders").name
+    'SHOP.PUBLIC.ORDERS'
+    >>> place_of("s3a://lake", "/raw/Orders/").key
+    's3://lake/raw/Orders'
+    """
+    if exact:
+        return Place(namespace, name, dialect_of(namespace), exact=True)
+    namespace, name = normal_place(namespace, name)
+    dialect = dialect_of(namespace)
+    if dialect is None:
+        return Place(namespace, name)
+    folded = Naming(dialect, namespace).qualify(parse_table_name(name, dialect)) if "/" not in name else name
+    return Place(namespace, folded or name, dialect)

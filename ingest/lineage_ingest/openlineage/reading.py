@@ -1,0 +1,172 @@
+"""Events from files, one after the other: JSON lines, an array, packed by gzip or not. What is no JSON costs itself."""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import json
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from io import BufferedReader, TextIOWrapper
+from itertools import chain
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+__all__ = ["STDIN", "SUFFIXES", "BadText", "NoEventFilesError", "ReadEvent", "find_event_files", "read_events"]
+
+STDIN = "-"
+SUFFIXES = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
+"""Endings of the files that are taken from a folder; a file that is named itself may end as it likes."""
+
+_GZIP = b"\x1f\x8b"
+_CHUNK = 1 << 20
+_LONGEST = 256 << 20
+"""Characters of one event. A text that is longer and still no whole value is none."""
+
+_BETWEEN = " \t\r\n,"
+
+
+class NoEventFilesError(ValueError):
+    """A path or a pattern that leads to no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEvent:
+    """A JSON value and where it begins (file:line)."""
+
+    place: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class BadText:
+    """A piece of a file that is no JSON: where, and why."""
+
+    place: str
+    reason: str
+
+
+def find_event_files(paths: Iterable[str]) -> list[str]:
+    """Return the files of files, folders and patterns, in order; `-`, the standard input, stays.
+
+    Raises:
+        NoEventFilesError: a path leads to no file.
+    """
+    found: dict[str, None] = {}
+    for path in paths:
+        if path == STDIN:
+            found[STDIN] = None
+            continue
+        given = Path(path)
+        if given.is_dir():
+            inside = sorted(
+                str(one) for one in given.rglob("*") if one.name.lower().endswith(SUFFIXES) and one.is_file()
+            )
+            if not inside:
+                raise NoEventFilesError(f"no event files ({', '.join(SUFFIXES[:3])}, also packed as .gz) under {path}")
+            found.update(dict.fromkeys(inside))
+        elif given.exists():
+            found[path] = None
+        else:
+            matched = sorted(one for one in glob.glob(path, recursive=True) if Path(one).is_file())
+            if not matched:
+                raise NoEventFilesError(f"no such file or folder, and no file that the pattern fits: {path}")
+            found.update(dict.fromkeys(matched))
+    return list(found)
+
+
+def read_events(name: str) -> Iterator[ReadEvent | BadText]:
+    """Yield the events of a file, in order. What is no JSON is told and passed over, and so is what cannot be read.
+
+    A file that begins with `[` is an array; in every other one each line is an event, or each block of lines from one
+    that is `{` to one that is `}`. The file is never in memory as a whole.
+    """
+    shown = "stdin" if name == STDIN else name
+    try:
+        with ExitStack() as stack:
+            text = _opened(name, stack)
+            line, first = 1, text.readline()
+            while first and not first.strip():
+                line, first = line + 1, text.readline()
+            if first.lstrip().startswith("["):
+                yield from _of_array(shown, first, text, line)
+            else:
+                yield from _of_lines(shown, chain([first], text), line)
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        yield BadText(shown, f"cannot be read further: {reason}")
+
+
+def _opened(name: str, stack: ExitStack) -> TextIO:
+    if name == STDIN:
+        if not hasattr(sys.stdin, "buffer"):  # a text that was put in its place
+            return sys.stdin
+        raw = cast("BufferedReader", sys.stdin.buffer)
+    else:
+        raw = stack.enter_context(Path(name).open("rb"))  # noqa: SIM115  the stack closes it
+    packed = raw.peek(2)[:2] == _GZIP
+    unpacked = cast("BufferedReader", stack.enter_context(gzip.GzipFile(fileobj=raw)) if packed else raw)
+    text = TextIOWrapper(unpacked, encoding="utf-8-sig")
+    stack.callback(text.detach)  # what was opened here is closed by the stack, and the standard input by nobody
+    return text
+
+
+def _of_lines(shown: str, lines: Iterable[str], number: int) -> Iterator[ReadEvent | BadText]:
+    block: list[str] = []
+    began = number
+    for line in lines:
+        bare = line.rstrip()
+        if block:
+            block.append(line)
+            if bare == "}":
+                yield _value(f"{shown}:{began}", "".join(block))
+                block = []
+        elif bare == "{":
+            block, began = [line], number
+        elif bare:
+            yield _value(f"{shown}:{number}", bare)
+        number += 1
+    if block:
+        yield _value(f"{shown}:{began}", "".join(block))
+
+
+def _value(place: str, text: str) -> ReadEvent | BadText:
+    try:
+        return ReadEvent(place, json.loads(text))
+    except (ValueError, RecursionError) as error:
+        return BadText(place, _why(error))
+
+
+def _of_array(shown: str, first: str, rest: TextIO, line: int) -> Iterator[ReadEvent | BadText]:
+    decoder = json.JSONDecoder()
+    buffer, at = first, first.index("[") + 1
+    chunk = _CHUNK
+    while True:
+        while at < len(buffer) and buffer[at] in _BETWEEN:
+            line += buffer[at] == "\n"
+            at += 1
+        if at < len(buffer) and buffer[at] == "]":
+            return
+        try:
+            value, end = decoder.raw_decode(buffer, at)
+        except (ValueError, RecursionError) as error:
+            more = rest.read(chunk) if len(buffer) - at < _LONGEST else ""
+            if more:
+                # A value that is not all there yet: each time twice as much, so that a long one is not read for ever.
+                buffer, at, chunk = buffer[at:] + more, 0, chunk * 2
+                continue
+            why = _why(error) if at < len(buffer) else "the array has no end"
+            yield BadText(f"{shown}:{line}", f"{why}; what follows is not read")
+            return
+        yield ReadEvent(f"{shown}:{line}", value)
+        line += buffer.count("\n", at, end)
+        at, chunk = end, _CHUNK
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} (character {error.colno})"
+    return "nested too deeply" if isinstance(error, RecursionError) else f"not JSON: {error}"

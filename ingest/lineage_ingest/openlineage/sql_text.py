@@ -1,0 +1,194 @@
+"""Lineage from a job's SQL, for outputs of which no event says how their columns came to be.
+
+The names of the text are tied to the datasets that the event lists: an agent knows better than the text where `orders`
+leads. Only these outputs are written; a source that is not listed is named as the text names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from lineage.catalog import Catalog
+from lineage.catalog.table import TableSchema
+from lineage.model.batch import EdgeRecord
+from lineage.model.diagnostics import Diagnostic
+from lineage.model.dialects import Dialect
+from lineage.model.names import column_key, parse_table_name
+from lineage.model.statement import ColumnRef, ColumnSchema, Completeness, DatasetKind, Edge, StatementLineage
+from lineage.sql.budget import Budget
+from lineage.sql.extractor import options_for
+from lineage.sql.script import Script
+from lineage_ingest.openlineage.places import Place, place_of
+
+__all__ = ["Listed", "SqlLineage", "lineage_of_sql"]
+
+_STAR = "*"
+_WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A dataset of an event: further names that it goes by, and its columns if they are known, with their types."""
+
+    place: Place
+    names: tuple[str, ...] = ()
+    columns: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(slots=True)
+class SqlLineage:
+    """What the SQL says of one output. The spans of the edges are places in the text."""
+
+    edges: list[EdgeRecord] = field(default_factory=list)
+    sources: dict[str, Place] = field(default_factory=dict)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    completeness: Completeness = Completeness.FULL
+    operations: dict[str, None] = field(default_factory=dict)
+
+
+def lineage_of_sql(
+    sql: str,
+    dialect: Dialect,
+    outputs: Sequence[Listed],
+    inputs: Sequence[Listed],
+    budget: Budget,
+) -> dict[str, SqlLineage]:
+    """Return what a text says of each output (by key) that it writes, without a job's key. It never raises."""
+    tied = _Tied(dialect, outputs, inputs)
+    statements = _resolved(sql, dialect.name, tied.database, tied.schema, tied.tables(), budget)
+    writing = [one for one in statements if _writes(one)]
+    found: dict[str, SqlLineage] = {}
+    for statement in writing:
+        output = tied.output(statement.target, is_only=len(writing) == 1)
+        if output is not None:
+            _take(statement, output, tied, found.setdefault(output.key, SqlLineage()))
+    return found
+
+
+def _writes(statement: StatementLineage) -> bool:
+    """Whether a statement may be what wrote an output. An agent is told of a query whose rows its program writes."""
+    if statement.target is not None:
+        return statement.target_kind is not DatasetKind.TEMPORARY and not statement.changes
+    return bool(statement.output_columns) and bool(statement.sources)
+
+
+def _take(statement: StatementLineage, output: Place, tied: _Tied, said: SqlLineage) -> None:
+    said.operations[statement.operation] = None
+    said.diagnostics += statement.diagnostics
+    said.completeness = max(said.completeness, statement.completeness, key=_WORST.index)
+    for name in statement.sources:
+        if (place := tied.source(name)) is not None and place.key != output.key:
+            said.sources.setdefault(place.key, place)
+    together: dict[tuple[str, str], list[Edge]] = {}
+    for edge in statement.edges:
+        if edge.target.table != statement.target or edge.source.table is None or edge.source.column == _STAR:
+            continue
+        place = tied.source(edge.source.table)
+        if place is None:
+            said.completeness = max(said.completeness, Completeness.PARTIAL, key=_WORST.index)
+            continue
+        target = output.key
+        if isinstance(edge.target, ColumnRef):
+            if edge.target.column == _STAR:
+                continue
+            target = column_key(output.key, edge.target.column)
+        together.setdefault((column_key(place.key, edge.source.column), target), []).append(edge)
+    for (source, target), edges in together.items():
+        for kind in dict.fromkeys(edge.kind for edge in edges):
+            of_kind = [edge for edge in edges if edge.kind is kind]
+            said.edges.append(
+                EdgeRecord(
+                    source=source,
+                    target=target,
+                    kind=kind,
+                    job="",
+                    output=output.key,
+                    subtypes=tuple(dict.fromkeys(edge.subtype for edge in of_kind)),
+                    masking=all(edge.masking for edge in of_kind),
+                    limited=any(edge.limited for edge in of_kind),
+                    ambiguous=all(edge.ambiguous for edge in of_kind),
+                    spans=tuple(sorted({(e.span.start, e.span.end) for e in of_kind if e.span is not None})),
+                )
+            )
+
+
+class _Tied:
+    """The names of a text and the datasets of an event."""
+
+    def __init__(self, dialect: Dialect, outputs: Sequence[Listed], inputs: Sequence[Listed]) -> None:
+        self._dialect = dialect
+        self._outputs = {one.place.key: (one.place, self._names(one)) for one in outputs}
+        self._sources = {one.place.key: (one.place, self._names(one)) for one in (*inputs, *outputs)}
+        self._listed = (*inputs, *outputs)
+        warehouse = [one.place for one in (*outputs, *inputs) if one.place.dialect is not None]
+        self._namespace = warehouse[0].namespace if warehouse else None
+        named = [parse_table_name(one.name, dialect) for one in warehouse if one.namespace == self._namespace]
+        self.database = _common(parts[-3] for parts in named if len(parts) > 2)
+        self.schema = _common(parts[-2] for parts in named if len(parts) > 1)
+
+    def tables(self) -> tuple[tuple[str, tuple[tuple[str, str | None], ...]], ...]:
+        """Return the known columns by every name that the text may use."""
+        return tuple(
+            (".".join(name), one.columns) for one in self._listed if one.columns for name in sorted(self._names(one))
+        )
+
+    def output(self, name: str | None, *, is_only: bool) -> Place | None:
+        """Return the output that the text calls so; where there is one output and one write, that."""
+        found = None if name is None else self._named(name, self._outputs)
+        if found is None and is_only and len(self._outputs) == 1:
+            return next(iter(self._outputs.values()))[0]
+        return found
+
+    def source(self, name: str) -> Place | None:
+        """Return the dataset that the text calls so; one that is not listed as the text names it, in the warehouse."""
+        found = self._named(name, self._sources)
+        if found is None and self._namespace is not None:
+            return place_of(self._namespace, name)
+        return found
+
+    def _named(self, name: str, among: Mapping[str, tuple[Place, set[tuple[str, ...]]]]) -> Place | None:
+        parts = tuple(part.lower() for part in parse_table_name(name, self._dialect))
+        whole = [place for place, names in among.values() if parts in names]
+        ending = whole or [
+            place
+            for place, names in among.values()
+            if any(one[-len(parts) :] == parts or parts[-len(one) :] == one for one in names)
+        ]
+        return ending[0] if len(ending) == 1 else None
+
+    def _names(self, listed: Listed) -> set[tuple[str, ...]]:
+        """Return the names of a dataset, in parts; of a path it is the last part."""
+        names = {listed.place.name, *listed.names}
+        parted = set()
+        for name in names:
+            last = name.rpartition("/")[2] if "/" in name else name
+            parts = tuple(part.lower() for part in parse_table_name(last, self._dialect))
+            if parts:
+                parted.add(parts)
+        return parted
+
+
+def _common(values: Iterable[str]) -> str | None:
+    """Return the value that all have."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
+
+
+@lru_cache(maxsize=1_000)
+def _resolved(
+    sql: str,
+    dialect: str,
+    database: str | None,
+    schema: str | None,
+    tables: tuple[tuple[str, tuple[tuple[str, str | None], ...]], ...],
+    budget: Budget,
+) -> tuple[StatementLineage, ...]:
+    # A job that runs every hour sends the same text every hour.
+    options = options_for(dialect, default_database=database, default_schema=schema, budget=budget)
+    catalog = Catalog((), options.naming.dialect)
+    for name, columns in tables:
+        known = tuple(ColumnSchema(column, data_type) for column, data_type in columns)
+        catalog.add(TableSchema(catalog.full_name(name), known))
+    return tuple(Script({"": sql}, options, catalog).resolve())

@@ -1,0 +1,294 @@
+"""What the events of one run tell, put together: the same whatever order they come in, and however often.
+
+Of each facet the latest counts; a facet that a later event does not have stays (OpenLineage accumulates facets).
+Texts of SQL are masked before they are kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from lineage.export.openlineage import PRODUCER
+from lineage.model.dialects import DIALECTS, Dialect, UnknownDialectError, dialect_named
+from lineage.model.namespaces import dialect_of, normal_namespace
+from lineage.sql import mask_literals
+from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError
+
+__all__ = ["UNKNOWN", "Facets", "Told", "event_time", "facet_of", "facets_at", "sql_dialect", "told_by"]
+
+At: TypeAlias = "tuple[str, Any]"
+"""A value and when it was told, as a text that sorts by time."""
+Facets: TypeAlias = "dict[str, At]"
+
+UNKNOWN = "mysql"
+"""What SQL of an unknown dialect is read as: what stands in quotes of either kind is a text there."""
+
+_INTEGRATIONS = {"SNOWFLAKE": "snowflake", "BIGQUERY": "bigquery", "TRINO": "trino", "SPARK": "spark", "HIVE": "hive"}
+
+
+@dataclass(slots=True)
+class Told:
+    """What is told of a run, or by one JobEvent. Datasets are by namespace and name, as they were written.
+
+    `types` are the kinds of event that came, each with its first and last time.
+    """
+
+    job: At
+    producer: At
+    types: dict[str, tuple[str, str]] = field(default_factory=dict)
+    facets: Facets = field(default_factory=dict)
+    inputs: dict[tuple[str, str], Facets] = field(default_factory=dict)
+    outputs: dict[tuple[str, str], Facets] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def job_name(self) -> tuple[str, str]:
+        """Namespace and name of the job."""
+        namespace, name = self.job[1]
+        return namespace, name
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether our own export wrote it."""
+        return str(self.producer[1]).startswith(PRODUCER)
+
+    def facet(self, name: str) -> Mapping[str, Any]:
+        """Return a facet of the run or the job (`job.sql`); empty where there is none."""
+        return facet_of(self.facets, name)
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether the job never ends by itself: what it tells while it runs counts."""
+        return str(self.facet("job.jobType").get("processingType", "")).upper() == "STREAMING"
+
+    @property
+    def holds_at(self) -> datetime | None:
+        """When what is told held; None as long as it does not count: before COMPLETE, or for a run that failed."""
+        if "JOB" in self.types:
+            return _moment(self.types["JOB"][0])
+        if self.is_streaming:
+            last = max((self.types[one][1] for one in ("RUNNING", "COMPLETE") if one in self.types), default=None)
+            return _moment(last) if last else None
+        return _moment(self.types["COMPLETE"][0]) if "COMPLETE" in self.types else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no further event is to be expected."""
+        return not self.types.keys().isdisjoint({"COMPLETE", "FAIL", "ABORT"})
+
+    def merged(self, other: Told) -> Told:
+        """Return what both tell together."""
+        types = dict(self.types)
+        for name, (first, last) in other.types.items():
+            known = types.get(name, (first, last))
+            types[name] = (min(first, known[0]), max(last, known[1]))
+        problems = dict(self.problems)
+        for text, at in other.problems.items():
+            problems[text] = min(at, problems.get(text, at))
+        return Told(
+            job=_later(self.job, other.job),
+            producer=_later(self.producer, other.producer),
+            types=types,
+            facets=_later_each(self.facets, other.facets),
+            inputs=_together(self.inputs, other.inputs),
+            outputs=_together(self.outputs, other.outputs),
+            problems=problems,
+        )
+
+    def to_text(self) -> str:
+        """Return it as a text; equal ones have equal texts."""
+        value = {
+            "job": self.job,
+            "producer": self.producer,
+            "types": self.types,
+            "facets": self.facets,
+            "inputs": [[*place, facets] for place, facets in sorted(self.inputs.items())],
+            "outputs": [[*place, facets] for place, facets in sorted(self.outputs.items())],
+            "problems": self.problems,
+        }
+        packed = zlib.compress(_canonical(value).encode(), 1)
+        return base64.b64encode(packed).decode("ascii")
+
+    @classmethod
+    def from_text(cls, text: str) -> Told:
+        """Return what `to_text` wrote."""
+        value = json.loads(zlib.decompress(base64.b64decode(text)))
+
+        def facets(told: Mapping[str, Any]) -> Facets:
+            return {name: (at, facet) for name, (at, facet) in told.items()}
+
+        return cls(
+            job=tuple(value["job"]),
+            producer=tuple(value["producer"]),
+            types={name: (first, last) for name, (first, last) in value["types"].items()},
+            facets=facets(value["facets"]),
+            inputs={(namespace, name): facets(told) for namespace, name, told in value["inputs"]},
+            outputs={(namespace, name): facets(told) for namespace, name, told in value["outputs"]},
+            problems=value["problems"],
+        )
+
+    @property
+    def digest(self) -> str:
+        """What no other has."""
+        return hashlib.sha256(self.to_text().encode("ascii")).hexdigest()[:24]
+
+
+def facet_of(facets: Facets, name: str) -> Mapping[str, Any]:
+    """Return a facet; empty where there is none, or where it was deleted."""
+    facet = facets[name][1] if name in facets else {}
+    return {} if facet.get("_deleted") else facet
+
+
+def told_by(checked: CheckedEvent) -> Told:
+    """Return what one run event or job event tells.
+
+    Raises:
+        InvalidEventError: its time cannot be read, or a text in it is no Unicode.
+    """
+    event = checked.event
+    at = event_time(event).isoformat(timespec="microseconds")
+    job = event["job"]
+    kind = str(event.get("eventType") or "OTHER") if checked.kind is EventKind.RUN else "JOB"
+    namespaces = [one["namespace"] for name in ("outputs", "inputs") for one in event.get(name) or ()]
+    facets = {
+        f"{of}.{name}": (at, _slim(facet))
+        for of in ("run", "job")
+        for name, facet in (event.get(of) or {}).get("facets", {}).items()
+    }
+    told = Told(
+        job=(at, [job["namespace"], job["name"]]),
+        producer=(at, event["producer"]),
+        types={kind: (at, at)},
+        facets=facets,
+        inputs=_datasets(event.get("inputs") or (), at),
+        outputs=_datasets(event.get("outputs") or (), at),
+        problems=dict.fromkeys(checked.problems, at),
+    )
+    if "job.sql" in facets:
+        told.facets["job.sql"] = (at, _masked(facets["job.sql"][1], told, namespaces))
+    _check_unicode([told.job, told.facets, *told.inputs.items(), *told.outputs.items()])
+    return told
+
+
+def event_time(event: Mapping[str, Any]) -> datetime:
+    """Return when an event happened, in UTC.
+
+    Raises:
+        InvalidEventError: it is no moment that a calendar has.
+    """
+    try:
+        return datetime.fromisoformat(event["eventTime"]).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidEventError("/eventTime", f"{event['eventTime']!r} is no time: {error}") from error
+
+
+def sql_dialect(told: Told, namespaces: Iterator[str] | list[str]) -> Dialect | None:
+    """Return the dialect of a run's SQL: as its facet says, by the namespaces of its datasets, by its integration."""
+    named = str(told.facet("job.sql").get("dialect") or "")
+    try:
+        if named:
+            return dialect_named(named)
+    except UnknownDialectError:
+        pass
+    engine = str(told.facet("job.jobType").get("integration") or told.facet("run.processing_engine").get("name") or "")
+    integration = _INTEGRATIONS.get(engine.upper())
+    if integration is None:
+        for namespace in namespaces:
+            if (found := dialect_of(normal_namespace(namespace))) is not None:
+                return found
+        return DIALECTS.get(engine.lower())
+    return dialect_named(integration)
+
+
+def _masked(facet: Mapping[str, Any], told: Told, namespaces: list[str]) -> dict[str, Any]:
+    """Return the facet with its SQL masked. Without a dialect, what is a literal in any of two is one."""
+    dialect = sql_dialect(told, namespaces)
+    query = str(facet["query"])
+    masked = mask_literals(query, dialect) if dialect else mask_literals(mask_literals(query, UNKNOWN), "ansi")
+    return {**facet, "query": masked}
+
+
+def facets_at(entity: Mapping[str, Any], at: datetime) -> Facets:
+    """Return the facets of a dataset as they were told at a time.
+
+    Raises:
+        InvalidEventError: a text in it is no Unicode.
+    """
+    facets = _facets(entity, at.isoformat(timespec="microseconds"))
+    _check_unicode([entity["namespace"], entity["name"], facets])
+    return facets
+
+
+def _facets(entity: Mapping[str, Any], at: str) -> Facets:
+    return {name: (at, _slim(facet)) for name, facet in (entity.get("facets") or {}).items()}
+
+
+def _check_unicode(value: Any) -> None:
+    try:
+        _canonical(value).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidEventError("", "it holds half a surrogate pair, which is no Unicode text") from error
+
+
+def _datasets(listed: Any, at: str) -> dict[tuple[str, str], Facets]:
+    found: dict[tuple[str, str], Facets] = {}
+    for one in listed:
+        facets = _facets(one, at)
+        place = (one["namespace"], one["name"])
+        found[place] = _later_each(found.get(place, {}), facets)
+    return found
+
+
+def _slim(value: Any) -> Any:
+    """Return a facet without what is not read: who wrote it, and descriptions, which may hold data."""
+    if isinstance(value, dict):
+        # Names of fields are keys as well, and only these may be called so below `fields`.
+        return {
+            name: {field: _slim(one) for field, one in part.items()}
+            if name == "fields" and isinstance(part, dict)
+            else _slim(part)
+            for name, part in value.items()
+            if name not in _LEFT_OUT or (name == "description" and part in _MARKS)
+        }
+    return [_slim(one) for one in value] if isinstance(value, list) else value
+
+
+_LEFT_OUT = frozenset({"_producer", "_schemaURL", "description", "root"})
+_MARKS = frozenset({"limited", "ambiguous", "limited, ambiguous"})
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _later(one: At, other: At) -> At:
+    if one[0] != other[0]:
+        return max(one, other, key=lambda told: told[0])
+    return one if _canonical(one[1]) >= _canonical(other[1]) else other
+
+
+def _later_each(one: Facets, other: Facets) -> Facets:
+    together = dict(one)
+    for name, told in other.items():
+        together[name] = _later(together[name], told) if name in together else told
+    return together
+
+
+def _together(
+    one: Mapping[tuple[str, str], Facets], other: Mapping[tuple[str, str], Facets]
+) -> dict[tuple[str, str], Facets]:
+    together = dict(one)
+    for place, facets in other.items():
+        together[place] = _later_each(together.get(place, {}), facets)
+    return together

@@ -1,0 +1,278 @@
+"""The graph as OpenLineage events: a JobEvent for each job, a DatasetEvent for each dataset that no job writes.
+
+Read a few hundred jobs at a time, so that memory stays flat however large the graph is; in the order of the keys, so
+that the same graph gives the same text. What only our graph knows (a DISTINCT, a column that was concluded from use) is
+said in words that OpenLineage leaves to its users, and understood again by `lineage ingest openlineage`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from lineage.model.names import split_column_key
+from lineage.model.transformations import EdgeKind
+from lineage.store.protocol import Direction, GraphStore, StoredColumn, StoredDataset, StoredEdge, StoredJob
+
+__all__ = ["DATASET_FACET", "JOB_NAMESPACE", "PRODUCER", "openlineage_events"]
+
+PRODUCER = "urn:lineage-graph:export"
+"""Who tells: names in these events are those of the graph, to the letter."""
+
+JOB_NAMESPACE = "lineage-graph"
+"""The namespace of jobs; their names are the keys of the graph's jobs."""
+
+DATASET_FACET = "lineageGraph_dataset"
+"""Our own facet of a dataset: its SQL dialect, and which of its columns were concluded from use."""
+
+_SPEC = "https://openlineage.io/spec"
+_CORE = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs"
+_JOBS_AT_ONCE = 200
+_DATASETS_AT_ONCE = 500
+
+Json = dict[str, Any]
+
+
+def openlineage_events(
+    store: GraphStore, *, namespace: str | None = None, as_of: datetime | None = None
+) -> Iterator[Json]:
+    """Yield the graph as OpenLineage 2-0-2 events, in a fixed order: jobs by key, then datasets by key.
+
+    With `namespace`, only jobs that write a dataset in it (or read one, if they write none), and its datasets; with
+    `as_of`, the lineage that held then.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    export = _Export(store, namespace, as_of)
+    if as_of is not None:
+        for keys in _chunks(store.dataset_keys(), _DATASETS_AT_ONCE):
+            export.look_back(keys)
+    for keys in _chunks(store.job_keys(), _JOBS_AT_ONCE):
+        yield from export.jobs(keys)
+    for keys in _chunks(store.dataset_keys(), _DATASETS_AT_ONCE):
+        yield from export.datasets([key for key in keys if key not in export.written])
+
+
+class _Export:
+    def __init__(self, store: GraphStore, namespace: str | None, as_of: datetime | None) -> None:
+        self._store = store
+        self._namespace = namespace
+        self._as_of = as_of
+        self.written: set[str] = set()
+        """The datasets that jobs were said to write."""
+        self._then: dict[str, set[str]] = defaultdict(set)
+        """What each job wrote at the time that is asked for."""
+
+    def look_back(self, datasets: Sequence[str]) -> None:
+        """Find which jobs wrote these datasets at the time that is asked for: a job knows its last outputs only."""
+        for feed in self._store.feeds(datasets, Direction.UPSTREAM, as_of=self._as_of):
+            self._then[feed.job].add(feed.target)
+
+    def jobs(self, keys: Sequence[str]) -> Iterator[Json]:
+        """Yield the events of jobs."""
+        jobs = [job for job in self._store.jobs(keys) if self._as_of is None or job.first_seen <= self._as_of]
+        outputs = {key for job in jobs for key in (job.writes if self._as_of is None else self._then[job.key])}
+        columns = self._columns(outputs)
+        edges = self._edges({job.key for job in jobs}, outputs, columns)
+        reads, writes = self._tables(jobs, outputs, edges)
+        known = {
+            one.key: one for one in self._store.datasets(sorted({*_all(reads), *_all(writes)})) if self._is_there(one)
+        }
+        for job in jobs:
+            written = [known[key] for key in sorted(writes[job.key]) if key in known]
+            read = [known[key] for key in sorted(reads[job.key]) if key in known]
+            if not written and (writes[job.key] or not read):
+                continue  # retired, or what it wrote is gone
+            if self._namespace is not None and all(one.namespace != self._namespace for one in written or read):
+                continue
+            self.written.update(one.key for one in written)
+            by_output = edges[job.key]
+            told = [self._output(one, columns[one.key], by_output.get(one.key, ()), known) for one in written]
+            at = job.last_seen if self._as_of is None else min(job.last_seen, self._as_of)
+            yield _job_event(job, at, [{"namespace": one.namespace, "name": one.name} for one in read], told)
+
+    def datasets(self, keys: Sequence[str]) -> Iterator[Json]:
+        """Yield the events of datasets."""
+        found = [
+            one
+            for one in self._store.datasets(keys)
+            if self._is_there(one) and self._namespace in (None, one.namespace)
+        ]
+        columns = self._columns({one.key for one in found})
+        for one in found:
+            dataset = {"namespace": one.namespace, "name": one.name, "facets": _described(one, columns[one.key])}
+            at = one.last_seen if self._as_of is None else min(one.last_seen, self._as_of)
+            yield {**_base("DatasetEvent", at), "dataset": dataset}
+
+    def _is_there(self, dataset: StoredDataset) -> bool:
+        if self._as_of is None:
+            return dataset.dropped_at is None
+        return dataset.first_seen <= self._as_of and (dataset.dropped_at is None or dataset.dropped_at > self._as_of)
+
+    def _columns(self, datasets: Iterable[str]) -> dict[str, list[StoredColumn]]:
+        found: dict[str, list[StoredColumn]] = defaultdict(list)
+        for column in self._store.columns(sorted(datasets), dropped=self._as_of is not None):
+            if column.dropped_at is None or (self._as_of is not None and column.dropped_at > self._as_of):
+                found[column.dataset].append(column)
+        return found
+
+    def _edges(
+        self, jobs: set[str], outputs: set[str], columns: dict[str, list[StoredColumn]]
+    ) -> dict[str, dict[str, list[StoredEdge]]]:
+        """Return the edges of jobs, by job and by output."""
+        owner = {column.key: dataset for dataset in outputs for column in columns.get(dataset, ())}
+        owner.update((key, key) for key in outputs)
+        found: dict[str, dict[str, list[StoredEdge]]] = defaultdict(lambda: defaultdict(list))
+        hops = self._store.expand(sorted(owner), Direction.UPSTREAM, as_of=self._as_of)
+        for edge in {
+            (hop.edge.job, hop.edge.source, hop.edge.target, hop.edge.kind): hop.edge for hop in hops
+        }.values():
+            if edge.job in jobs and edge.target in owner:
+                found[edge.job][owner[edge.target]].append(edge)
+        return found
+
+    def _tables(
+        self, jobs: Sequence[StoredJob], outputs: set[str], edges: dict[str, dict[str, list[StoredEdge]]]
+    ) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+        """Return what each job reads and writes, at the time that is asked for."""
+        reads = {job.key: {_dataset(edge.source) for told in edges[job.key].values() for edge in told} for job in jobs}
+        writes = {job.key: set(edges[job.key]) for job in jobs}
+        if self._as_of is None:
+            for job in jobs:
+                reads[job.key].update(job.reads)
+                writes[job.key].update(job.writes)
+            return reads, writes
+        for feed in self._store.feeds(sorted(outputs), Direction.UPSTREAM, as_of=self._as_of):
+            if feed.job in reads:
+                reads[feed.job].add(feed.source)
+                writes[feed.job].add(feed.target)
+        return reads, writes
+
+    def _output(
+        self,
+        dataset: StoredDataset,
+        columns: Sequence[StoredColumn],
+        edges: Iterable[StoredEdge],
+        known: dict[str, StoredDataset],
+    ) -> Json:
+        facets = _described(dataset, columns)
+        facets["columnLineage"] = _column_lineage(dataset, edges, known)
+        return {"namespace": dataset.namespace, "name": dataset.name, "facets": facets}
+
+
+def _job_event(job: StoredJob, at: datetime, inputs: list[Json], outputs: list[Json]) -> Json:
+    kind = {"processingType": "BATCH", "integration": "LINEAGE_GRAPH", "jobType": job.kind.upper()}
+    facets: Json = {"jobType": _facet("2-0-4/JobTypeJobFacet", **kind)}
+    if job.sql:
+        dialect = {"dialect": job.dialect} if job.dialect else {}
+        facets["sql"] = _facet("1-1-0/SQLJobFacet", query=job.sql, **dialect)
+    told = {"namespace": JOB_NAMESPACE, "name": job.key, "facets": facets}
+    return {**_base("JobEvent", at), "job": told, "inputs": inputs, "outputs": outputs}
+
+
+def _described(dataset: StoredDataset, columns: Sequence[StoredColumn]) -> Json:
+    """Return the facets that say what a dataset is and which columns it has."""
+    facets: Json = {"datasetType": _facet("1-0-1/DatasetTypeDatasetFacet", datasetType=dataset.kind.upper())}
+    if columns:
+        facets["schema"] = _facet("1-2-0/SchemaDatasetFacet", fields=_fields(columns))
+    if dataset.aliases:
+        named = ((alias.rpartition("/"), alias) for alias in dataset.aliases)
+        identifiers = [
+            {"namespace": parts[0] or dataset.namespace, "name": parts[2], "type": "TABLE"} for parts, _ in named
+        ]
+        facets["symlinks"] = _facet("1-0-1/SymlinksDatasetFacet", identifiers=identifiers)
+    facets[DATASET_FACET] = {
+        "_producer": PRODUCER,
+        "_schemaURL": "urn:lineage-graph:dataset-facet:1",
+        "dialect": dataset.dialect,
+        "schemaKnown": dataset.schema_known,
+        "inferred": [column.path for column in columns if column.inferred],
+    }
+    return facets
+
+
+def _fields(columns: Sequence[StoredColumn]) -> list[Json]:
+    """Return columns as fields, nested ones within those that they belong to."""
+    paths = {column.key: column.path for column in columns}
+    made = {column.key: _field(column, paths.get(column.parent or "")) for column in columns}
+    top: list[Json] = []
+    for column in columns:
+        if column.parent in made:
+            made[column.parent].setdefault("fields", []).append(made[column.key])
+        else:
+            top.append(made[column.key])
+    return top
+
+
+def _field(column: StoredColumn, above: str | None) -> Json:
+    field: Json = {"name": column.path if above is None else column.path[len(above) + 1 :]}
+    if column.data_type is not None:
+        field["type"] = column.data_type
+    if column.ordinal is not None:
+        field["ordinal_position"] = column.ordinal + 1
+    return field
+
+
+def _column_lineage(dataset: StoredDataset, edges: Iterable[StoredEdge], known: dict[str, StoredDataset]) -> Json:
+    """Return the facet: the edges into columns by column, those to the dataset apart."""
+    into: dict[str, dict[str, list[Json]]] = defaultdict(lambda: defaultdict(list))
+    for edge in sorted(edges, key=lambda one: (one.target, one.source, one.kind)):
+        into[edge.target][edge.source] += _transformations(edge)
+    fields = {
+        split_column_key(target)[1]: {"inputFields": _input_fields(sources, known)}
+        for target, sources in into.items()
+        if target != dataset.key
+    }
+    rows = _input_fields(into.get(dataset.key, {}), known)
+    return _facet("1-2-0/ColumnLineageDatasetFacet", fields=fields, **({"dataset": rows} if rows else {}))
+
+
+def _input_fields(sources: dict[str, list[Json]], known: dict[str, StoredDataset]) -> list[Json]:
+    fields = []
+    for source, transformations in sources.items():
+        key, path = split_column_key(source)
+        if key in known:
+            place = known[key]
+            fields.append(
+                {
+                    "namespace": place.namespace,
+                    "name": place.name,
+                    "field": path,
+                    "transformations": transformations,
+                }
+            )
+    return fields
+
+
+def _transformations(edge: StoredEdge) -> list[Json]:
+    marks = ", ".join(mark for mark in ("limited", "ambiguous") if getattr(edge, mark))
+    kind = "DIRECT" if edge.kind is EdgeKind.CONTRIBUTES else "INDIRECT"
+    return [
+        {"type": kind, "subtype": str(subtype), "description": marks, "masking": edge.masking}
+        for subtype in edge.subtypes
+    ]
+
+
+def _facet(schema: str, **properties: Any) -> Json:
+    name = schema.partition("/")[2]
+    return {"_producer": PRODUCER, "_schemaURL": f"{_SPEC}/facets/{schema}.json#/$defs/{name}", **properties}
+
+
+def _base(kind: str, at: datetime) -> Json:
+    time = at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return {"eventTime": time, "producer": PRODUCER, "schemaURL": f"{_CORE}/{kind}"}
+
+
+def _dataset(column: str) -> str:
+    return split_column_key(column)[0]
+
+
+def _all(by_job: dict[str, set[str]]) -> set[str]:
+    return {key for keys in by_job.values() for key in keys}
+
+
+def _chunks(keys: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (keys[start : start + size] for start in range(0, len(keys), size))

@@ -1,0 +1,130 @@
+"""Namespaces of datasets as OpenLineage's naming rules spell them, whatever spelling comes in.
+
+The same place under two spellings (`s3a://` and `s3://`, `postgresql://DB` and `postgres://db:5432`) is one node: SQL
+files, query logs and events meet there. Spellings are those of OpenLineage's page on naming.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from lineage.model.dialects import DIALECTS, Dialect, dialect_named
+
+__all__ = ["STORAGE", "dialect_of", "normal_namespace", "normal_place", "scheme_of"]
+
+_SCHEMES = {
+    "postgresql": "postgres",
+    "pgsql": "postgres",
+    "mariadb": "mysql",
+    "sqlserver": "mssql",
+    "tsql": "mssql",
+    "s3a": "s3",
+    "s3n": "s3",
+    "gcs": "gs",
+    "abfs": "abfss",
+    "wasb": "wasbs",
+    "hive2": "hive",
+}
+_PORTS = {"postgres": 5432, "mysql": 3306, "mssql": 1433, "oracle": 1521, "redshift": 5439, "hive": 10000}
+"""Filled in where a namespace has none: OpenLineage's rules ask for a port there."""
+
+_LEFT_OUT_PORTS = {"hdfs": 8020}
+STORAGE = frozenset(
+    {"file", "s3", "gs", "abfss", "wasbs", "hdfs", "dbfs", "adl", "viewfs", "oss", "cos", "ftp", "sftp"}
+)
+"""Schemes of places that hold files."""
+
+_DIALECTS = {
+    "mssql": "tsql",
+    "awsathena": "athena",
+    "azure-synapse": "tsql",
+    "unitycatalog": "databricks",
+    "cockroachdb": "postgres",
+    "arn": "hive",
+}
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?#;]*))?([^?#;]*)", re.DOTALL)
+_PORT = re.compile(r"(.*?)(?::(\d+))?", re.DOTALL)
+
+
+@lru_cache(maxsize=10_000)
+def normal_namespace(namespace: str) -> str:
+    """Return a namespace as OpenLineage's naming rules spell it; one without a scheme stays as it is.
+
+    User and password, which do not belong there, are left out.
+
+    >>> normal_namespace("postgresql://me:secret@DB.example"), normal_namespace("s3a://Lake/")
+    ('postgres://db.example:5432', 's3://Lake')
+    >>> normal_namespace("hdfs://nn:8020"), normal_namespace("file:///"), normal_namespace("my warehouse")
+    ('hdfs://nn', 'file', 'my warehouse')
+    """
+    match = _URL.match(namespace.strip().removeprefix("jdbc:"))
+    if match is None:
+        return namespace.strip().rstrip("/") or namespace
+    scheme, authority, path = match.groups()
+    lower = scheme.lower()
+    scheme = _SCHEMES.get(lower, lower)
+    path = path.rstrip("/")
+    if authority is None:
+        if path and not path.startswith("/"):
+            return namespace.strip()  # `arn:aws:glue:…`, `name: of one's own`
+        return f"{scheme}:{path}" if path else scheme
+    if not authority:
+        return f"{scheme}:{path}" if path else scheme
+    if scheme in STORAGE:
+        # `container@account` is a place here, and a bucket's name keeps its case.
+        host = authority if scheme in {"s3", "gs"} else authority.lower()
+        default = _LEFT_OUT_PORTS.get(scheme)
+        return f"{scheme}://{host.removesuffix(f':{default}') if default else host}{path}"
+    host, port = _host_and_port(authority.rpartition("@")[2])
+    if scheme == "snowflake":
+        host = host.removesuffix(".snowflakecomputing.com")
+    port = port or (str(_PORTS[scheme]) if scheme in _PORTS and "," not in host else None)
+    return f"{scheme}://{host}{f':{port}' if port else ''}{path}"
+
+
+@lru_cache(maxsize=10_000)
+def normal_place(namespace: str, name: str) -> tuple[str, str]:
+    """Return namespace and name of a dataset; of one that is a path, without a slash at its end.
+
+    A path in the namespace of files belongs to the name, and that of a bucket or a file system begins without a slash.
+
+    >>> normal_place("file:/data", "out/"), normal_place("s3a://lake", "/raw/orders/")
+    (('file', '/data/out'), ('s3://lake', 'raw/orders'))
+    >>> normal_place("postgresql://db:5432", "shop.public.orders")
+    ('postgres://db:5432', 'shop.public.orders')
+    """
+    normal = normal_namespace(namespace)
+    scheme = scheme_of(normal)
+    if scheme not in STORAGE:
+        return normal, name
+    head, separator, tail = normal.partition("://")
+    if separator:
+        authority, slash, path = tail.partition("/")
+        joined = f"{path}/{name.lstrip('/')}" if slash else name
+        return f"{head}://{authority}", joined.strip("/") or "/"
+    base = normal[len(scheme) + 1 :]
+    joined = f"{base}/{name.lstrip('/')}" if base else name.removeprefix(f"{scheme}:")
+    return scheme, joined.rstrip("/") or "/"
+
+
+@lru_cache(maxsize=10_000)
+def dialect_of(namespace: str) -> Dialect | None:
+    """Return the SQL dialect of a (normal) namespace, if it says one.
+
+    >>> [found.name if (found := dialect_of(n)) else None for n in ("mssql://h:1433", "bigquery", "s3://b")]
+    ['tsql', 'bigquery', None]
+    """
+    scheme = scheme_of(namespace)
+    name = _DIALECTS.get(scheme, scheme)
+    return dialect_named(name) if name in DIALECTS else None
+
+
+def scheme_of(namespace: str) -> str:
+    """Return the scheme of a (normal) namespace: what stands before the first colon, else all of it."""
+    return namespace.partition(":")[0]
+
+
+def _host_and_port(authority: str) -> tuple[str, str | None]:
+    match = _PORT.fullmatch(authority.lower())
+    return (match.group(1), match.group(2)) if match else (authority.lower(), None)

@@ -1,0 +1,115 @@
+"""What is held until something has ended: texts by owner, in pieces that a row can hold.
+
+An owner has a node of its own that lists its pieces, so that all is found by key: the embedded store has no other
+index, and runs are asked for with every event. Writers are alone with the graph: no list loses what another one adds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from lineage.store.backend import Transaction
+from lineage.store.graph import Changes, Node
+from lineage.store.protocol import HeldText
+from lineage.store.queries import query
+
+__all__ = ["PIECE", "drop_held", "held", "hold"]
+
+PIECE = 60_000
+"""Characters of a row's text. ladybug takes 262,144 bytes, and a character has up to four in UTF-8."""
+
+_Rows = dict[str, dict[str, Any]]
+
+
+def hold(transaction: Transaction, texts: Iterable[HeldText], release: Collection[str]) -> None:
+    """Write the texts, and let go of those with the keys `release`. A text that is there as it is stays untouched."""
+    wanted = {text.key: text for text in texts}
+    pieces = {node.key: node for text in wanted.values() for node in _pieces(text)}
+    replaced = wanted.keys() | set(release)
+    heads = _read(transaction, {key.partition("~")[0] for key in replaced})
+    listed = {owner: set(head["parts"]) for owner, head in heads.items()}
+    there = _read(transaction, [piece for parts in listed.values() for piece in parts if piece in pieces])
+    after = {owner: {piece for piece in parts if _text_of(piece) not in replaced} for owner, parts in listed.items()}
+    for node in pieces.values():
+        after.setdefault(node.properties["owner"], set()).add(node.key)
+    gone = [piece for owner, parts in listed.items() for piece in parts - after[owner]]
+    created = [node for key, node in pieces.items() if key not in there]
+    updated = [node for key, node in pieces.items() if key in there and _differs(there[key], node.properties)]
+    _write(transaction, listed, after, created, updated, gone)
+
+
+def held(transaction: Transaction, owners: Collection[str]) -> list[HeldText]:
+    """Return what is held of these owners, sorted by key."""
+    heads = _read(transaction, owners)
+    pieces = _read(transaction, [piece for head in heads.values() for piece in head["parts"]])
+    parts: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
+    for key, row in pieces.items():
+        parts[_text_of(key)].append((int(key.rpartition("~")[2]), row))
+    found = []
+    for key, rows in sorted(parts.items()):
+        rows.sort(key=lambda part: part[0])
+        first = rows[0][1]
+        text = "".join(row["text"] for _, row in rows)
+        found.append(HeldText(key, first["owner"], text, first["finished"], first["held_at"]))
+    return found
+
+
+def drop_held(transaction: Transaction, open_before: datetime, finished_before: datetime) -> int:
+    """Let go of what was held before: of owners that have not ended, and of those that have. Return how many texts."""
+    rows = transaction.read(query("held_before"), [{"held_at": open_before}])
+    rows += transaction.read(query("finished_held_before"), [{"held_at": finished_before}])
+    gone = {row["key"] for row in rows}
+    heads = _read(transaction, {piece.partition("~")[0] for piece in gone})
+    listed = {owner: set(head["parts"]) for owner, head in heads.items()}
+    after = {owner: parts - gone for owner, parts in listed.items()}
+    _write(transaction, listed, after, [], [], sorted(gone))
+    return len({_text_of(piece) for piece in gone})
+
+
+def _write(
+    transaction: Transaction,
+    before: Mapping[str, set[str]],
+    after: Mapping[str, set[str]],
+    created: list[Node],
+    updated: list[Node],
+    gone: list[str],
+) -> None:
+    """Write pieces, and the lists of those owners that have others than before."""
+    empty = [owner for owner, parts in after.items() if not parts]
+    heads = {owner: _head(owner, parts) for owner, parts in after.items() if parts and parts != before.get(owner)}
+    transaction.write(
+        Changes(
+            deleted_nodes=tuple(Node("Held", key, {}) for key in (*gone, *(one for one in empty if one in before))),
+            created_nodes=(*created, *(head for owner, head in heads.items() if owner not in before)),
+            updated_nodes=(*updated, *(head for owner, head in heads.items() if owner in before)),
+        )
+    )
+
+
+def _read(transaction: Transaction, keys: Iterable[str]) -> _Rows:
+    rows = transaction.read(query("held_by_key"), [{"key": key} for key in sorted(keys)])
+    return {row["n"]["key"]: row["n"] for row in rows}
+
+
+def _head(owner: str, parts: set[str]) -> Node:
+    return Node(
+        "Held", owner, {"owner": owner, "text": None, "parts": sorted(parts), "finished": None, "held_at": None}
+    )
+
+
+def _pieces(text: HeldText) -> Iterable[Node]:
+    for number, start in enumerate(range(0, max(len(text.text), 1), PIECE)):
+        piece = text.text[start : start + PIECE]
+        told = {"owner": text.owner, "text": piece, "finished": text.finished, "held_at": text.held_at}
+        yield Node("Held", f"{text.key}~{number}", {**told, "parts": None})
+
+
+def _text_of(piece: str) -> str:
+    return piece.rpartition("~")[0]
+
+
+def _differs(row: Mapping[str, Any], properties: Mapping[str, Any]) -> bool:
+    return any(row.get(name) != properties[name] for name in ("owner", "text", "finished"))

@@ -1,0 +1,383 @@
+"""OpenLineage events as they go into a graph: told cases, a real agent's recordings, any order, and crashes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.model.batch import LineageBatch
+from lineage.store import GraphStore, open_store
+from lineage.store.errors import StoreWriteError
+from lineage_ingest.openlineage import EventIngest, Retention
+from tests.events.telling import edges, event, feeds, moment
+
+TESTS = Path(__file__).parent.parent
+RECORDED = sorted((TESTS / "data" / "openlineage" / "spark").glob("*.ndjson"))
+CASES = [
+    pytest.param(case, id=f"{path.stem}: {case['title']}")
+    for path in sorted((TESTS / "events" / "cases").glob("*.json"))
+    for case in json.loads(path.read_text("utf-8"))
+]
+
+
+def recorded(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def check_case(store: GraphStore, case: dict[str, Any]) -> None:
+    assert edges(store) == sorted(case["edges"])
+    assert feeds(store) == sorted(case["feeds"])
+    if "sql" in case:
+        assert [job.sql for job in store.jobs() if job.sql] == case["sql"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cases(store: GraphStore, case: dict[str, Any]) -> None:
+    outcomes = EventIngest(store).take([event(one) for one in case["events"]])
+    assert all(one.accepted and not one.warnings for one in outcomes), outcomes
+    check_case(store, case)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("seed", range(3))
+def test_any_order_and_twice_and_by_several_processes(case: dict[str, Any], seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    told = [event(one) for one in case["events"]]
+    sent = [*told, *chance.choices(told, k=2)]
+    chance.shuffle(sent)
+    with open_store(tmp_path / "store.lbug") as store:
+        processes = [EventIngest(store) for _ in range(3)]
+        for one in sent:
+            [outcome] = chance.choice(processes).take([one])
+            assert outcome.accepted
+        check_case(store, case)
+
+
+# A real agent's events
+
+
+def said(events: Iterable[dict[str, Any]]) -> set[tuple[str, str, str]]:
+    """Read, with few lines and none of ours, what the columnLineage facets of completed runs say."""
+    found = set()
+    completed = {one["run"]["runId"] for one in events if one["eventType"] == "COMPLETE"}
+    latest: dict[tuple[str, str, str], Any] = {}
+    for one in sorted(events, key=lambda one: one["eventTime"]):
+        for output in one.get("outputs", []):
+            facet = output.get("facets", {}).get("columnLineage")
+            if facet and one["run"]["runId"] in completed:
+                latest[one["run"]["runId"], output["namespace"], output["name"]] = facet
+    for (_, namespace, name), facet in latest.items():
+        into = f"{namespace}/{name}"
+        for column, told in facet["fields"].items():
+            for source in told["inputFields"]:
+                for way in source["transformations"]:
+                    start = f"{source['namespace']}/{source['name']}#{source['field']}"
+                    found.add((start, f"{into}#{column}", way["subtype"]))
+        for source in facet.get("dataset", []):
+            for way in source["transformations"]:
+                # The agent calls the column of a HAVING a DIRECT AGGREGATION of the dataset: it decides on rows.
+                subtype = "FILTER" if way["type"] == "DIRECT" else way["subtype"]
+                found.add((f"{source['namespace']}/{source['name']}#{source['field']}", into, subtype))
+    return found
+
+
+def stored(store: GraphStore) -> set[tuple[str, str, str]]:
+    return {
+        (source, target, subtype)
+        for name, source, target, properties in store.dump().relationships
+        if name in ("CONTRIBUTES", "REFERENCES")
+        for subtype in properties["subtypes"]
+    }
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_what_a_real_agent_says_is_what_is_stored(store: GraphStore, path: Path) -> None:
+    events = recorded(path)
+    outcomes = EventIngest(store).take(events)
+    assert all(one.accepted and not one.warnings for one in outcomes), outcomes
+    expected = said(events)
+    assert stored(store) == expected
+    assert store.diagnostics() == []
+
+
+def test_the_recordings_are_all_there() -> None:
+    assert len(RECORDED) == 12
+    assert sum(len(recorded(path)) for path in RECORDED) == 162
+
+
+def test_recordings_shuffled_give_the_same_edges(tmp_path: Path) -> None:
+    events = [one for path in RECORDED for one in recorded(path)]
+    dumps = []
+    for seed in range(2):
+        with open_store(tmp_path / f"{seed}.lbug") as store:
+            sent = list(events)
+            random.Random(seed).shuffle(sent)
+            for start in range(0, len(sent), 7):
+                assert all(one.accepted for one in EventIngest(store).take(sent[start : start + 7]))
+            dumps.append((store.dump().relationships, [one for one in store.dump().nodes if one[0] != "Run"]))
+    assert dumps[0] == dumps[1]
+
+
+def test_sql_of_recordings_is_masked_wherever_it_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "store.lbug"
+    events = [one for one in recorded(RECORDED[0]) if one["eventType"] != "COMPLETE"]
+    assert "'DE'" in json.dumps(events)
+    with open_store(path) as store:
+        EventIngest(store).take(events)
+        held = store.held([f"openlineage:{one['run']['runId']}" for one in events])
+    assert held
+    from lineage_ingest.openlineage.told import Told  # noqa: PLC0415
+
+    texts = [str(Told.from_text(one.text).facet("job.sql")) for one in held]
+    assert any("'**'" in text for text in texts)
+    assert not any("DE'" in text for text in texts)
+
+
+# Again, and after a crash
+
+
+RUN = [
+    {"run": 1, "type": "START", "at": 1, "inputs": ["pg.t"]},
+    {
+        "run": 1,
+        "type": "RUNNING",
+        "at": 2,
+        "outputs": {"pg.v": {"columnLineage": {"fields": {"x": ["pg.t a DIRECT/IDENTITY"]}}}},
+    },
+    {"run": 1, "type": "COMPLETE", "at": 3},
+]
+
+
+def test_a_repeated_complete_changes_nothing(store: GraphStore) -> None:
+    ingest = EventIngest(store)
+    ingest.take([event(one) for one in RUN])
+    once, applied = store.dump(), ingest.applied
+    ingest.take([event(RUN[2])])
+    ingest.take([event(one) for one in RUN])
+    again = EventIngest(store)
+    again.take([event(one) for one in reversed(RUN)])
+    assert store.dump() == once
+    assert ingest.applied == applied
+    assert again.applied.edges_created == again.applied.nodes_created == 0
+
+
+def test_a_second_complete_later_on_changes_nothing(store: GraphStore) -> None:
+    EventIngest(store).take([event(one) for one in RUN])
+    once = store.dump()
+    EventIngest(store).take([event({**RUN[2], "at": 9})])
+    assert store.dump() == once
+
+
+def test_what_comes_late_counts_from_the_time_of_its_run(store: GraphStore) -> None:
+    EventIngest(store).take([event(RUN[2])])
+    assert edges(store) == []
+    EventIngest(store).take([event(RUN[1])])
+    assert edges(store) == ["t.a -> v.x IDENTITY"]
+    [edge] = [one for one in store.dump().relationships if one[0] == "CONTRIBUTES"]
+    assert edge[3]["first_seen"] == datetime.fromisoformat(moment(3))
+
+
+def test_an_older_run_that_comes_late_never_replaces_a_newer(store: GraphStore) -> None:
+    def run(number: int, day: int, column: str) -> dict[str, Any]:
+        return event(
+            {
+                "run": number,
+                "at": day,
+                "outputs": {"pg.v": {"columnLineage": {"fields": {"x": [f"pg.t {column} DIRECT/IDENTITY"]}}}},
+            }
+        )
+
+    EventIngest(store).take([run(2, 5, "new")])
+    EventIngest(store).take([run(1, 1, "old")])
+    assert edges(store) == ["t.new -> v.x IDENTITY"]
+
+
+class Failing:
+    """A store whose writes of lineage fail until it is told otherwise."""
+
+    def __init__(self, store: GraphStore) -> None:
+        self._store = store
+        self.fails = True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def apply(self, batch: LineageBatch) -> Any:
+        if self.fails:
+            raise StoreWriteError("the disk is full")
+        return self._store.apply(batch)
+
+
+def test_after_a_failure_the_same_events_are_sent_again(store: GraphStore) -> None:
+    failing: Any = Failing(store)
+    ingest = EventIngest(failing)
+    ingest.take([event(RUN[0]), event(RUN[1])])
+    with pytest.raises(StoreWriteError):
+        ingest.take([event(RUN[2])])
+    assert edges(store) == []
+    failing.fails = False
+    assert [one.accepted for one in EventIngest(failing).take([event(RUN[2])])] == [True]
+    assert edges(store) == ["t.a -> v.x IDENTITY"]
+
+
+class Meanwhile:
+    """A store in which another process is told of a run, just before this one applies what it knows."""
+
+    def __init__(self, store: GraphStore, other: list[dict[str, Any]]) -> None:
+        self._store = store
+        self._other: Iterator[dict[str, Any]] = iter(other)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def apply(self, batch: LineageBatch) -> Any:
+        for one in self._other:
+            EventIngest(self._store).take([one])
+        return self._store.apply(batch)
+
+
+def test_two_processes_that_are_told_of_one_run_at_once(store: GraphStore) -> None:
+    meanwhile: Any = Meanwhile(store, [event(RUN[1])])
+    EventIngest(meanwhile).take([event({**RUN[2], "inputs": ["pg.u"], "outputs": ["pg.v"]})])
+    assert edges(store) == ["t.a -> v.x IDENTITY"]
+    assert feeds(store) == ["t => v", "u => v"]
+
+
+def test_an_open_run_does_not_grow_with_its_events(store: GraphStore) -> None:
+    ingest = EventIngest(store)
+    for minute in range(20):
+        ingest.take([event({"run": 1, "type": "RUNNING", "at": 1 + minute / 1440, "inputs": [f"pg.t{minute}"]})])
+    held = store.held(["openlineage:00000000-0000-0000-0000-000000000001"])
+    assert len(held) <= 5
+    ingest.take([event({"run": 1, "at": 2, "outputs": ["pg.v"]})])
+    assert len(feeds(store)) == 20
+    assert len(store.held(["openlineage:00000000-0000-0000-0000-000000000001"])) == 1
+
+
+def test_what_is_held_is_let_go_in_time(store: GraphStore) -> None:
+    runs = [f"openlineage:00000000-0000-0000-0000-00000000000{number}" for number in (1, 2)]
+    EventIngest(store).take([event({"run": 1, "type": "START"}), event({"run": 2, "type": "COMPLETE"})])
+    assert {one.owner for one in store.held(runs)} == set(runs)
+    nothing = timedelta(0)
+    EventIngest(store, retention=Retention(of_ended=nothing)).take([])
+    assert {one.owner for one in store.held(runs)} == {runs[0]}
+    EventIngest(store, retention=Retention(of_open=nothing)).take([])
+    assert store.held(runs) == []
+
+
+# Names
+
+
+def test_sql_files_and_events_meet(store: GraphStore, tmp_path: Path) -> None:
+    from lineage.sql.extractor import options_for  # noqa: PLC0415
+    from lineage_ingest.sql_files import ingest_sql_files  # noqa: PLC0415
+
+    file = tmp_path / "v.sql"
+    file.write_text("CREATE VIEW Shop.V AS SELECT X AS y FROM shop.T")
+    options = options_for("postgres", namespace="postgresql://DB", default_database="db")
+    ingest_sql_files([file], store, options, observed_at=datetime(2026, 1, 1, tzinfo=UTC))
+    told = {
+        "run": 1,
+        "outputs": {"postgres://db:5432 DB.shop.t": {"columnLineage": {"fields": {"X": ["pg.raw a DIRECT/IDENTITY"]}}}},
+    }
+    EventIngest(store).take([event(told)])
+    assert [one.key for one in store.datasets()] == [
+        "postgres://db:5432/db.public.raw",
+        "postgres://db:5432/db.shop.t",
+        "postgres://db:5432/db.shop.v",
+    ]
+    assert edges(store) == [
+        "postgres://db:5432/db.shop.t.x -> postgres://db:5432/db.shop.v.y IDENTITY",
+        "raw.a -> postgres://db:5432/db.shop.t.x IDENTITY",
+    ]
+
+
+def test_a_symlink_is_a_further_name(store: GraphStore) -> None:
+    identifiers = [{"namespace": "hive://MS:9083", "name": "default.t6", "type": "TABLE"}]
+    with_link = {"symlinks": {"identifiers": identifiers}, "schema": ["id"]}
+    EventIngest(store).take(
+        [
+            event({"run": 1, "outputs": {"file:/wh t6/": with_link}}),
+            event({"run": 2, "job": "etl/b", "outputs": {"file /wh/t6": {}}}),
+        ]
+    )
+    [dataset] = store.datasets()
+    assert (dataset.key, dataset.aliases) == ("file//wh/t6", ("hive://ms:9083/default.t6",))
+    for name in ("default.t6", "hive://ms:9083/default.t6", "/wh/t6"):
+        assert [one.key for one in store.find_datasets(name)] == ["file//wh/t6"]
+
+
+def test_what_is_known_of_a_dataset(store: GraphStore) -> None:
+    facets = {
+        "schema": [
+            "id",
+            {"name": "at", "type": "timestamp"},
+            {"name": "who", "type": "struct", "fields": [{"name": "Mail", "type": "string"}]},
+        ],
+        "datasetType": {"datasetType": "VIEW"},
+    }
+    EventIngest(store).take([event({"at": 3, "dataset": {"pg.v": facets}})])
+    [dataset] = store.datasets()
+    assert (str(dataset.kind), dataset.dialect, dataset.schema_known) == ("view", "postgres", True)
+    told = [(one.path, one.data_type, one.ordinal, one.inferred) for one in store.columns([dataset.key])]
+    assert sorted(told) == [
+        ("at", "timestamp", 1, False),
+        ("id", None, 0, False),
+        ("who", "struct", 2, False),
+        ("who.mail", "string", 0, False),
+    ]
+
+
+def test_a_broken_facet_is_left_out_and_said(store: GraphStore) -> None:
+    told = event(RUN[1] | {"type": "COMPLETE"})
+    told["outputs"][0]["facets"]["schema"] = {"fields": [{"type": "int"}], "_producer": "x:y", "_schemaURL": "x:y"}
+    told["job"]["facets"]["sql"] = {"query": "select 1"}
+    [outcome] = EventIngest(store).take([told])
+    assert outcome.accepted
+    assert len(outcome.warnings) == 2
+    assert edges(store) == ["t.a -> v.x IDENTITY"]
+    found = store.diagnostics()
+    assert {str(one.diagnostic.code) for one in found} == {"INVALID_FACET"}
+    assert sorted(one.diagnostic.message for one in found) == [
+        'the facet /job/facets/sql is left out: it: "_producer" is a required property',
+        'the facet /outputs/0/facets/schema is left out: /fields/0: "name" is a required property',
+    ]
+
+
+def test_a_wrong_event_costs_itself_only(store: GraphStore) -> None:
+    wrong = event(RUN[2])
+    del wrong["job"]["name"]
+    late = event(RUN[2]) | {"eventTime": "2026-02-30T00:00:00Z"}
+    half = event(RUN[2])
+    half["job"]["name"] = "\ud800"
+    told: list[object] = [wrong, event(RUN[1]), "text", late, half, {}, event(RUN[2])]
+    outcomes = EventIngest(store).take(told)
+    assert [one.index for one in outcomes if not one.accepted] == [0, 2, 3, 4, 5]
+    assert (outcomes[0].pointer, outcomes[0].reason) == ("/job", '/job: "name" is a required property')
+    assert all(one.hint for one in outcomes if not one.accepted)
+    assert outcomes[3].pointer == "/eventTime"
+    assert edges(store) == ["t.a -> v.x IDENTITY"]
+
+
+def test_an_hour_of_events_is_one_run(store: GraphStore) -> None:
+    told = [{**one, "run": run, "at": 3 + minute / 1440} for run, minute in ((1, 5), (2, 55), (3, 65)) for one in RUN]
+    EventIngest(store).take([event(one) for one in told])
+    assert [run.key for run in store.runs()] == ["openlineage:2026-01-03T01", "openlineage:2026-01-03T00"]
+
+
+def test_threads_share_one_ingest(store: GraphStore) -> None:
+    ingest = EventIngest(store)
+    told = [event({**one, "run": run}) for run in range(1, 9) for one in RUN]
+    random.Random(1).shuffle(told)
+    with ThreadPoolExecutor(4) as threads:
+        for outcomes in threads.map(lambda one: ingest.take([one]), told):
+            assert [one.accepted for one in outcomes] == [True]
+    assert edges(store) == ["t.a -> v.x IDENTITY"]
+    assert {len(store.held([f"openlineage:00000000-0000-0000-0000-00000000000{run}"])) for run in range(1, 9)} == {1}

@@ -1,0 +1,49 @@
+"""What events of a run tell together: in any order and grouping the same."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lineage_ingest.openlineage.checking import check
+from lineage_ingest.openlineage.told import Told, told_by
+from tests.events.telling import event
+
+EVENT = st.fixed_dictionaries(
+    {
+        "run": st.just(1),
+        "type": st.sampled_from(["START", "RUNNING", "COMPLETE", "OTHER", "FAIL"]),
+        "at": st.integers(1, 3),
+        "job": st.sampled_from(["etl/a", "etl/b"]),
+    },
+    optional={
+        "inputs": st.lists(st.sampled_from(["pg.t", "pg.u"]), max_size=2),
+        "outputs": st.dictionaries(
+            st.sampled_from(["pg.v", "pg.w"]),
+            st.fixed_dictionaries({}, optional={"schema": st.lists(st.sampled_from("ab"), max_size=2, unique=True)}),
+        ),
+        "sql": st.sampled_from(["select 1", "select 2 from t"]),
+    },
+)
+
+
+def together(told: list[Told]) -> Told:
+    first, *rest = told
+    for one in rest:
+        first = first.merged(one)
+    return first
+
+
+@given(st.lists(EVENT, min_size=1, max_size=4))
+def test_order_and_repetition_do_not_show(events: list[dict[str, object]]) -> None:
+    told = [told_by(check(event(one))) for one in events]
+    whole = together(told)
+    for order in itertools.permutations(told):
+        assert together([*order, order[0]]) == whole
+    middle = len(told) // 2 or 1
+    if told[middle:]:
+        assert together(told[:middle]).merged(together(told[middle:])) == whole
+    assert Told.from_text(whole.to_text()) == whole
+    assert whole.merged(whole).digest == whole.digest

@@ -17,6 +17,7 @@ from lineage_graphql.access.callers import Callers
 from lineage_graphql.http.answers import problem
 from lineage_graphql.http.graphql_route import graphql_router
 from lineage_graphql.http.guard import Guard
+from lineage_graphql.http.openlineage_route import openlineage_router
 from lineage_graphql.http.operations import operations_router
 from lineage_graphql.http.store_route import store_router
 from lineage_graphql.limits.documents import TrustedDocuments
@@ -69,5 +70,6 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     app.include_router(operations_router(state))
     app.include_router(graphql_router(state), prefix="/graphql")
     app.include_router(store_router(state))
+    app.include_router(openlineage_router(state))
     app.add_middleware(Guard, settings=settings)
     return app

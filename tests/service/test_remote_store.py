@@ -16,7 +16,7 @@ import pytest
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreAccessError, StoreLockedError, StoreUnreachableError, StoreWriteError
-from lineage.store.protocol import Direction, JobFilter
+from lineage.store.protocol import Direction, HeldText, JobFilter
 from lineage.store.remote.wire import Effect, methods
 from lineage.traversal import impact, resolve
 from lineage_graphql.access.roles import Role
@@ -58,12 +58,16 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "edges_of": ((["staged.sql"],), {}),
         "changed_edges": ((day(2), day(6)), {"scope": "pg", "limit": 3}),
         "runs": ((5,), {}),
+        "held": ((["run:1"],), {}),
+        "job_keys": ((), {}),
+        "dataset_keys": ((), {}),
         "diagnostics": ((), {}),
         "diagnostics_after": ((), {"limit": 5}),
         "diagnostics_of": ((["contacts.sql"],), {}),
         "usage": ((key("users"),), {"since": day(3).date()}),
         "usages": (([key("users"), key("users.email")],), {}),
     }
+    own.hold([HeldText("run:1~a", "run:1", "text", finished=False, held_at=day(1))])
     reading = {name for name, method in methods().items() if method.effect is Effect.READS}
     assert set(calls) == reading
     with open_store(served.url) as remote:

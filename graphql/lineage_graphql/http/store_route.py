@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import zlib
 from collections.abc import Collection
 
 from fastapi import APIRouter, Request
@@ -17,6 +16,7 @@ from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.http.access import refused
 from lineage_graphql.http.answers import problem
+from lineage_graphql.http.unpacking import unpacked
 from lineage_graphql.state import State
 
 __all__ = ["store_router"]
@@ -66,7 +66,8 @@ def store_router(state: State) -> APIRouter:
         if state.settings.read_only and found.effect is not Effect.READS:
             return problem(403, "this service only reads", "it was started with --read-only")
         try:
-            body = _unpacked(await request.body(), request, state.settings.limits.batch_bytes)
+            encoding = request.headers.get("content-encoding")
+            body = unpacked(await request.body(), encoding, state.settings.limits.batch_bytes)
             answer = await asyncio.get_running_loop().run_in_executor(state.threads, found.call, state.store, body)
         except ValidationError as error:
             first = error.errors()[0]
@@ -88,20 +89,3 @@ def _check(caller: Caller | None, allowed: Collection[Role]) -> None:
         raise RefusedError(ErrorCode.UNAUTHENTICATED, "a token is needed", "send `Authorization: Bearer TOKEN`")
     if caller.roles.isdisjoint(allowed):
         raise RefusedError(ErrorCode.FORBIDDEN, f"this needs the role {' or '.join(sorted(allowed))}")
-
-
-def _unpacked(body: bytes, request: Request, most: int) -> bytes:
-    encoding = request.headers.get("content-encoding", "identity")
-    if encoding == "identity":
-        return body
-    if encoding != "deflate":
-        raise RefusedError(ErrorCode.BAD_ARGUMENT, f"the encoding {encoding[:40]!r} is not known", "send deflate")
-    unpacking = zlib.decompressobj()
-    try:
-        # A small body may unpack to a very large one.
-        unpacked = unpacking.decompress(body, most)
-    except zlib.error as error:
-        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body cannot be unpacked") from error
-    if unpacking.unconsumed_tail or not unpacking.eof:
-        raise RefusedError.over_limit("body", most, most + 1, "send smaller batches")
-    return unpacked

@@ -6,7 +6,7 @@ They are read off the protocol itself, so that client and service cannot disagre
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -64,7 +64,9 @@ class Method:
         return self.returns.dump_json(getattr(store, self.name)(**values))
 
 
-_EFFECTS = {"apply": Effect.INGESTS} | dict.fromkeys(("prune", "describe", "retire_edges"), Effect.CHANGES)
+_EFFECTS = dict.fromkeys(("apply", "hold", "drop_held"), Effect.INGESTS) | dict.fromkeys(
+    ("prune", "describe", "retire_edges"), Effect.CHANGES
+)
 # `parts` a client answers by itself; a dump is for tests, and holds values of any type.
 _LEFT_OUT = frozenset({"close", "dump", "parts"})
 
@@ -96,14 +98,14 @@ def _method(name: str, function: Any) -> Method:
 
 
 def _listed(value: Any) -> Any:
-    plain = isinstance(value, str | list | Mapping) or not isinstance(value, Collection)
+    plain = isinstance(value, str | list | Mapping | BaseModel) or not isinstance(value, Iterable)
     return value if plain else list(value)
 
 
 def _as_list(hint: Any) -> Any:
     """Return a type with lists for what is any collection: JSON has no other."""
     origin, inner = get_origin(hint), get_args(hint)
-    if origin is Collection:
+    if origin in (Collection, Iterable):
         return list[inner[0]]  # type: ignore[valid-type]
     if origin in (UnionType, Union):
         return Union[tuple(_as_list(one) for one in inner)]  # noqa: UP007  there is no other way to write it

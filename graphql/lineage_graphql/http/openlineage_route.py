@@ -1,0 +1,134 @@
+"""`/api/v1/lineage`: OpenLineage events in, one by one or in batches, as the specification's HTTP API has them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+
+from lineage_graphql.access.requiring import require
+from lineage_graphql.access.roles import Role
+from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.http.access import refused
+from lineage_graphql.http.answers import problem
+from lineage_graphql.http.unpacking import unpacked
+from lineage_graphql.metrics import EVENTS, INGEST_LAG
+from lineage_graphql.state import State
+from lineage_ingest.openlineage import EventIngest, Outcome
+
+__all__ = ["openlineage_router"]
+
+_RESPONSES: dict[int | str, dict[str, Any]] = {
+    400: {"description": "It is no event."},
+    401: {"description": "A token is needed."},
+    403: {"description": "A role is missing, or the service only reads."},
+    413: {"description": "The body is too large."},
+    503: {"description": "The store cannot be reached; nothing was taken. Send it again."},
+}
+_MOST_EVENTS = 10_000
+
+
+def openlineage_router(state: State) -> APIRouter:
+    """Return the routes. What they accept is durable when they answer."""
+    router = APIRouter(prefix="/api/v1/lineage", tags=["openlineage"])
+    ingest = EventIngest(state.store)
+
+    async def taken(events: Sequence[object]) -> list[Outcome]:
+        outcomes = await asyncio.get_running_loop().run_in_executor(state.threads, ingest.take, events)
+        for one in outcomes:
+            EVENTS.labels("accepted" if one.accepted else "refused").inc()
+        newest = max((at for event in events if (at := _time_of(event)) is not None), default=None)
+        if newest is not None:
+            INGEST_LAG.set(max(0.0, (datetime.now(UTC) - newest).total_seconds()))
+        return outcomes
+
+    @router.post("", responses=_RESPONSES)
+    async def event(request: Request) -> Response:
+        """Take one event: a RunEvent, a DatasetEvent or a JobEvent."""
+        try:
+            told = await _body(state, request)
+        except RefusedError as error:
+            return refused(error)
+        if not isinstance(told, dict):
+            return problem(400, "an event is a JSON object", "send several to /api/v1/lineage/batch")
+        [outcome] = await taken([told])
+        if not outcome.accepted:
+            return problem(400, _reason(outcome), outcome.hint)
+        return JSONResponse({"status": "success", "warnings": list(outcome.warnings)})
+
+    @router.post("/batch", responses=_RESPONSES)
+    async def batch(request: Request) -> Response:
+        """Take an array of events. Those that are none are listed as `failed_events`; the others are taken."""
+        try:
+            told = await _body(state, request)
+        except RefusedError as error:
+            return refused(error)
+        if not isinstance(told, list):
+            return problem(400, "a batch is a JSON array of events", "send one alone to /api/v1/lineage")
+        if len(told) > _MOST_EVENTS:
+            return problem(413, f"the batch has {len(told)} events; at most {_MOST_EVENTS} are allowed")
+        return JSONResponse(_summary(await taken(told)))
+
+    return router
+
+
+async def _body(state: State, request: Request) -> object:
+    """Return the JSON of a body.
+
+    Raises:
+        RefusedError: the caller may not send events, or the body is no JSON.
+    """
+    require(await state.caller(request.headers.get("authorization")), Role.INGESTER)
+    if state.settings.read_only:
+        raise RefusedError(ErrorCode.FORBIDDEN, "this service only reads", "it was started with --read-only")
+    # A page of another site can send other types without asking first.
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is no JSON", "send Content-Type: application/json")
+    encoding = request.headers.get("content-encoding")
+    body = unpacked(await request.body(), encoding, state.settings.limits.event_body_bytes)
+    try:
+        told: object = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is no JSON") from error
+    return told
+
+
+def _summary(outcomes: list[Outcome]) -> dict[str, object]:
+    """Return what became of a batch, in the shape of the specification's HTTP API."""
+    failed = [one for one in outcomes if not one.accepted]
+    status = "success" if not failed else "partial_success" if len(failed) < len(outcomes) else "failure"
+    return {
+        "status": status,
+        "summary": {
+            "received": len(outcomes),
+            "successful": len(outcomes) - len(failed),
+            "failed": len(failed),
+            "retriable": 0,
+            "non_retriable": len(failed),
+        },
+        "failed_events": [
+            {"index": one.index, "reason": _reason(one), "hint": one.hint, "retriable": False} for one in failed
+        ],
+        "warnings": [
+            {"index": one.index, "problem": text} for one in outcomes if one.accepted for text in one.warnings
+        ],
+    }
+
+
+def _reason(outcome: Outcome) -> str:
+    return f"{outcome.pointer}: {outcome.reason}" if outcome.pointer else str(outcome.reason)
+
+
+def _time_of(event: object) -> datetime | None:
+    text = event.get("eventTime") if isinstance(event, dict) else None
+    try:
+        at = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)

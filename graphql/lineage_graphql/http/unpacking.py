@@ -1,0 +1,34 @@
+"""Packed bodies, unpacked up to a limit: a small body may unpack to a very large one."""
+
+from __future__ import annotations
+
+import zlib
+
+from lineage_graphql.errors import ErrorCode, RefusedError
+
+__all__ = ["unpacked"]
+
+_WINDOW = {"deflate": zlib.MAX_WBITS, "gzip": zlib.MAX_WBITS | 16}
+
+
+def unpacked(body: bytes, encoding: str | None, most: int) -> bytes:
+    """Return a body without its encoding (`Content-Encoding`: gzip, deflate or none).
+
+    Raises:
+        RefusedError: the encoding is another one, the body is damaged, or it is larger than `most` bytes.
+    """
+    if encoding in (None, "", "identity"):
+        return body
+    window = _WINDOW.get(str(encoding).strip().lower())
+    if window is None:
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body's encoding is not known", "send gzip or deflate")
+    unpacking = zlib.decompressobj(window)
+    try:
+        whole = unpacking.decompress(body, most)
+    except zlib.error as error:
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body cannot be unpacked") from error
+    if unpacking.unconsumed_tail:
+        raise RefusedError.over_limit("body", most, most + 1, "send less at once")
+    if not unpacking.eof:
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the packed body ends too early")
+    return whole

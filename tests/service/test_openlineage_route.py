@@ -1,0 +1,218 @@
+"""OpenLineage events over HTTP: what a client of the specification finds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.facet_v2 import column_lineage_dataset, schema_dataset, sql_job
+from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
+
+from lineage.store import GraphStore, open_store
+from lineage_graphql.access.roles import Role
+from lineage_graphql.access.tokens import TokenFile
+from lineage_graphql.settings import Limits, Settings
+from tests.events.telling import edges, event, feeds
+from tests.neo4j_fixture import Neo4jAddress
+from tests.service.proxy import proxied
+from tests.service.running import Service, running
+
+RECORDED = Path(__file__).parents[1] / "data" / "openlineage" / "spark"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[GraphStore]:
+    with open_store(tmp_path / "store.lbug") as store:
+        yield store
+
+
+@pytest.fixture
+def taking(own: GraphStore) -> Iterator[Service]:
+    with running(own) as service:
+        yield service
+
+
+def simple(run: int = 1, kind: str = "COMPLETE", output: str = "pg.report") -> dict[str, Any]:
+    sql = f"insert into {output[3:]} select amount from orders where country = 'AT'"
+    return event(
+        {
+            "run": run,
+            "type": kind,
+            "at": 3,
+            "job": "etl/load",
+            "sql": sql,
+            "inputs": ["pg.orders"],
+            "outputs": {output: {}},
+        }
+    )
+
+
+def test_one_event(taking: Service, own: GraphStore) -> None:
+    answer = taking.http.post("/api/v1/lineage", json=simple())
+    assert (answer.status_code, answer.json()) == (200, {"status": "success", "warnings": []})
+    assert feeds(own)
+    told = taking.data(
+        '{ impact(table: "orders") { totalCount possiblyAffected { name } } jobs { edges { node { sql } } } }'
+    )
+    assert told["impact"]["totalCount"] == 1
+    assert "AT" not in str(told)
+
+
+def test_a_batch_names_what_is_no_event(taking: Service, own: GraphStore) -> None:
+    bad = simple(2)
+    del bad["run"]["runId"]
+    answer = taking.http.post("/api/v1/lineage/batch", json=[simple(1), bad, 7, simple(3, output="pg.other")])
+    told = answer.json()
+    assert (answer.status_code, told["status"]) == (200, "partial_success")
+    assert told["summary"] == {"received": 4, "successful": 2, "failed": 2, "retriable": 0, "non_retriable": 2}
+    assert [one["index"] for one in told["failed_events"]] == [1, 2]
+    assert "run" in told["failed_events"][0]["reason"]
+    assert {one.name for one in own.datasets()} == {"db.public.orders", "db.public.report", "db.public.other"}
+    assert taking.http.post("/api/v1/lineage/batch", json=[]).json()["status"] == "success"
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.ndjson")), ids=lambda path: path.stem)
+def test_what_a_real_agent_sent_is_taken(taking: Service, path: Path) -> None:
+    lines = path.read_text("utf-8").splitlines()
+    packed = gzip.compress(f"[{','.join(lines)}]".encode())
+    headers = {"content-type": "application/json; charset=utf-8", "content-encoding": "gzip"}
+    answer = taking.http.post("/api/v1/lineage/batch", content=packed, headers=headers)
+    assert answer.json()["summary"]["successful"] == len(lines)
+    for line in lines[:3]:
+        assert taking.http.post(
+            "/api/v1/lineage", content=line, headers={"content-type": "application/json"}
+        ).is_success
+
+
+def test_what_is_no_event_is_refused(own: GraphStore) -> None:
+    with running(own, Settings(limits=Limits(event_body_bytes=10_000))) as service:
+
+        def status(content: bytes, path: str = "", **headers: str) -> int:
+            sent = {"content-type": "application/json"} | {
+                name.replace("_", "-"): text for name, text in headers.items()
+            }
+            return service.http.post(f"/api/v1/lineage{path}", content=content, headers=sent).status_code
+
+        good = json.dumps(simple()).encode()
+        assert status(good) == 200
+        assert status(b"{") == 400
+        assert status(b"[]") == 400
+        assert status(b"{}") == 400
+        assert status(b"[" * 5_000) == 400
+        assert status(good, "/batch") == 400
+        assert status(good, content_type="text/plain") == 400
+        assert status(good, content_encoding="br") == 400
+        assert status(gzip.compress(good)[:-9], content_encoding="gzip") == 400
+        assert status(gzip.compress(b" " * 1_000_000), content_encoding="gzip") == 400
+        assert status(b" " * 10_001) == 413
+        text = service.http.post("/api/v1/lineage", json={**simple(), "eventTime": "yesterday"}).json()
+        assert "/eventTime" in text["error"]
+
+
+def test_roles(own: GraphStore, tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    with running(own, Settings(tokens=tokens.path)) as service:
+        for role, allowed in {Role.READER: 403, Role.INGESTER: 200, Role.STEWARD: 403, Role.ADMIN: 200}.items():
+            token, _ = tokens.create(str(role), [role])
+            for path, body in (("", simple()), ("/batch", [simple()])):
+                headers = {"authorization": f"Bearer {token}"}
+                assert service.http.post(f"/api/v1/lineage{path}", json=body, headers=headers).status_code == allowed
+        assert service.http.post("/api/v1/lineage", json=simple()).status_code == 401
+    with running(own, Settings(read_only=True)) as service:
+        assert service.http.post("/api/v1/lineage", json=simple()).status_code == 403
+
+
+def sends(client: OpenLineageClient, name: str) -> None:
+    run, job = Run(str(uuid4())), Job("nightly", name, {"sql": sql_job.SQLJobFacet("select 'ana' from x")})
+    field = column_lineage_dataset.InputField(
+        "postgres://db:5432", "db.public.orders", "amount",
+        [column_lineage_dataset.Transformation("DIRECT", "AGGREGATION", masking=True)],
+    )  # fmt: skip
+    schema = schema_dataset.SchemaDatasetFacet([schema_dataset.SchemaDatasetFacetFields("total", "int")])
+    lineage = column_lineage_dataset.ColumnLineageDatasetFacet({"total": column_lineage_dataset.Fields([field])})
+    output = OutputDataset("postgresql://db", f"db.public.{name}", facets={"schema": schema, "columnLineage": lineage})
+    for state in (RunState.START, RunState.COMPLETE):
+        client.emit(
+            RunEvent(
+                eventTime=datetime(2026, 1, 3, tzinfo=UTC).isoformat(),
+                eventType=state,
+                run=run,
+                job=job,
+                producer="https://example.org/agent",
+                inputs=[InputDataset("postgres://db:5432", "db.public.orders")],
+                outputs=[output],
+            )
+        )
+
+
+def client_of(service: Service, token: str | None = None) -> OpenLineageClient:
+    auth = ApiKeyTokenProvider({"apiKey": token}) if token else None
+    config = HttpConfig(service.url, auth=auth) if auth else HttpConfig(service.url)
+    return OpenLineageClient(transport=HttpTransport(config))
+
+
+def test_openlineages_own_client(own: GraphStore, tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    token, _ = tokens.create("agent", [Role.INGESTER])
+    with running(own, Settings(tokens=tokens.path)) as service:
+        client = client_of(service, token)
+        sends(client, "report")
+        client.close(10)
+    [edge] = own.expand(["postgres://db:5432/db.public.orders#amount"], direction("downstream"))
+    assert (edge.edge.target, edge.edge.masking) == ("postgres://db:5432/db.public.report#total", True)
+    assert edges(own)
+
+
+def direction(name: str) -> Any:
+    from lineage.store.protocol import Direction  # noqa: PLC0415
+
+    return Direction(name)
+
+
+def test_events_from_many_clients_at_once(taking: Service, own: GraphStore) -> None:
+    def work(number: int) -> None:
+        client = client_of(taking)
+        for one in range(5):
+            sends(client, f"t{number}_{one}")
+        client.close(10)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(own.datasets()) == 41
+
+
+def test_an_outage_of_the_store_is_said_and_nothing_is_lost(neo4j_uri: Neo4jAddress) -> None:
+    host, port = neo4j_uri.uri.rpartition("//")[2].split(":")
+    with proxied(host, int(port)) as proxy:
+        address = f"bolt://127.0.0.1:{proxy.port}"
+        with (
+            open_store(address, user=neo4j_uri.user, password=neo4j_uri.password) as store,
+            running(store, Settings(limits=Limits(seconds=2))) as service,
+        ):
+            proxy.cut()
+            answer = service.http.post("/api/v1/lineage", json=simple(90), timeout=60)
+            assert answer.status_code == 503
+            assert int(answer.headers["retry-after"]) > 0
+            assert service.http.get("/readyz").status_code == 503
+            refusal = service.refusal("{ runs { edges { cursor } } }")
+            assert refusal["code"] in ("STORE_UNAVAILABLE", "TIMEOUT")
+            assert str(proxy.port) not in str(refusal)
+            proxy.go_on()
+            assert service.http.post("/api/v1/lineage", json=simple(90), timeout=60).status_code == 200
+            proxy.hang()
+            assert service.refusal("{ runs { edges { cursor } } }")["code"] == "TIMEOUT"
+            assert service.http.get("/healthz").status_code == 200
+            proxy.go_on()
+            service.data("{ runs { edges { cursor } } }")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -13,11 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-import platformdirs
 import pytest
 
-from lineage.store.neo4j.server.home import exclusive
 from lineage.store.neo4j.server.ports import free_port
+from tests.maven_jars import fetched
 
 BROKER = ("org.apache.kafka:kafka_2.13:3.9.1",)
 # Each by itself: what they would bring is Spark's own, and not all of their published versions are complete.
@@ -27,8 +25,6 @@ CONNECTOR = (
     "org.apache.kafka:kafka-clients:3.9.2",
     "org.apache.commons:commons-pool2:2.12.1",
 )
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-_ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 _START = 60
 
 
@@ -48,45 +44,11 @@ class KafkaBroker(NamedTuple):
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaBroker]:
     """A running broker for the whole session."""
-    jars = {name: fetched(name, artifacts) for name, artifacts in (("broker", BROKER), ("connector", CONNECTOR))}
+    jars = {
+        name: fetched(f"kafka-{name}", artifacts) for name, artifacts in (("broker", BROKER), ("connector", CONNECTOR))
+    }
     with running_broker(jars["broker"]) as address:
         yield KafkaBroker(address, jars["broker"], tuple(sorted(jars["connector"].glob("*.jar"))))
-
-
-def fetched(name: str, artifacts: tuple[str, ...]) -> Path:
-    """Return the folder with the jars of these artifacts, fetched by Maven if they are not there yet."""
-    versions = "-".join(artifact.rpartition(":")[2] for artifact in artifacts)
-    cache = platformdirs.user_cache_path("lineage-graph", appauthor=False) / "tests"
-    cache.mkdir(parents=True, exist_ok=True)
-    folder = cache / f"kafka-{name}-{versions}"
-    with exclusive(cache / f"kafka-{name}.lock"):
-        if not folder.exists():
-            with tempfile.TemporaryDirectory(dir=cache) as work:
-                _fetch(artifacts, Path(work), alone=len(artifacts) > 1)
-                (Path(work) / "jars").rename(folder)
-    return folder
-
-
-def _fetch(artifacts: tuple[str, ...], work: Path, *, alone: bool) -> None:
-    places = (dict(zip(("groupId", "artifactId", "version"), one.split(":"), strict=True)) for one in artifacts)
-    listed = "".join(
-        f"<dependency>{''.join(f'<{tag}>{text}</{tag}>' for tag, text in place.items())}{_ALONE * alone}</dependency>"
-        for place in places
-    )
-    (work / "pom.xml").write_text(
-        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
-        "<groupId>lineage</groupId><artifactId>kafka-jars</artifactId><version>1</version>"
-        f"<dependencies>{listed}</dependencies></project>"
-    )
-    maven = shutil.which("mvn")
-    if maven is None:
-        pytest.fail("Kafka's jars are fetched by Maven, and mvn is not on PATH", pytrace=False)
-    command = (maven, "--batch-mode", "-q", "-f", str(work / "pom.xml"), _COPY, "-DincludeScope=runtime")
-    done = subprocess.run(
-        (*command, f"-DoutputDirectory={work / 'jars'}"), capture_output=True, text=True, timeout=600, check=False
-    )
-    if done.returncode:
-        pytest.fail(f"Maven could not fetch {', '.join(artifacts)}:\n{done.stdout[-2_000:]}", pytrace=False)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ _WITH_TAGS = {"Table": "datasets_with_tags", "Column": "columns_with_tags"}
 
 
 def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
-    """Return the datasets that a typed name means: by key, else full name, else alias, else last name parts.
+    """Return the datasets that a typed name means: by key, else full name, else alias, else last parts of the name or path.
 
     Case matters only where it tells two datasets apart. Live ones come before dropped ones.
     """
@@ -49,6 +49,7 @@ def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
         (lambda: read("datasets_by_name", name=lower), name_of),
         (lambda: read("datasets_by_alias"), aliases_of),
         (lambda: read("datasets_by_last_parts", suffix=f".{lower}"), last_parts_of),
+        (lambda: read("datasets_by_last_parts", suffix=f"/{lower}"), last_parts_of),
     )
     for candidates, names in tiers:
         matches = [one for one in candidates() if any(text.lower() == lower for text in names(one))]

@@ -133,6 +133,19 @@ def test_case_matters_only_where_it_tells_two_apart(store: GraphStore) -> None:
     assert [one.name for one in store.find_datasets("s.items")] == ["s.Items"]
 
 
+def test_a_file_is_found_by_the_end_of_its_path(store: GraphStore) -> None:
+    store.apply(batch(DatasetRecord("s3://lake", "raw/2026/orders", DatasetKind.FILE), table("shop.items")))
+    store.apply(batch(DatasetRecord("s3://lake", "raw/items", DatasetKind.FILE)))
+
+    def found(name: str) -> list[str]:
+        return [one.name for one in store.find_datasets(name)]
+
+    assert found("Orders") == ["raw/2026/orders"]
+    assert found("2026/orders") == ["raw/2026/orders"]
+    assert found("rders") == []
+    assert found("items") == ["shop.items"]  # a table comes before a file
+
+
 def test_search_ranks_whole_names_then_beginnings(store: GraphStore) -> None:
     store.apply(
         batch(

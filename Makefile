@@ -57,11 +57,22 @@ native: $(VENV)/.native ## build the native scanner and install it into .venv (n
 lock: | $(UV_READY) ## write requirements.lock anew from pyproject.toml
 	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links \
 	  --all-extras --group dev --no-emit-package lineage-graph -o requirements.lock pyproject.toml
+	$(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-header --no-emit-index-url --no-emit-find-links \
+	  -o tests/dbt/requirements.lock tests/dbt/requirements.in
 
 demo: setup ## ingest the MIMIC-IV scripts and ask two questions (STORE=neo4j: into a local Neo4j)
 	@$(BIN)/lineage demo $(if $(filter neo4j,$(STORE)),--neo4j)
 
-test: setup ## every test, against real stores
+DBT := .venv-dbt
+
+# dbt has an environment of its own: it and the type checker want different versions of one package.
+$(DBT)/.installed: tests/dbt/requirements.lock | $(VENV)/.installed
+	@echo "installing dbt into $(DBT), for tests"
+	@$(UV) venv --quiet --allow-existing --python $(BIN)/python $(DBT)
+	@$(UV) pip sync --quiet --python $(DBT)/bin/python --require-hashes tests/dbt/requirements.lock
+	@touch $@
+
+test: setup $(DBT)/.installed ## every test, against real stores
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 soundness: setup ## N random queries against DuckDB, on every core (N=100000 SEED=1)
@@ -85,4 +96,4 @@ docs: setup ## write docs/supported.md anew from the cases, graphql/schema.graph
 	@$(BIN)/python -m lineage_graphql.schema.sdl graphql/schema.graphql
 
 clean: ## remove what make made
-	rm -rf $(VENV) .uv build dist $(NATIVE)/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(DBT) .uv build dist $(NATIVE)/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -18,7 +18,7 @@ _WITH_TAGS = {"Table": "datasets_with_tags", "Column": "columns_with_tags"}
 
 
 def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
-    """Return the datasets that a typed name means: by key, else full name, else alias, else last parts of the name or path.
+    """Return the datasets that a typed name means: by key, else full name, else alias, else last parts of it.
 
     Case matters only where it tells two datasets apart. Live ones come before dropped ones.
     """

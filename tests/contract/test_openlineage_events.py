@@ -329,7 +329,7 @@ def test_what_is_known_of_a_dataset(store: GraphStore) -> None:
     told = [(one.path, one.data_type, one.ordinal, one.inferred) for one in store.columns([dataset.key])]
     assert sorted(told) == [
         ("at", "timestamp", 1, False),
-        ("id", None, 0, False),
+        ("id", "int", 0, False),
         ("who", "struct", 2, False),
         ("who.mail", "string", 0, False),
     ]

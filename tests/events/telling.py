@@ -38,7 +38,7 @@ def dataset(name: str, facets: Mapping[str, Any] | None = None) -> Json:
 def facet(name: str, value: Any) -> Any:
     """Return a facet; a list is what the facet is mostly about."""
     if name == "schema" and isinstance(value, list):
-        value = {"fields": [{"name": one} if isinstance(one, str) else one for one in value]}
+        value = {"fields": [{"name": one, "type": "int"} if isinstance(one, str) else one for one in value]}
     if name == "lifecycleStateChange" and isinstance(value, str):
         value = {"lifecycleStateChange": value}
     if name == "columnLineage" and "fields" in value:

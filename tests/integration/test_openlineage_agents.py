@@ -1,17 +1,19 @@
-"""Agents that speak OpenLineage, pointed at a running service: Spark's, as it is published."""
+"""Agents that speak OpenLineage, as they are published, pointed at a running service: Spark's and dbt's."""
 
 from __future__ import annotations
 
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from lineage.model.transformations import EdgeKind
 from lineage.store import open_store
-from lineage.traversal import impact, resolve
+from lineage.traversal import TraversalOptions, impact, resolve, root_cause
 from lineage_graphql.access.roles import Role
 from lineage_graphql.access.tokens import TokenFile
 from lineage_graphql.settings import Settings
@@ -19,6 +21,7 @@ from tests.maven_jars import fetched
 from tests.service.running import running
 
 AGENT = ("io.openlineage:openlineage-spark_2.13:1.53.0",)
+ROOT = Path(__file__).parents[2]
 JOB = Path(__file__).with_name("openlineage_spark_job.py")
 
 
@@ -78,7 +81,7 @@ def test_sparks_agent(tmp_path: Path) -> None:
         stated = told_by(events)
         names = {one.key: last(one.name) for one in store.datasets()}
         dump = store.dump()
-        held = set()
+        held: set[tuple[str, str, str, bool]] = set()
         for kind, source, target, properties in dump.relationships:
             if kind in ("CONTRIBUTES", "REFERENCES"):
                 for subtype in properties["subtypes"]:
@@ -96,3 +99,36 @@ def test_sparks_agent(tmp_path: Path) -> None:
         assert ("customers.id", "totals", "JOIN", True) in held
         answer = impact(store, resolve(store, "orders.amount"))
         assert {last(one.table) for one in answer.columns} == {"totals"}
+
+
+def test_dbts_agent(tmp_path: Path) -> None:
+    """dbt runs a project on DuckDB and tells of it; its events have SQL, and those columns that people described."""
+    project = tmp_path / "jaffle_shop"
+    shutil.copytree(ROOT / "tests" / "data" / "jaffle_shop", project)
+    dbt = ROOT / ".venv-dbt" / "bin" / "dbt-ol"
+    assert dbt.exists(), "make test installs dbt"
+    with open_store(tmp_path / "store.lbug") as store:
+        with running(store) as service:
+            done = subprocess.run(
+                [dbt, "build", "--profiles-dir", "."],
+                capture_output=True, text=True, timeout=240, check=False, cwd=project,
+                env={**os.environ, "OPENLINEAGE_URL": service.url, "PATH": f"{dbt.parent}:{os.environ['PATH']}",
+                     "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"},
+            )  # fmt: skip
+            assert done.returncode == 0, done.stdout[-4_000:]
+
+        def sources(name: str) -> set[tuple[str, str]]:
+            reached = root_cause(store, resolve(store, name), TraversalOptions(kinds=frozenset({EdgeKind.CONTRIBUTES})))
+            return {(one.table.rpartition(".")[2], one.column) for one in reached.columns}
+
+        for model in ("customers", "orders", "stg_customers", "stg_orders", "stg_payments"):
+            [dataset] = store.find_datasets(model)
+            assert dataset.schema_known, model
+        assert sources("customers.customer_lifetime_value") == {("stg_payments", "amount"), ("raw_payments", "amount")}
+        assert sources("customers.first_order") == {("stg_orders", "order_date"), ("raw_orders", "order_date")}
+        assert sources("orders.credit_card_amount") == {("stg_payments", "amount"), ("raw_payments", "amount")}
+        assert sources("customers.first_name") == {("stg_customers", "first_name"), ("raw_customers", "first_name")}
+        [customers] = store.find_datasets("customers")
+        names = [column.path for column in store.columns([customers.key])]
+        assert names[-1] == "customer_lifetime_value"
+        assert len(names) == 7

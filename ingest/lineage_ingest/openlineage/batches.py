@@ -29,6 +29,7 @@ from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, explicit_lineage
 from lineage_ingest.openlineage.places import Place, place_of
+from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import Listed, SqlLineage, lineage_of_sql
 from lineage_ingest.openlineage.told import UNKNOWN, Facets, Told, facet_of, sql_dialect
 
@@ -50,9 +51,9 @@ class Observed:
     diagnostics: list[DiagnosticRecord] = field(default_factory=list)
 
 
-def observed(told: Told, at: datetime, budget: Budget) -> Observed:
-    """Return what a run says that counts since `at`."""
-    return _Reading(told, at, budget).observed()
+def observed(told: Told, at: datetime, budget: Budget, schemas: Schemas = NO_SCHEMAS) -> Observed:
+    """Return what a run says that counts since `at`; `schemas` are those of datasets of which it gives none."""
+    return _Reading(told, at, budget, schemas).observed()
 
 
 def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *, exact: bool) -> Observed:
@@ -162,9 +163,10 @@ def _rank(record: DatasetRecord) -> tuple[bool, datetime | None]:
 class _Reading:
     """One run, as it is read."""
 
-    def __init__(self, told: Told, at: datetime, budget: Budget) -> None:
+    def __init__(self, told: Told, at: datetime, budget: Budget, schemas: Schemas) -> None:
         self._told = told
         self._at = at
+        self._schemas = schemas
         self._budget = budget
         self._found = Observed(at)
         self._problems = list(told.problems)
@@ -248,7 +250,7 @@ class _Reading:
         if not query or not wanted:
             return {}
         dialect = sql_dialect(self._told, [place.namespace for place, _ in (*outputs.values(), *inputs.values())])
-        listed = [[_listed(*one) for one in places.values()] for places in (outputs, inputs)]
+        listed = [[_listed(*one, self._schemas) for one in places.values()] for places in (outputs, inputs)]
         said = lineage_of_sql(str(query), dialect or dialect_named(UNKNOWN), listed[0], listed[1], self._budget)
         return {key: one for key, one in said.items() if key in wanted}
 
@@ -273,6 +275,10 @@ class _Reading:
             completeness = by_sql.completeness
             operation = " ".join(by_sql.operations)
             self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in by_sql.diagnostics)
+            if by_sql.columns and not is_whole(facets):
+                columns = tuple(ColumnRecord(name, None, place) for place, name in enumerate(by_sql.columns))
+                record = _record(output, facets, self._at)
+                self._found.datasets.append(replace(record, columns=columns, schema_known=True))
         self._found.edges += edges
         self._job_record(key, tuple(reads), (output.key,), completeness, operation)
 
@@ -357,12 +363,13 @@ def _change(place: Place, facets: Facets, at: datetime, *, exact: bool) -> Datas
 
 
 def _record(place: Place, facets: Facets, at: datetime) -> DatasetRecord:
-    schema = facet_of(facets, "schema")
+    fields = facet_of(facets, "schema").get("fields") or ()
     ours = facet_of(facets, DATASET_FACET)
     inferred = set(ours.get("inferred") or ())
-    columns = [
-        replace(column, inferred=column.path in inferred) for column in _columns(schema.get("fields") or (), "", place)
-    ]
+    if is_whole(facets) or "schemaKnown" in ours:
+        columns = [replace(one, inferred=one.path in inferred) for one in _columns(fields, "", place)]
+    else:
+        columns = [replace(one, inferred=True, ordinal=None) for one in _columns(fields, "", place)]
     kind = _KINDS.get(str(facet_of(facets, "datasetType").get("datasetType", "")).upper())
     identifiers = facet_of(facets, "symlinks").get("identifiers") or ()
     dialect = ours.get("dialect")
@@ -376,7 +383,7 @@ def _record(place: Place, facets: Facets, at: datetime) -> DatasetRecord:
         kind=kind or place.kind,
         dialect=named or (place.dialect.name if place.dialect else None),
         columns=tuple(columns),
-        schema_known=bool(columns) and bool(ours.get("schemaKnown", True)),
+        schema_known=is_whole(facets),
         at=at,
         aliases=tuple(dict.fromkeys(_alias(one) for one in identifiers)),
     )
@@ -396,7 +403,9 @@ def _columns(fields: Iterable[Mapping[str, Any]], above: str, place: Place) -> I
         yield from _columns(one.get("fields") or (), f"{path}.", place)
 
 
-def _listed(place: Place, facets: Facets) -> Listed:
-    fields = facet_of(facets, "schema").get("fields") or ()
+def _listed(place: Place, facets: Facets, schemas: Schemas) -> Listed:
     names = tuple(str(one["name"]) for one in facet_of(facets, "symlinks").get("identifiers") or ())
+    if not is_whole(facets):
+        return Listed(place, names, schemas.get(place.key, ()))
+    fields = facet_of(facets, "schema")["fields"]
     return Listed(place, names, tuple((place.path(str(one["name"])), one.get("type")) for one in fields))

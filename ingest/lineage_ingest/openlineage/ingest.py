@@ -17,8 +17,10 @@ from lineage.store.protocol import AppliedChanges, GraphStore, HeldText
 from lineage_ingest.openlineage.batches import Observed, batches, observed, observed_dataset
 from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError, check
 from lineage_ingest.openlineage.places import place_of
+from lineage_ingest.openlineage.schemas_known import stored_schemas, tables_of_sql
 from lineage_ingest.openlineage.told import Told, event_time, told_by
 from lineage_ingest.openlineage.told import facets_at as dataset_facets
+from lineage_ingest.stars import opened_stars
 
 __all__ = ["EventIngest", "Outcome", "Retention"]
 
@@ -66,7 +68,8 @@ class _Batch:
     """The events of one call, put together."""
 
     runs: dict[str, Told] = field(default_factory=dict)
-    others: list[Observed] = field(default_factory=list)
+    jobs: list[Told] = field(default_factory=list)
+    datasets: list[Observed] = field(default_factory=list)
 
 
 class EventIngest:
@@ -96,14 +99,14 @@ class EventIngest:
         batch = _Batch()
         outcomes = [self._outcome(index, event, batch) for index, event in enumerate(events)]
         self._drop_old()
-        self._apply(batch.others)
+        self._apply([*batch.datasets, *self._observed(batch.jobs)])
         self._take_runs(batch.runs)
         return outcomes
 
     def _outcome(self, index: int, event: object, batch: _Batch) -> Outcome:
         try:
             checked = check(event)
-            _put(checked, batch, self._budget)
+            _put(checked, batch)
         except InvalidEventError as error:
             return Outcome(index, False, str(error), error.pointer, error.hint)
         return Outcome(index, True, warnings=checked.problems)
@@ -121,9 +124,7 @@ class EventIngest:
             fresh = {run: one for run, one in known.items() if done.get(run) != one.told.digest}
             if not fresh:
                 break
-            self._apply(
-                observed(one.told, at, self._budget) for one in fresh.values() if (at := one.told.holds_at) is not None
-            )
+            self._apply(self._observed(one.told for one in fresh.values()))
             done.update((run, one.told.digest) for run, one in fresh.items())
         self._tidy(known)
 
@@ -145,9 +146,29 @@ class EventIngest:
             texts[text.owner].append(text)
         return {run: _Held.of(of_run) for run, of_run in texts.items()}
 
+    def _observed(self, all_told: Iterable[Told]) -> list[Observed]:
+        """Return what is said by runs and jobs that count, each read with the schemas that those before it brought."""
+        counting = sorted(
+            ((at, one) for one in all_told if (at := one.holds_at) is not None),
+            key=lambda pair: (pair[0], pair[1].digest),
+        )
+        schemas = dict(stored_schemas(self._store, {key for _, one in counting for key in tables_of_sql(one)}))
+        found = []
+        for at, one in counting:
+            said = observed(one, at, self._budget, schemas)
+            for record in said.datasets:
+                if record.schema_known:
+                    schemas[record.key] = tuple((column.path, column.data_type) for column in record.columns)
+            found.append(said)
+        return found
+
     def _apply(self, all_observed: Iterable[Observed]) -> None:
         for batch in batches(all_observed):
             applied = self._store.apply(batch)
+            # What was read with a star over one of these tables has its columns now.
+            described = [record.key for record in batch.datasets if record.schema_known]
+            for opened in opened_stars(self._store, described, batch.run.at) if described else ():
+                applied += self._store.apply(opened)
             with self._lock:
                 self.applied += applied
 
@@ -179,20 +200,18 @@ class _Held:
         return cls(told, frozenset(text.key for text in texts), applied)
 
 
-def _put(checked: CheckedEvent, batch: _Batch, budget: Budget) -> None:
+def _put(checked: CheckedEvent, batch: _Batch) -> None:
     """Add an event to a batch.
 
     Raises:
         InvalidEventError: its time cannot be read, or a text in it is no Unicode.
     """
     if checked.kind is EventKind.DATASET:
-        batch.others.append(_of_dataset(checked))
+        batch.datasets.append(_of_dataset(checked))
         return
     told = told_by(checked)
     if checked.kind is EventKind.JOB:
-        at = told.holds_at
-        if at is not None:
-            batch.others.append(observed(told, at, budget))
+        batch.jobs.append(told)
         return
     run = f"openlineage:{str(checked.event['run']['runId']).lower()}"
     batch.runs[run] = batch.runs[run].merged(told) if run in batch.runs else told

@@ -46,6 +46,8 @@ class SqlLineage:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     completeness: Completeness = Completeness.FULL
     operations: dict[str, None] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    """All columns of the output, in order, where one statement makes the whole of it."""
 
 
 def lineage_of_sql(
@@ -64,7 +66,15 @@ def lineage_of_sql(
         output = tied.output(statement.target, is_only=len(writing) == 1)
         if output is not None:
             _take(statement, output, tied, found.setdefault(output.key, SqlLineage()))
+    if len(writing) == 1 and _makes_all(writing[0]):
+        for said in found.values():
+            said.columns = tuple(writing[0].output_columns)
     return found
+
+
+def _makes_all(statement: StatementLineage) -> bool:
+    """Whether the statement's columns are the output's: a query that was written as a whole, or a definition."""
+    return (statement.target is None or statement.defines) and _STAR not in statement.output_columns
 
 
 def _writes(statement: StatementLineage) -> bool:
@@ -83,7 +93,7 @@ def _take(statement: StatementLineage, output: Place, tied: _Tied, said: SqlLine
             said.sources.setdefault(place.key, place)
     together: dict[tuple[str, str], list[Edge]] = {}
     for edge in statement.edges:
-        if edge.target.table != statement.target or edge.source.table is None or edge.source.column == _STAR:
+        if edge.target.table != statement.target or edge.source.table is None:
             continue
         place = tied.source(edge.source.table)
         if place is None:
@@ -91,8 +101,6 @@ def _take(statement: StatementLineage, output: Place, tied: _Tied, said: SqlLine
             continue
         target = output.key
         if isinstance(edge.target, ColumnRef):
-            if edge.target.column == _STAR:
-                continue
             target = column_key(output.key, edge.target.column)
         together.setdefault((column_key(place.key, edge.source.column), target), []).append(edge)
     for (source, target), edges in together.items():

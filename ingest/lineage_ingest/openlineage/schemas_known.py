@@ -1,0 +1,53 @@
+"""Which columns a dataset has: as events say, and as the graph knows of those of which they do not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from lineage.export.openlineage import DATASET_FACET
+from lineage.store.protocol import GraphStore
+from lineage_ingest.openlineage.places import place_of
+from lineage_ingest.openlineage.told import Facets, Told, facet_of
+
+__all__ = ["NO_SCHEMAS", "Schemas", "is_whole", "stored_schemas", "tables_of_sql"]
+
+Schemas = Mapping[str, tuple[tuple[str, str | None], ...]]
+"""Columns with their types, by the key of their dataset."""
+
+NO_SCHEMAS: Schemas = {}
+
+
+def is_whole(facets: Facets) -> bool:
+    """Return whether the facet `schema` gives all columns, as an agent does that asked the engine.
+
+    One that reads what people wrote (dbt's descriptions of columns) gives some of them, without types. Our own export
+    says it.
+    """
+    fields = facet_of(facets, "schema").get("fields") or ()
+    ours = facet_of(facets, DATASET_FACET)
+    if "schemaKnown" in ours:
+        return bool(fields) and bool(ours["schemaKnown"])
+    return bool(fields) and all(one.get("type") for one in fields)
+
+
+def tables_of_sql(told: Told) -> Iterator[str]:
+    """Yield the keys of the datasets beside a job's SQL of which the event does not give the whole schema."""
+    if told.facet("job.sql").get("query"):
+        for (namespace, name), facets in (*told.inputs.items(), *told.outputs.items()):
+            if not is_whole(facets):
+                yield place_of(namespace, name, exact=told.is_ours).key
+
+
+def stored_schemas(store: GraphStore, datasets: Iterable[str]) -> Schemas:
+    """Return what earlier ingests learnt of these datasets (by key), but for what was concluded from use.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    known = [dataset.key for dataset in store.datasets(sorted(set(datasets))) if dataset.schema_known]
+    columns: dict[str, list[tuple[str, str | None]]] = defaultdict(list)
+    for column in store.columns(known) if known else ():
+        if column.parent is None and not column.inferred:
+            columns[column.dataset].append((column.path, column.data_type))
+    return {key: tuple(names) for key, names in columns.items()}

@@ -28,6 +28,7 @@ from lineage_graphql.access.requiring import require
 from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.limits.documents import TrustedDocuments
 from lineage_graphql.settings import Limits
+from lineage_graphql.tracing import tracer
 
 __all__ = ["Ask", "Context", "LineageInfo", "Loaders", "Work"]
 
@@ -57,7 +58,8 @@ class Ask(Generic[T]):
             TimeoutError: it took longer than the time limit.
         """
         async with asyncio.timeout(self.seconds):
-            return await asyncio.get_running_loop().run_in_executor(self.threads, work, self.store)
+            with tracer.start_as_current_span("store"):
+                return await asyncio.get_running_loop().run_in_executor(self.threads, work, self.store)
 
 
 class Loaders:

@@ -18,6 +18,7 @@ from lineage.store import open_store
 from lineage_graphql.app import make_app
 from lineage_graphql.http.guard import request_id
 from lineage_graphql.settings import Settings
+from lineage_graphql.tracing import set_up_tracing
 
 __all__ = ["UnsafeSettingsError", "check", "make_worker", "serve"]
 
@@ -74,6 +75,7 @@ def serve(settings: Settings) -> None:
         "lifespan": "on",
     }
     set_up_logs(settings)
+    set_up_tracing()
     if settings.workers == 1:
         server = uvicorn.Server(uvicorn.Config(make_app(settings), **options))
         # Having ended gracefully it raises the signal again, which would end the process as if it had failed.
@@ -94,6 +96,7 @@ def make_worker() -> FastAPI:
     """Return the application of one of several workers, which are told the settings by the environment."""
     settings = Settings.model_validate_json(os.environ[_SETTINGS])
     set_up_logs(settings)
+    set_up_tracing()
     return make_app(settings)
 
 

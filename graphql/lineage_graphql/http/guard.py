@@ -9,6 +9,8 @@ import time
 import uuid
 from contextvars import ContextVar
 
+from opentelemetry import propagate, trace
+from opentelemetry.trace import SpanKind
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,6 +18,7 @@ from lineage.store.remote.wire import PATH as STORE
 from lineage_graphql.http.answers import problem
 from lineage_graphql.metrics import REQUEST_SECONDS, REQUESTS
 from lineage_graphql.settings import Limits, Settings, is_loopback
+from lineage_graphql.tracing import tracer
 
 __all__ = ["Guard", "request_id"]
 
@@ -81,9 +84,12 @@ class Guard:
         most = _most_bytes(scope["path"], self._limits)
         # What may be larger may take longer.
         body = _Body(receive, most, self._limits.body_seconds * max(1.0, most / 10_000_000))
+        headers = Headers(scope=scope)
+        span = tracer.start_span(f"{scope['method']} request", propagate.extract(headers), SpanKind.SERVER)
         try:
-            body.check_length(Headers(scope=scope).get("content-length"))
-            await self._app(scope, body, answering)
+            body.check_length(headers.get("content-length"))
+            with trace.use_span(span):
+                await self._app(scope, body, answering)
         except _BodyError as error:
             if status == 0:
                 await self._refuse(scope, receive, answering, error.status, str(error))
@@ -95,6 +101,9 @@ class Guard:
             seconds = time.perf_counter() - began
             # Of paths only those that there are: others are whatever a caller thinks of.
             route = scope["path"] if "route" in scope else "other"
+            span.update_name(f"{scope['method']} {route}")
+            span.set_attributes({"http.response.status_code": status, "lineage.request_id": identity})
+            span.end()
             REQUESTS.labels(route, str(status)).inc()
             REQUEST_SECONDS.labels(route).observe(seconds)
             _LOGGER.info(

@@ -1,0 +1,45 @@
+"""OpenTelemetry traces, where somebody collects them: a span a request, a span each question to the store."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+
+from opentelemetry import trace
+
+from lineage import __version__
+
+__all__ = ["set_up_tracing", "tracer"]
+
+_LOGGER = logging.getLogger(__name__)
+_SDK = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+
+tracer = trace.get_tracer("lineage", __version__)
+"""Makes spans; they cost next to nothing as long as nobody collects them."""
+
+
+def set_up_tracing() -> None:
+    """Send traces to where OpenTelemetry's own variables say (`OTEL_EXPORTER_OTLP_ENDPOINT`), or else nowhere."""
+    if not (os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
+        return
+    if any(_missing(name) for name in _SDK):
+        _LOGGER.warning("traces are not sent: pip install 'lineage-graph[tracing]'")
+        return
+    # An optional extra.
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+
+    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "lineage")})
+    provider = TracerProvider(resource=resource)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(provider)
+
+
+def _missing(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is None
+    except ModuleNotFoundError:
+        return True

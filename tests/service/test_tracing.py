@@ -1,0 +1,69 @@
+"""Traces as a collector receives them: from a service of its own process, over OTLP."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from lineage.store import open_store
+from tests.e2e.test_serve_command import served
+from tests.service.graph import fill
+
+
+@pytest.fixture
+def collector() -> Iterator[tuple[str, list[bytes]]]:
+    """An address that takes OTLP, and what came to it."""
+    came: list[bytes] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            came.append(self.rfile.read(int(self.headers["content-length"])))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", came
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def test_a_request_is_a_trace_that_goes_on_from_the_callers(tmp_path: Path, collector: tuple[str, list[bytes]]) -> None:
+    with open_store(tmp_path / "store.lbug") as store:
+        fill(store)
+    address, came = collector
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    with served("--store", str(tmp_path / "store.lbug"), environment={"OTEL_EXPORTER_OTLP_ENDPOINT": address}) as (
+        service,
+        process,
+    ):
+        httpx.post(
+            f"{service}/graphql",
+            json={"query": '{ search(text: "hunter2") { edges { cursor } } }'},
+            headers={"traceparent": f"00-{trace}-b7ad6b7169203331-01"},
+        )
+        process.terminate()
+        process.communicate(timeout=30)
+    spans = {
+        span.name: span
+        for body in came
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    }
+    assert {"POST /graphql", "store"} <= set(spans)
+    assert {span.trace_id.hex() for span in spans.values()} == {trace}
+    assert spans["POST /graphql"].parent_span_id.hex() == "b7ad6b7169203331"
+    assert spans["store"].parent_span_id in {span.span_id for span in spans.values()}
+    assert b"hunter2" not in b"".join(came)

@@ -38,7 +38,7 @@ from lineage.store.records import (
     users_from,
 )
 
-__all__ = ["columns", "datasets", "diagnostics", "expand", "feeds", "jobs", "runs", "stored_dataset", "usage"]
+__all__ = ["columns", "datasets", "diagnostics", "edges", "expand", "feeds", "jobs", "runs", "stored_dataset", "usage"]
 
 
 def stored_dataset(dataset: Dataset) -> StoredDataset:
@@ -97,6 +97,21 @@ def expand(
             rows += _edges(transaction, "into_dataset", asked, [Relation.REFERENCES], as_of)
     hops = [Hop(via, _edge(row)) for row in rows for via in reached[row["asked"]]]
     return sorted(hops, key=_hop_order)
+
+
+def edges(
+    transaction: Transaction, pairs: Collection[tuple[str, str, EdgeKind]], as_of: datetime | None
+) -> list[StoredEdge]:
+    """Return the edges of these kinds from these columns to these columns and datasets, sorted."""
+    groups: dict[tuple[str, EdgeKind], list[dict[str, str]]] = defaultdict(list)
+    for source, target, kind in sorted(set(pairs)):
+        name = "edges_to_column" if "#" in target else "edges_to_dataset"
+        groups[name, kind].append({"source": source, "target": target})
+    found = []
+    for (name, kind), rows in groups.items():
+        types = _types([Relation(str(kind))], as_of)
+        found += [row for row in transaction.read(query(name, types=types), rows) if _is_held(row, as_of)]
+    return sorted(map(_edge, found), key=lambda edge: (edge.source, edge.target, edge.kind, edge.job, edge.valid_from))
 
 
 def feeds(
@@ -226,16 +241,22 @@ def _edges(
     relations: Collection[Relation],
     as_of: datetime | None,
 ) -> list[dict[str, Any]]:
+    statement = query(name, types=_types(relations, as_of))
+    rows = transaction.read(statement, [{"key": key} for key in sorted(keys)])
+    return [row for row in rows if _is_held(row, as_of)]
+
+
+def _types(relations: Collection[Relation], as_of: datetime | None) -> str:
     types = [str(relation) for relation in relations]
     if as_of is not None:
         types += [relation.ended for relation in relations]
-    statement = query(name, types="|".join(f"`{name}`" for name in types))
-    rows = transaction.read(statement, [{"key": key} for key in sorted(keys)])
-    return [row for row in rows if as_of is None or _held(row["e"], as_of)]
+    return "|".join(f"`{name}`" for name in types)
 
 
-def _held(relationship: Row, at: datetime) -> bool:
-    period = period_from(relationship)
+def _is_held(row: Row, at: datetime | None) -> bool:
+    if at is None:
+        return True
+    period = period_from(row["e"])
     return holds_at(period.start, period.end, at)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from lineage.model.batch import LineageBatch
 from lineage.model.transformations import EdgeKind
@@ -15,6 +15,7 @@ from lineage.store.backend import Backend, EndMissingError, Transaction
 from lineage.store.changes import counted, difference
 from lineage.store.dumping import dump_graph
 from lineage.store.errors import StoreWriteError
+from lineage.store.exploring import Explorer, View
 from lineage.store.loading import load_changes, load_state, load_units_that_only_add
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import Naming, as_replacements
@@ -29,6 +30,7 @@ from lineage.store.protocol import (
     StoredColumn,
     StoredDataset,
     StoredDiagnostic,
+    StoredEdge,
     StoredFeed,
     StoredJob,
     StoredRun,
@@ -36,6 +38,8 @@ from lineage.store.protocol import (
 )
 
 __all__ = ["CypherStore"]
+
+T = TypeVar("T")
 
 
 class _MustBeAloneError(Exception):
@@ -141,6 +145,25 @@ class CypherStore:
     ) -> list[Hop]:
         """Return one hop from columns (or datasets, as targets of influence on rows)."""
         return self._backend.reading(lambda transaction: answers.expand(transaction, keys, direction, kinds, as_of))
+
+    def explore(
+        self,
+        work: Callable[[Explorer], T],
+        direction: Direction,
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+        hops: int = 1,
+        deadline: float | None = None,
+    ) -> T:
+        """Return what `work` makes of one state of the graph around columns, read as it asks for it."""
+        return self._backend.exploring(work, View(direction, frozenset(kinds), as_of, hops, deadline))
+
+    def edges(
+        self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None
+    ) -> list[StoredEdge]:
+        """Return the edges of these kinds from these columns to these columns and datasets."""
+        return self._backend.reading(lambda transaction: answers.edges(transaction, pairs, as_of))
 
     def feeds(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None

@@ -182,6 +182,14 @@ MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Column`)
 HINT (b JOIN e) JOIN a
 RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
+// name: edges_to_column
+MATCH (b:`Column` {key: $target})<-[e:<types>]-(a:`Column` {key: $source})
+RETURN a.key AS source, b.key AS target, e
+
+// name: edges_to_dataset
+MATCH (b:`Table` {key: $target})<-[e:<types>]-(a:`Column` {key: $source})
+RETURN a.key AS source, b.key AS target, e
+
 // name: feeds_out_of
 MATCH (a:`Table` {key: $key})-[e:<types>]->(b:`Table`) RETURN a.key AS source, b.key AS target, e
 

@@ -1,0 +1,68 @@
+// What Neo4j is asked by an explorer. Nodes go and come as their internal numbers, each answer as one record of lists:
+// a record for each relationship would cost more than finding it. A relationship's end is a number of which the last
+// three bits say how it leads on (see `Leads`).
+
+// name: number_columns
+UNWIND $keys AS key MATCH (n:`Column` {key: key}) RETURN collect(id(n)) AS nodes, collect(key) AS keys
+
+// name: number_datasets
+UNWIND $keys AS key MATCH (n:`Table` {key: key}) RETURN collect(id(n)) AS nodes, collect(key) AS keys
+
+// name: downstream
+CALL () {
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node RETURN collect(node) AS nodes, collect(a.key) AS keys
+}
+CALL () {
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
+  MATCH (a)-[e:<types>|HAS_FIELD]->(b) WHERE <held>
+  RETURN collect(node) AS sources, collect(id(b) * 8 + <way>) AS ends
+}
+RETURN nodes, keys, sources, ends
+
+// name: upstream
+CALL () {
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node RETURN collect(node) AS nodes, collect(a.key) AS keys
+}
+CALL () {
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
+  MATCH (a)<-[e:<types>|HAS_FIELD]-(b) WHERE <held>
+  RETURN collect(node) AS sources, collect(id(b) * 8 + <way>) AS ends
+}
+CALL () {
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node MATCH (a)-[:HAS_FIELD]->(f)
+  RETURN collect(node) AS holders, collect(id(f)) AS fields
+}
+RETURN nodes, keys, sources, ends, holders, fields
+
+// name: holders
+UNWIND $nodes AS node MATCH (a) WHERE id(a) = node MATCH (a)<-[:HAS_FIELD]-(f)
+RETURN collect(id(f)) AS holders, collect(node) AS fields
+
+// name: columns
+UNWIND $nodes AS node MATCH (t) WHERE id(t) = node MATCH (t)-[:HAS_COLUMN]->(c) WHERE <present>
+RETURN collect(node) AS datasets, collect(id(c)) AS columns
+
+// name: keys
+UNWIND $nodes AS node MATCH (a) WHERE id(a) = node RETURN collect(node) AS nodes, collect(a.key) AS keys
+
+// name: first
+UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
+WITH node, a.key AS key ORDER BY key LIMIT $count
+RETURN collect(node) AS nodes, collect(key) AS keys
+
+// name: way
+CASE type(e) WHEN 'CONTRIBUTES' THEN 0 WHEN 'CONTRIBUTED' THEN 0 WHEN 'HAS_FIELD' THEN 6
+  ELSE CASE WHEN b:`Table` THEN 4 ELSE 2 END END + CASE WHEN e.masking THEN 1 ELSE 0 END
+
+// name: held_now
+true
+
+// name: held_then
+type(e) = 'HAS_FIELD' OR coalesce(e.valid_from, e.first_seen) = $at
+  OR (coalesce(e.valid_from, e.first_seen) < $at AND (e.valid_to IS NULL OR $at < e.valid_to))
+
+// name: present_now
+c.dropped_at IS NULL
+
+// name: present_then
+c.dropped_at IS NULL OR $at < c.dropped_at

@@ -38,7 +38,7 @@ from lineage.store.records import (
     users_from,
 )
 
-__all__ = ["columns", "datasets", "diagnostics", "edges", "expand", "feeds", "jobs", "runs", "stored_dataset", "usage"]
+__all__ = ["columns", "dataset_names", "datasets", "diagnostics", "edges", "expand", "feeds", "jobs", "runs", "stored_dataset", "usage"]
 
 
 def stored_dataset(dataset: Dataset) -> StoredDataset:
@@ -61,6 +61,11 @@ def datasets(transaction: Transaction, keys: Collection[str] | None) -> list[Sto
     """Return the datasets of these keys (all, without keys), sorted by key."""
     rows = _by_key(transaction, "datasets_by_key", keys, every="all_datasets")
     return sorted((stored_dataset(dataset_from(row["n"])) for row in rows), key=lambda dataset: dataset.key)
+
+
+def dataset_names(transaction: Transaction, keys: Collection[str]) -> dict[str, str]:
+    """Return the full names of the datasets of these keys."""
+    return {row["key"]: row["name"] for row in _by_key(transaction, "dataset_names", keys)}
 
 
 def columns(transaction: Transaction, of: Collection[str], *, dropped: bool) -> list[StoredColumn]:

@@ -131,6 +131,10 @@ class CypherStore:
         """Return the datasets of these keys (all, without keys), sorted by key."""
         return self._backend.reading(lambda transaction: answers.datasets(transaction, keys))
 
+    def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the full names of the datasets of these keys."""
+        return self._backend.reading(lambda transaction: answers.dataset_names(transaction, keys))
+
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return the columns and fields of these datasets, by dataset, ordinal and path; past ones if `dropped`."""
         return self._backend.reading(lambda transaction: answers.columns(transaction, datasets, dropped=dropped))

@@ -262,6 +262,9 @@ class GraphStore(Protocol):
     def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
         """Return the datasets of these keys (all, without keys), sorted by key."""
 
+    def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the full names of the datasets of these keys."""
+
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return the columns and fields of these datasets, by dataset, ordinal and path; past ones if `dropped`."""
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind, Step
 from lineage.store.protocol import Direction
+from lineage.traversal.options import TraversalOptions
+from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep, Route
+from lineage.traversal.search import Label, Search
+from lineage.traversal.steps import routes_over
 from lineage.traversal.target import Target
+from lineage.traversal.tracing import Tracing
 
-__all__ = ["Answer", "PossiblyAffected", "Reached"]
+__all__ = ["Answer", "PossiblyAffected", "Reached", "ReachedDataset"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,27 +110,114 @@ class PossiblyAffected:
 
 
 @dataclass(frozen=True, slots=True)
+class ReachedDataset:
+    """A dataset of which columns were reached: how many, and how many hops away the nearest is."""
+
+    key: str
+    table: str
+    columns: int
+    hops: int
+
+
+Feeds = tuple[tuple[PossiblyAffected, ...], str | None]
+
+
 class Answer:
     """Columns reached from `start`, by hops, references and key; datasets that may be besides; what cut it short.
 
-    `truncated` is None when the answer is whole, else it says which limit cut it and how.
+    What is counted is there at once. Paths are made for the columns that are asked for (`page`), and what only
+    table-level lineage leads to when it is asked for, from the store, which has to be open then.
     """
 
-    start: Target
-    direction: Direction
-    columns: tuple[Reached, ...]
-    possibly_affected: tuple[PossiblyAffected, ...] = ()
-    truncated: str | None = None
+    def __init__(
+        self,
+        store: LineageReader,
+        start: Target,
+        options: TraversalOptions,
+        search: Search,
+        roots: frozenset[int],
+        find_feeds: Callable[[Mapping[str, int], frozenset[str]], Feeds],
+    ) -> None:
+        self.start = start
+        self.direction = search.explorer.view.direction
+        self._store = store
+        self._options = options
+        self._search = search
+        self._tracing = Tracing(search)
+        self._keys = search.explorer.keys
+        self._roots = roots
+        self._find_feeds = find_feeds
+        self._ranked: dict[tuple[int, int], list[int]] = {}
 
     @property
+    def total(self) -> int:
+        """How many columns were reached; more there may be if `is_lower_bound`."""
+        return len(self._search.labels)
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether a limit kept out columns that were found."""
+        return self._search.left_out > 0
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """Which limits cut off columns, and how."""
+        return tuple(self._search.cuts)
+
+    @cached_property
     def by_hop(self) -> dict[int, int]:
         """How many columns lie how many hops away."""
-        return dict(sorted(Counter(column.hops for column in self.columns).items()))
+        return dict(sorted(Counter(labels[0].hops for labels in self._search.labels.values()).items()))
+
+    @cached_property
+    def datasets(self) -> tuple[ReachedDataset, ...]:
+        """The datasets that the columns belong to, by name and key, with their number of columns."""
+        nearest, names = self._nearest, self._names
+        counts = Counter(self._dataset_of(node) for node in self._search.labels)
+        found = [ReachedDataset(key, names.get(key, key), count, nearest[key]) for key, count in counts.items()]
+        return tuple(sorted(found, key=lambda dataset: (dataset.table, dataset.key)))
 
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the datasets that the columns belong to, sorted."""
-        return tuple(sorted({column.table for column in self.columns}))
+        return tuple(sorted({dataset.table for dataset in self.datasets}))
+
+    @cached_property
+    def columns(self) -> tuple[Reached, ...]:
+        """All columns, with their paths."""
+        return self.page(0, self.total)
+
+    def page(self, first: int, count: int) -> tuple[Reached, ...]:
+        """Return so many of the columns from a place on, as they are ranked, with their paths.
+
+        Raises:
+            StoreError: the store could not be read, or the graph has changed since and a path is no more.
+        """
+        nodes = self._rank(first, count)
+        labels = self._search.labels
+        shown = [(node, labels[node][0], _contribution(labels[node])) for node in nodes]
+        traced = {
+            (node, label): self._tracing.pairs(node, label)
+            for node, *both in shown
+            for label in both
+            if label is not None
+        }
+        routes = dict(zip(traced, routes_over(self._store, traced.values(), self._options.as_of), strict=True))
+        return tuple(
+            self._reached(node, routes[node, label], routes[node, flow] if flow else None)
+            for node, label, flow in shown
+        )
+
+    @property
+    def possibly_affected(self) -> tuple[PossiblyAffected, ...]:
+        """Datasets that only table-level lineage leads to."""
+        return self._feeds[0]
+
+    @property
+    def truncated(self) -> str | None:
+        """None when the answer is whole, else which limits cut it and how."""
+        cut = self._feeds[1]
+        return "; ".join([*self.cuts, *([cut] if cut else [])]) or None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values."""
@@ -134,3 +229,81 @@ class Answer:
             "by_hop": {str(hops): count for hops, count in self.by_hop.items()},
             "truncated": self.truncated,
         }
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Answer):
+            return NotImplemented
+        return self._told == other._told
+
+    def __hash__(self) -> int:
+        return hash((self.start, self.direction))
+
+    @property
+    def _told(self) -> tuple[object, ...]:
+        return (self.start, self.direction, self.columns, self.possibly_affected, self.truncated)
+
+    @cached_property
+    def _feeds(self) -> Feeds:
+        rows = (self._search.explorer.columns(dataset) for dataset in self._search.row_datasets)
+        whole = frozenset(self._dataset_of(columns[0]) for columns in rows if columns)
+        return self._find_feeds({self.start.dataset: 0} | self._nearest, whole)
+
+    @cached_property
+    def _nearest(self) -> dict[str, int]:
+        hops: dict[str, int] = {}
+        for node, (label, *_) in self._search.labels.items():
+            dataset = self._dataset_of(node)
+            hops[dataset] = min(label.hops, hops.get(dataset, label.hops))
+        return hops
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return self._store.dataset_names(self._nearest)
+
+    @cached_property
+    def _alike(self) -> dict[tuple[int, int], list[int]]:
+        """The columns by hops and references, nearest first."""
+        groups: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for node, (label, *_) in self._search.labels.items():
+            groups[label.hops, label.references].append(node)
+        return dict(sorted(groups.items()))
+
+    def _rank(self, first: int, count: int) -> list[int]:
+        """Return the columns at these places; only those around them are sorted by key."""
+        ranked: list[int] = []
+        skipped = 0
+        for place, nodes in self._alike.items():
+            if len(ranked) >= count:
+                break
+            if skipped + len(nodes) <= first:
+                skipped += len(nodes)
+                continue
+            if place not in self._ranked:
+                self._ranked[place] = sorted(nodes, key=self._keys.__getitem__)
+            ranked += self._ranked[place][max(first - skipped, 0) :][: count - len(ranked)]
+            skipped += len(nodes)
+        return ranked
+
+    def _dataset_of(self, node: int) -> str:
+        return split_column_key(self._keys[node])[0]
+
+    def _reached(self, node: int, route: Route, contribution: Route | None) -> Reached:
+        key = self._keys[node]
+        dataset, column = split_column_key(key)
+        flows = {EdgeKind.REFERENCES if label.references else EdgeKind.CONTRIBUTES for label in self._search.labels[node]}
+        return Reached(
+            key=key,
+            dataset=dataset,
+            table=self._names.get(dataset, dataset),
+            column=column,
+            route=route,
+            contribution=contribution,
+            influence=frozenset(flows),
+            root=node in self._roots,
+        )
+
+
+def _contribution(labels: list[Label]) -> Label | None:
+    """Return the label of a shortest path on which the value flows, unmasked if there is such a path at all."""
+    flows = [label for label in labels if label.references == 0]
+    return min(flows, key=lambda label: (label.masked, label.hops), default=None)

@@ -6,6 +6,9 @@
 // name: datasets_by_key
 MATCH (n:`Table` {key: $key}) RETURN n
 
+// name: dataset_names
+MATCH (t:`Table` {key: $key}) RETURN t.key AS key, t.name AS name
+
 // name: all_datasets
 MATCH (n:`Table`) RETURN n
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -152,7 +152,7 @@ class Answer:
     @property
     def total(self) -> int:
         """How many columns were reached; more there may be if `is_lower_bound`."""
-        return len(self._search.labels)
+        return len(self._search.reached)
 
     @property
     def is_lower_bound(self) -> bool:
@@ -167,14 +167,18 @@ class Answer:
     @cached_property
     def by_hop(self) -> dict[int, int]:
         """How many columns lie how many hops away."""
-        return dict(sorted(Counter(labels[0].hops for labels in self._search.labels.values()).items()))
+        counts: Counter[int] = Counter()
+        for (hops, _), nodes in self._search.nearest.items():
+            counts[hops] += len(nodes)
+        return dict(sorted(counts.items()))
 
     @cached_property
     def datasets(self) -> tuple[ReachedDataset, ...]:
         """The datasets that the columns belong to, by name and key, with their number of columns."""
-        nearest, names = self._nearest, self._names
-        counts = Counter(self._dataset_of(node) for node in self._search.labels)
-        found = [ReachedDataset(key, names.get(key, key), count, nearest[key]) for key, count in counts.items()]
+        names = self._names
+        found = [
+            ReachedDataset(key, names.get(key, key), count, hops) for key, (count, hops) in self._by_dataset.items()
+        ]
         return tuple(sorted(found, key=lambda dataset: (dataset.table, dataset.key)))
 
     @property
@@ -194,8 +198,8 @@ class Answer:
             StoreError: the store could not be read, or the graph has changed since and a path is no more.
         """
         nodes = self._rank(first, count)
-        labels = self._search.labels
-        shown = [(node, labels[node][0], _contribution(labels[node])) for node in nodes]
+        of_nodes = [(node, self._search.labels(node)) for node in nodes]
+        shown = [(node, labels[0], _contribution(labels)) for node, labels in of_nodes]
         traced = {
             (node, label): self._tracing.pairs(node, label)
             for node, *both in shown
@@ -244,35 +248,33 @@ class Answer:
 
     @cached_property
     def _feeds(self) -> Feeds:
+        # A dataset none of whose columns was reached leads nowhere.
         rows = (self._search.explorer.columns(dataset) for dataset in self._search.row_datasets)
-        whole = frozenset(self._dataset_of(columns[0]) for columns in rows if columns)
-        return self._find_feeds({self.start.dataset: 0} | self._nearest, whole)
+        inside = (next((column for column in columns if column in self._search.reached), None) for columns in rows)
+        whole = frozenset(self._dataset_of(column) for column in inside if column is not None)
+        nearest = {dataset: hops for dataset, (_, hops) in self._by_dataset.items()}
+        return self._find_feeds(nearest | {self.start.dataset: 0}, whole)
 
     @cached_property
-    def _nearest(self) -> dict[str, int]:
-        hops: dict[str, int] = {}
-        for node, (label, *_) in self._search.labels.items():
-            dataset = self._dataset_of(node)
-            hops[dataset] = min(label.hops, hops.get(dataset, label.hops))
-        return hops
+    def _by_dataset(self) -> dict[str, tuple[int, int]]:
+        """How many columns of each dataset were reached, and how near the nearest is."""
+        found: dict[str, tuple[int, int]] = {}
+        for (hops, _), nodes in self._search.nearest.items():
+            counts = Counter([self._keys[node].rpartition("#")[0] for node in nodes])
+            for dataset, count in counts.items():
+                before, nearest = found.get(dataset, (0, hops))
+                found[dataset] = (before + count, nearest)
+        return found
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        return self._store.dataset_names(self._nearest)
-
-    @cached_property
-    def _alike(self) -> dict[tuple[int, int], list[int]]:
-        """The columns by hops and references, nearest first."""
-        groups: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for node, (label, *_) in self._search.labels.items():
-            groups[label.hops, label.references].append(node)
-        return dict(sorted(groups.items()))
+        return self._store.dataset_names(self._by_dataset)
 
     def _rank(self, first: int, count: int) -> list[int]:
         """Return the columns at these places; only those around them are sorted by key."""
         ranked: list[int] = []
         skipped = 0
-        for place, nodes in self._alike.items():
+        for place, nodes in self._search.nearest.items():
             if len(ranked) >= count:
                 break
             if skipped + len(nodes) <= first:
@@ -290,7 +292,8 @@ class Answer:
     def _reached(self, node: int, route: Route, contribution: Route | None) -> Reached:
         key = self._keys[node]
         dataset, column = split_column_key(key)
-        flows = {EdgeKind.REFERENCES if label.references else EdgeKind.CONTRIBUTES for label in self._search.labels[node]}
+        search = self._search
+        influence = ((EdgeKind.CONTRIBUTES, search.flows), (EdgeKind.REFERENCES, search.influenced))
         return Reached(
             key=key,
             dataset=dataset,
@@ -298,7 +301,7 @@ class Answer:
             column=column,
             route=route,
             contribution=contribution,
-            influence=frozenset(flows),
+            influence=frozenset(kind for kind, nodes in influence if node in nodes),
             root=node in self._roots,
         )
 

@@ -52,7 +52,7 @@ def _traverse(store: LineageReader, target: Target, direction: Direction, option
         found.run(columns, dataset)
         roots: Iterable[int] = ()
         if direction is Direction.UPSTREAM and EdgeKind.CONTRIBUTES in options.kinds:
-            roots = _without_sources(explorer, found.labels)
+            roots = _without_sources(explorer, found.reached)
         return found, frozenset(roots)
 
     found, roots = store.explore(
@@ -86,7 +86,7 @@ def _roots(
     store: LineageReader, found: Search, options: TraversalOptions, deadline: float | None
 ) -> frozenset[int]:
     """Return the columns that nothing contributes to, of a search that did not look at contributions."""
-    by_key = {found.explorer.keys[column]: column for column in found.labels}
+    by_key = {found.explorer.keys[column]: column for column in found.reached}
 
     def look(explorer: Explorer) -> frozenset[int]:
         numbers = explorer.begin(list(by_key))

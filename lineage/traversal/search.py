@@ -55,7 +55,7 @@ _Candidates = dict[tuple[int, bool], set[int]]
 
 
 class Search:
-    """One traversal: `run` it, then read `labels`, `groups`, `row_datasets` and `cuts`."""
+    """One traversal: `run` it, then read what was reached, `groups`, `row_datasets` and `cuts`."""
 
     def __init__(self, explorer: Explorer, options: TraversalOptions) -> None:
         self.explorer = explorer
@@ -64,14 +64,20 @@ class Search:
         self._rows = _RowLabels(options.max_references is None)
         self._closed: set[int] = set()
         self._beyond: set[int] = set()
-        self._flows: set[int] = set()
-        self._unmasked: set[int] = set()
         self._fewest: dict[int, int] = {}
         self._datasets: dict[int, int] = {}
         self.left_out = 0
         """How many columns were found that a limit kept out."""
-        self.labels: dict[int, list[Label]] = {}
-        """The labels of each column that was reached, in order of hops."""
+        self.reached: set[int] = set()
+        """The columns that were reached."""
+        self.flows: set[int] = set()
+        """Those that the value flows to, or comes from."""
+        self.unmasked: set[int] = set()
+        """Those of them with a path that does not mask."""
+        self.influenced: set[int] = set()
+        """Those with a path that has references."""
+        self.nearest: dict[tuple[int, int], set[int]] = defaultdict(set)
+        """The reached columns by the hops and the references of their first label, nearest first."""
         self.groups: list[list[Group]] = []
         """The labels of each hop, from that of the start on."""
         self.row_datasets: set[int] = set()
@@ -100,15 +106,24 @@ class Search:
                 break
             admitted = self._admit(hops, candidates)
             self.groups.append(admitted)
-            full = self.left_out and len(self.labels) >= options.limit_total
+            full = self.left_out and len(self.reached) >= options.limit_total
             if full or not admitted:
                 break
-        self.explorer.load_keys(self.labels)
+        self.explorer.load_keys(self.reached)
         self._say_what_was_left_out()
 
-    def dataset_of(self, column: int) -> int | None:
-        """Return the dataset of a column that labels were followed from, upstream."""
-        return self._datasets.get(column)
+    def labels(self, column: int) -> list[Label]:
+        """Return the labels of a column that was reached, in order of hops."""
+        return [
+            Label(hops, references, masked)
+            for hops, groups in enumerate(self.groups)
+            for references, masked, nodes in groups
+            if hops and column in nodes
+        ]
+
+    def dataset_of(self, column: int) -> int:
+        """Return the dataset of a column that labels were followed from, upstream; -1 if it has none."""
+        return self._datasets.get(column, -1)
 
     def _one_hop(self, groups: Sequence[Group]) -> _Candidates:
         self.explorer.load(node for group in groups for node in group.nodes)
@@ -166,9 +181,9 @@ class Search:
         if allowed is not None and references > allowed:
             return set()
         if references == 0:
-            return nodes - (self._flows if masked else self._unmasked) - self._closed
+            return nodes - (self.flows if masked else self.unmasked) - self._closed
         if allowed is None:
-            return nodes - self._fewest.keys() - self._closed
+            return nodes - self.influenced - self._closed
         return {node for node in nodes - self._closed if self._fewest.get(node, references + 1) > references}
 
     def _admit(self, hops: int, candidates: _Candidates) -> list[Group]:
@@ -179,8 +194,8 @@ class Search:
                 self._beyond |= candidates[references, masked]
                 continue
             nodes = self._adding(references, masked, candidates[references, masked])
-            new = nodes - self.labels.keys()
-            room = options.limit_total - len(self.labels)
+            new = nodes - self.reached
+            room = options.limit_total - len(self.reached)
             if options.limit_per_hop is not None:
                 room = min(room, options.limit_per_hop - came)
             if len(new) > room:
@@ -191,14 +206,16 @@ class Search:
                 self.left_out += len(left)
                 nodes, new = nodes - left, kept
             came += len(new)
-            label = Label(hops, references, masked)
-            for node in nodes:
-                self.labels.setdefault(node, []).append(label)
+            if new:
+                self.reached |= new
+                self.nearest[hops, references] |= new
             if references:
-                self._fewest.update(dict.fromkeys(nodes, references))
+                self.influenced |= nodes
+                if options.max_references is not None:
+                    self._fewest.update(dict.fromkeys(nodes, references))
             else:
-                self._flows |= nodes
-                self._unmasked |= set() if masked else nodes
+                self.flows |= nodes
+                self.unmasked |= set() if masked else nodes
             if nodes:
                 groups.append(Group(references, masked, nodes))
         return groups
@@ -206,10 +223,10 @@ class Search:
     def _say_what_was_left_out(self) -> None:
         options = self._options
         if self.left_out:
-            full = len(self.labels) >= options.limit_total
+            full = len(self.reached) >= options.limit_total
             limit = f"limit_total={options.limit_total}" if full else f"limit_per_hop={options.limit_per_hop}"
             self.cuts.append(f"{limit}: at least {self.left_out} more columns were found and not followed")
-        beyond = len(self._beyond - self.labels.keys() - self._closed)
+        beyond = len(self._beyond - self.reached - self._closed)
         if beyond:
             self.cuts.append(f"max_references={options.max_references}: at least {beyond} more columns lie beyond")
 

@@ -36,6 +36,7 @@ class _Came(NamedTuple):
 
 
 _Arrivals = dict[int, list[_Came]]
+_WAYS = tuple(Leads)[: Leads.FIELD]
 
 
 class Tracing:
@@ -57,20 +58,20 @@ class Tracing:
         return found[::-1] if self._down else found
 
     def _before(self, node: int, label: Label) -> tuple[Pair, int, Label]:
-        direct, by_rows = self._came_from(label.hops - 1)
-        steps = sorted(self._steps(node, label, direct.get(node, ())))
-        rows = sorted(self._row_steps(node, label, by_rows.get(self._dataset(node), ())))
+        hop = label.hops - 1
+        direct, by_rows = self._came_from(node, hop)
+        steps = sorted(self._steps(node, label, direct))
+        rows = sorted(self._row_steps(node, label, by_rows))
         if self._down:
             # What leads to the column itself comes before what leads to its dataset's rows.
-            first = (steps or rows)[0]
+            (group, _, _), pair, origin = (steps or rows)[0]
         else:
-            first = min(steps[:1] + rows[:1])
-        (group, _, _), pair, origin = first
-        references, masked, _ = self._search.groups[label.hops - 1][group]
-        return pair, origin, Label(label.hops - 1, references, masked)
+            (group, _, _), pair, origin = min(steps[:1] + rows[:1])
+        references, masked, _ = self._search.groups[hop][group]
+        return pair, origin, Label(hop, references, masked)
 
     def _steps(
-        self, node: int, label: Label, came: list[_Came] | tuple[()]
+        self, node: int, label: Label, came: list[_Came]
     ) -> Iterator[tuple[tuple[int, str, int], Pair, int]]:
         explorer, keys = self._explorer, self._explorer.keys
         for group, origin, way in came:
@@ -83,7 +84,7 @@ class Tracing:
                 yield (group, keys[origin], 0), pair, origin
 
     def _row_steps(
-        self, node: int, label: Label, came: list[_Came] | tuple[()]
+        self, node: int, label: Label, came: list[_Came]
     ) -> Iterator[tuple[tuple[int, str, int], Pair, int]]:
         explorer, keys = self._explorer, self._explorer.keys
         for group, origin, way in came:
@@ -114,22 +115,26 @@ class Tracing:
             }
         return self._datasets.get(node, -1)
 
-    def _came_from(self, hop: int) -> tuple[_Arrivals, _Arrivals]:
-        """Return what leads on from a hop's labels: to columns, and to datasets or (upstream) out of them."""
+    def _came_from(self, node: int, hop: int) -> tuple[list[_Came], list[_Came]]:
+        """Return what of a hop leads to a column: by itself, and by the rows of a dataset."""
         if hop not in self._arrivals:
-            direct: _Arrivals = defaultdict(list)
-            rows: _Arrivals = defaultdict(list)
-            ends = self._explorer.ends
-            for number, group in enumerate(self._search.groups[hop]):
-                for way in Leads:
-                    if way >= Leads.FIELD:
-                        break
-                    into = rows if way >= Leads.ROWS else direct
-                    for node in group.nodes:
-                        for end in ends[way].get(node, ()):
-                            into[end].append(_Came(number, node, way))
-                        dataset = self._search.dataset_of(node) if way in (Leads.REFERENCE, Leads.MASKED_REFERENCE) else None
-                        for end in ends[way].get(dataset, ()) if dataset is not None else ():
-                            rows[end].append(_Came(number, node, way))
-            self._arrivals[hop] = (direct, rows)
-        return self._arrivals[hop]
+            self._arrivals[hop] = self._led_on(hop)
+        direct, rows = self._arrivals[hop]
+        return direct.get(node, []), rows.get(self._dataset(node), [])
+
+    def _led_on(self, hop: int) -> tuple[_Arrivals, _Arrivals]:
+        """Return what of a hop leads where: to columns, and to datasets or (upstream) out of them."""
+        direct: _Arrivals = defaultdict(list)
+        rows: _Arrivals = defaultdict(list)
+        ends = self._explorer.ends
+        for number, group in enumerate(self._search.groups[hop]):
+            for way in _WAYS:
+                into = rows if way >= Leads.ROWS else direct
+                for node in group.nodes:
+                    for end in ends[way].get(node, ()):
+                        into[end].append(_Came(number, node, way))
+            for way in () if self._down else (Leads.REFERENCE, Leads.MASKED_REFERENCE):
+                for node in group.nodes:
+                    for end in ends[way].get(self._search.dataset_of(node), ()):
+                        rows[end].append(_Came(number, node, way))
+        return direct, rows

@@ -11,33 +11,37 @@ MATCH (n:`Table` {key: $key}) RETURN offset(id(n)) * 2 + 1 AS node
 
 // name: downstream_of_one
 MATCH (b:<label> {key: $key})-[e:<types>]->(c) WHERE <held>
-RETURN <source> AS source, <end> AS end, <way> AS way, c.key AS key, c.dropped_at AS dropped_at
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at
 
 // name: upstream_of_one
 MATCH (b:<label> {key: $key})<-[e:<types>]-(c) WHERE <held>
-RETURN <source> AS source, <end> AS end, <way> AS way, c.key AS key, c.dropped_at AS dropped_at
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at
 
 // name: downstream_within
 MATCH (a:<label> {key: $key})-[p:<types>* SHORTEST 1..<depth>]->(b)-[e:<types>]->(c) WHERE <held>
-RETURN <source> AS source, <end> AS end, <way> AS way, c.key AS key, c.dropped_at AS dropped_at, length(p) AS near
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at, length(p) AS near
 
 // name: upstream_within
 MATCH (a:<label> {key: $key})<-[p:<types>* SHORTEST 1..<depth>]-(b)<-[e:<types>]-(c) WHERE <held>
-RETURN <source> AS source, <end> AS end, <way> AS way, c.key AS key, c.dropped_at AS dropped_at, length(p) AS near
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at, length(p) AS near
 
 // name: columns_of_one
 MATCH (b:`Table` {key: $key})-[:HAS_COLUMN]->(c:`Column`)
-RETURN <end> AS end, c.key AS key, c.dropped_at AS dropped_at
+RETURN <end> AS far, c.key AS key, c.dropped_at AS dropped_at
+
+// name: columns_within
+MATCH (a:<label> {key: $key})-[p:<types>* SHORTEST 1..<depth>]->(b:`Table`)-[:HAS_COLUMN]->(c:`Column`)
+RETURN <source> AS source, <end> AS far, c.key AS key, c.dropped_at AS dropped_at
 
 // name: fields_within
 MATCH (a:<label> {key: $key})<-[p:<types>* SHORTEST 1..<depth>]-(b:`Column`)-[:HAS_FIELD]->(c:`Column`)
-RETURN <source> AS source, <end> AS end, c.key AS key
+RETURN <source> AS source, <end> AS far, c.key AS key
 
 // name: fields_of_one
-MATCH (b:`Column` {key: $key})-[:HAS_FIELD]->(c:`Column`) RETURN <source> AS source, <end> AS end, c.key AS key
+MATCH (b:`Column` {key: $key})-[:HAS_FIELD]->(c:`Column`) RETURN <source> AS source, <end> AS far, c.key AS key
 
 // name: holders_of_one
-MATCH (b:`Column` {key: $key})<-[:HAS_FIELD]-(c:`Column`) RETURN <source> AS source, <end> AS end, c.key AS key
+MATCH (b:`Column` {key: $key})<-[:HAS_FIELD]-(c:`Column`) RETURN <source> AS source, <end> AS far, c.key AS key
 
 // name: any_field
 MATCH (:`Column`)-[e:HAS_FIELD]->(:`Column`) RETURN 1 AS one LIMIT 1

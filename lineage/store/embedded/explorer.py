@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -15,8 +16,10 @@ __all__ = ["EmbeddedExplorer"]
 
 SINGLY = 16
 """So many nodes are read each by itself: then that is faster."""
-AT_ONCE = 60_000
+AT_ONCE = 30_000
 """How many nodes one reading may be expected to bring."""
+SLOWING = 0.75
+"""By what the growth from one relationship to the next is expected to change: cones widen ever more slowly."""
 
 _INTERRUPTED = "Interrupted"
 
@@ -30,8 +33,10 @@ class EmbeddedExplorer(Explorer):
         self._numbers: dict[str, int] = {}
         self._roots: list[tuple[str, str]] = []
         self._begun: set[int] = set()
+        self._nearest: set[int] = set()
         self._depth = 0
-        self._sizes = [(0, 1)]
+        self._sizes: list[tuple[int, int]] = []
+        """How many nodes are known to lie within how many relationships."""
         self._has_fields: bool | None = None
         self._relatives_read: set[int] = set()
         rows = ("HAS_COLUMN",) if "REFERENCES" in view.types else ()
@@ -71,19 +76,24 @@ class EmbeddedExplorer(Explorer):
 
     def _read_around(self, nodes: list[int]) -> None:
         for node in self._begun.intersection(nodes):
-            self._read_one(node)
+            self._nearest.update(self._read_one(node))
         left = [node for node in nodes if node not in self._read]
+        if self._depth == 0:
+            self._sizes = [(0, len(self._begun)), (1, len(self.keys))]
         while len(left) > SINGLY and self._depth < 2 * self.view.hops + 2:
             self._deepen()
             left = [node for node in left if node not in self._read]
         for node in left:
             self._read_one(node)
 
-    def _read_one(self, node: int) -> None:
+    def _read_one(self, node: int) -> list[int]:
+        """Read what leads on from a node; return its ends."""
         names = {**self._names, "label": "`Table`" if node & 1 else "`Column`"}
         statement = own_query("embedded", f"{self.view.direction}_of_one", **names)
-        self._take_all(self._ask(statement, key=self.keys[node], at=self._at), set())
+        answer = self._ask(statement, key=self.keys[node], at=self._at)
+        self._take_all(answer, set())
         self._read.add(node)
+        return answer["far"]
 
     def _deepen(self) -> None:
         """Read all that lies within some relationships more."""
@@ -94,30 +104,31 @@ class EmbeddedExplorer(Explorer):
             statement = own_query("embedded", f"{self.view.direction}_within", **names)
             answer = self._ask(statement, key=key, at=self._at)
             self._take_all(answer, before)
-            near = zip(answer["end"], answer["near"], strict=True)
-            read = {end for end, distance in near if distance < self._depth} | set(answer["source"])
+            near = zip(answer["far"], answer["near"], strict=True)
+            read = {end for end, distance in near if distance < self._depth} | set(answer["source"]) | self._nearest
             self._read |= read
             before |= read
             self._columns |= {node: [] for node in read if node & 1 and node not in self._columns}
             if not self.view.down and self._any_field():
                 self._take_family(self._ask(own_query("embedded", "fields_within", **names), key=key))
                 self._relatives_read |= read
-        self._sizes.append((self._depth, len(self._read)))
+        self._sizes.append((self._depth + 1, len(self.keys)))
 
     def _next_depth(self) -> int:
-        if self._depth == 0:
-            return 2
-        (shallow, few), (deep, many) = self._sizes[-2:]
-        growth = max((many / max(few, 1)) ** (1 / (deep - shallow)), 1.1)
-        farther, expected = 1, many * growth
-        while expected * growth <= AT_ONCE:
-            farther, expected = farther + 1, expected * growth
+        """Return how deep to read next: so deep that it brings what may be had at once, if growth goes on to slow."""
         enough = self.view.hops + 1
-        return min(self._depth + farther, enough) if self._depth < enough else self._depth + 2
+        if self._depth >= enough:
+            return self._depth + 2
+        (shallow, few), (deep, many) = self._sizes[-2:]
+        growth, expected = (many / max(few, 1)) ** (1 / (deep - shallow)), float(many)
+        depth = deep
+        while depth < enough and expected * growth <= AT_ONCE:
+            depth, expected, growth = depth + 1, expected * growth, max(growth * SLOWING, 1)
+        return depth
 
     def _take_all(self, answer: dict[str, list[Any]], known: set[int]) -> None:
         take, columns = self._take, self._columns
-        rows = zip(answer["source"], answer["end"], answer["way"], answer["dropped_at"], strict=True)
+        rows = zip(answer["source"], answer["far"], answer["way"], answer["dropped_at"], strict=True)
         for source, end, way, dropped_at in rows:
             if source in known:
                 continue
@@ -125,20 +136,38 @@ class EmbeddedExplorer(Explorer):
                 take(source, end, way)
             elif self.view.down and self._is_there(dropped_at):
                 columns.setdefault(source, []).append(end)
-        self.keys.update(zip(answer["end"], answer["key"], strict=True))
-        self._numbers.update(zip(answer["key"], answer["end"], strict=True))
+        self.keys.update(zip(answer["far"], answer["key"], strict=True))
+        self._numbers.update(zip(answer["key"], answer["far"], strict=True))
 
     def _is_there(self, dropped_at: datetime | None) -> bool:
         return dropped_at is None or (self._at is not None and self._at < dropped_at)
 
     def _read_columns(self, datasets: list[int]) -> None:
+        if len(datasets) > SINGLY:
+            self._read_columns_within(datasets)
+            datasets = [dataset for dataset in datasets if dataset not in self._columns]
         for dataset in datasets:
             statement = own_query("embedded", "columns_of_one", **self._names)
             answer = self._ask(statement, key=self.keys[dataset])
-            rows = zip(answer["end"], answer["key"], answer["dropped_at"], strict=True)
+            rows = zip(answer["far"], answer["key"], answer["dropped_at"], strict=True)
             self._columns[dataset] = [end for end, _, dropped_at in rows if self._is_there(dropped_at)]
-            for end, key in zip(answer["end"], answer["key"], strict=True):
+            for end, key in zip(answer["far"], answer["key"], strict=True):
                 self._name(end, key)
+
+    def _read_columns_within(self, datasets: Collection[int]) -> None:
+        """Read the columns of those of the datasets that lie next to what was read."""
+        found: dict[int, dict[int, None]] = defaultdict(dict)
+        for label, key in self._roots:
+            names = {**self._names, "label": label, "depth": str(self._depth + 1)}
+            answer = self._ask(own_query("embedded", "columns_within", **names), key=key)
+            self.keys.update(zip(answer["far"], answer["key"], strict=True))
+            self._numbers.update(zip(answer["key"], answer["far"], strict=True))
+            for dataset, column, dropped_at in zip(
+                answer["source"], answer["far"], answer["dropped_at"], strict=True
+            ):
+                if self._is_there(dropped_at):
+                    found[dataset][column] = None
+        self._columns |= {dataset: list(found[dataset]) for dataset in datasets if dataset in found}
 
     def _read_family(self, nodes: list[int]) -> None:
         if not self._any_field():
@@ -153,7 +182,7 @@ class EmbeddedExplorer(Explorer):
             self._take_family(self._ask(own_query("embedded", name, **self._names), key=self.keys[node]))
 
     def _take_family(self, answer: dict[str, list[Any]]) -> None:
-        for node, other, key in zip(answer["source"], answer["end"], answer["key"], strict=True):
+        for node, other, key in zip(answer["source"], answer["far"], answer["key"], strict=True):
             holder, field = (other, node) if self.view.down else (node, other)
             self._nested[holder].add(field)
             self._holders[field].add(holder)

@@ -9,15 +9,25 @@ UNWIND $keys AS key MATCH (n:`Column` {key: key}) RETURN collect(id(n)) AS nodes
 UNWIND $keys AS key MATCH (n:`Table` {key: key}) RETURN collect(id(n)) AS nodes, collect(key) AS keys
 
 // name: downstream
+// With what leads on: the columns of the datasets that are among the ends, and of what the nodes are fields.
 CALL () {
-  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node RETURN collect(node) AS nodes, collect(a.key) AS keys
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
+  RETURN collect(node) AS nodes, collect(a.key) AS keys, collect(CASE WHEN a.parent IS NOT NULL THEN a END) AS inner
 }
 CALL () {
   UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
   MATCH (a)-[e:<types>|HAS_FIELD]->(b) WHERE <held>
-  RETURN collect(node) AS sources, collect(id(b) * 8 + <way>) AS ends
+  RETURN collect(node) AS sources, collect(id(b) * 8 + <way>) AS ends,
+         collect(DISTINCT CASE WHEN e:`REFERENCES`|REFERENCED AND b:`Table` THEN b END) AS tables
 }
-RETURN nodes, keys, sources, ends
+CALL (tables) {
+  UNWIND tables AS t MATCH (t)-[:HAS_COLUMN]->(c) WHERE <present>
+  RETURN collect(id(t)) AS datasets, collect(id(c)) AS columns
+}
+CALL (inner) {
+  UNWIND inner AS f MATCH (f)<-[:HAS_FIELD]-(a) RETURN collect(id(a)) AS holders, collect(id(f)) AS fields
+}
+RETURN nodes, keys, sources, ends, [t IN tables | id(t)] AS tables, datasets, columns, holders, fields
 
 // name: upstream
 CALL () {
@@ -32,11 +42,7 @@ CALL () {
   UNWIND $nodes AS node MATCH (a) WHERE id(a) = node MATCH (a)-[:HAS_FIELD]->(f)
   RETURN collect(node) AS holders, collect(id(f)) AS fields
 }
-RETURN nodes, keys, sources, ends, holders, fields
-
-// name: holders
-UNWIND $nodes AS node MATCH (a) WHERE id(a) = node MATCH (a)<-[:HAS_FIELD]-(f)
-RETURN collect(id(f)) AS holders, collect(node) AS fields
+RETURN nodes, keys, sources, ends, [] AS tables, [] AS datasets, [] AS columns, holders, fields
 
 // name: columns
 UNWIND $nodes AS node MATCH (t) WHERE id(t) = node MATCH (t)-[:HAS_COLUMN]->(c) WHERE <present>
@@ -51,14 +57,14 @@ WITH node, a.key AS key ORDER BY key LIMIT $count
 RETURN collect(node) AS nodes, collect(key) AS keys
 
 // name: way
-CASE type(e) WHEN 'CONTRIBUTES' THEN 0 WHEN 'CONTRIBUTED' THEN 0 WHEN 'HAS_FIELD' THEN 6
-  ELSE CASE WHEN b:`Table` THEN 4 ELSE 2 END END + CASE WHEN e.masking THEN 1 ELSE 0 END
+CASE WHEN e:CONTRIBUTES|CONTRIBUTED THEN 0 WHEN e:HAS_FIELD THEN 6 WHEN b:`Table` THEN 4 ELSE 2 END
+  + CASE WHEN e.masking THEN 1 ELSE 0 END
 
 // name: held_now
 true
 
 // name: held_then
-type(e) = 'HAS_FIELD' OR coalesce(e.valid_from, e.first_seen) = $at
+e:HAS_FIELD OR coalesce(e.valid_from, e.first_seen) = $at
   OR (coalesce(e.valid_from, e.first_seen) < $at AND (e.valid_to IS NULL OR $at < e.valid_to))
 
 // name: present_now

@@ -7,7 +7,7 @@ from typing import Any
 
 from neo4j import ManagedTransaction
 
-from lineage.store.exploring import Explorer, View
+from lineage.store.exploring import Explorer, Leads, View
 from lineage.store.queries import own_query
 
 __all__ = ["Neo4jExplorer"]
@@ -19,7 +19,6 @@ class Neo4jExplorer(Explorer):
     def __init__(self, managed: ManagedTransaction, view: View) -> None:
         super().__init__(view)
         self._managed = managed
-        self._asked_for_holders: set[int] = set()
         when = "now" if view.as_of is None else "then"
         self._present = own_query("neo4j", f"present_{when}")
         self._statement = own_query(
@@ -28,6 +27,7 @@ class Neo4jExplorer(Explorer):
             types="|".join(f"`{name}`" for name in view.types),
             held=own_query("neo4j", f"held_{when}"),
             way=own_query("neo4j", "way"),
+            present=self._present,
         )
 
     def begin(self, columns: Collection[str], dataset: str | None = None) -> dict[str, int]:
@@ -59,30 +59,30 @@ class Neo4jExplorer(Explorer):
     def _read_around(self, nodes: list[int]) -> None:
         answer = self._ask(self._statement, nodes=nodes)
         self._keep_keys(answer)
-        take = self._take
+        leading_on = [ends.setdefault for ends in self.ends]
         for source, end in zip(answer["sources"], answer["ends"], strict=True):
-            take(source, end >> 3, end & 7)
-        for holder, field in zip(answer.get("holders", ()), answer.get("fields", ()), strict=True):
+            way = end & 7
+            if way < Leads.FIELD:
+                leading_on[way](source, []).append(end >> 3)
+            else:
+                self._take(source, end >> 3, way)
+        for holder, field in zip(answer["holders"], answer["fields"], strict=True):
             self._nested[holder].add(field)
             self._holders[field].add(holder)
+        self._keep_columns(answer["tables"], answer)
 
     def _read_columns(self, datasets: list[int]) -> None:
         answer = self._ask(own_query("neo4j", "columns", present=self._present), nodes=datasets)
-        self._columns |= {dataset: [] for dataset in datasets}
+        self._keep_columns(datasets, answer)
+
+    def _keep_columns(self, datasets: Iterable[int], answer: dict[str, Any]) -> None:
+        found: dict[int, list[int]] = {dataset: [] for dataset in datasets}
         for dataset, column in zip(answer["datasets"], answer["columns"], strict=True):
-            self._columns[dataset].append(column)
+            found[dataset].append(column)
+        self._columns |= found
 
     def _read_family(self, nodes: list[int]) -> None:
-        if not self.view.down:
-            return
-        # Downstream fields come with what leads on; only a key with a dot in its path is one of a field.
-        fields = [node for node in nodes if node not in self._asked_for_holders and self._is_nested(node)]
-        if fields:
-            self._asked_for_holders.update(fields)
-            answer = self._ask(own_query("neo4j", "holders"), nodes=fields)
-            for holder, field in zip(answer["holders"], answer["fields"], strict=True):
-                self._nested[holder].add(field)
-                self._holders[field].add(holder)
+        """Do nothing: fields and what they are fields of come with what leads on."""
 
     def _keep_keys(self, answer: dict[str, Any]) -> None:
         self.keys.update(zip(answer["nodes"], answer["keys"], strict=True))

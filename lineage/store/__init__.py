@@ -5,6 +5,7 @@ from lineage.store.errors import (
     StoreError,
     StoreLockedError,
     StoreSchemaError,
+    StoreTimeoutError,
     StoreUnreachableError,
     StoreWriteError,
 )
@@ -17,6 +18,7 @@ __all__ = [
     "StoreError",
     "StoreLockedError",
     "StoreSchemaError",
+    "StoreTimeoutError",
     "StoreUnreachableError",
     "StoreWriteError",
     "open_store",

@@ -40,9 +40,11 @@ from lineage.store.records import (
 
 __all__ = [
     "columns",
+    "dataset_names",
     "datasets",
     "diagnostics",
     "edge_from",
+    "edges",
     "expand",
     "feeds",
     "jobs",
@@ -82,6 +84,11 @@ def keys(transaction: Transaction, statement: str) -> list[str]:
     return sorted(row["key"] for row in transaction.read(query(statement), [{}]))
 
 
+def dataset_names(transaction: Transaction, keys: Collection[str]) -> dict[str, str]:
+    """Return the full names of the datasets of these keys."""
+    return {row["key"]: row["name"] for row in _by_key(transaction, "dataset_names", keys)}
+
+
 def columns(transaction: Transaction, of: Collection[str], *, dropped: bool) -> list[StoredColumn]:
     """Return the columns of these datasets, by dataset, ordinal and path; those without an ordinal last."""
     found = (column_from(row["n"]) for row in _by_key(transaction, "columns_of_dataset", of))
@@ -116,6 +123,21 @@ def expand(
             rows += _edges(transaction, "into_dataset", asked, [Relation.REFERENCES], as_of)
     hops = [Hop(via, edge_from(row)) for row in rows for via in reached[row["asked"]]]
     return sorted(hops, key=_hop_order)
+
+
+def edges(
+    transaction: Transaction, pairs: Collection[tuple[str, str, EdgeKind]], as_of: datetime | None
+) -> list[StoredEdge]:
+    """Return the edges of these kinds from these columns to these columns and datasets, sorted."""
+    groups: dict[tuple[str, EdgeKind], list[dict[str, str]]] = defaultdict(list)
+    for source, target, kind in sorted(set(pairs)):
+        name = "edges_to_column" if "#" in target else "edges_to_dataset"
+        groups[name, kind].append({"source": source, "target": target})
+    found = []
+    for (name, kind), rows in groups.items():
+        types = _types([Relation(str(kind))], as_of)
+        found += [row for row in transaction.read(query(name, types=types), rows) if _is_held(row, as_of)]
+    return sorted(map(_edge, found), key=lambda edge: (edge.source, edge.target, edge.kind, edge.job, edge.valid_from))
 
 
 def feeds(
@@ -247,16 +269,22 @@ def _edges(
     relations: Collection[Relation],
     as_of: datetime | None,
 ) -> list[dict[str, Any]]:
+    statement = query(name, types=_types(relations, as_of))
+    rows = transaction.read(statement, [{"key": key} for key in sorted(keys)])
+    return [row for row in rows if _is_held(row, as_of)]
+
+
+def _types(relations: Collection[Relation], as_of: datetime | None) -> str:
     types = [str(relation) for relation in relations]
     if as_of is not None:
         types += [relation.ended for relation in relations]
-    statement = query(name, types="|".join(f"`{name}`" for name in types))
-    rows = transaction.read(statement, [{"key": key} for key in sorted(keys)])
-    return [row for row in rows if as_of is None or _held(row["e"], as_of)]
+    return "|".join(f"`{name}`" for name in types)
 
 
-def _held(relationship: Row, at: datetime) -> bool:
-    period = period_from(relationship)
+def _is_held(row: Row, at: datetime | None) -> bool:
+    if at is None:
+        return True
+    period = period_from(row["e"])
     return holds_at(period.start, period.end, at)
 
 

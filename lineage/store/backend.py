@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from lineage.store.exploring import Explorer, View
 from lineage.store.graph import Changes
 
 __all__ = ["Backend", "EndMissingError", "Row", "Transaction"]
@@ -47,6 +48,13 @@ class Backend(Protocol):
 
     def reading(self, work: Callable[[Transaction], T]) -> T:
         """Return what `work` returns, which only reads."""
+
+    def exploring(self, work: Callable[[Explorer], T], view: View) -> T:
+        """Return what `work`, which may run again, makes of one state of the graph around columns.
+
+        Raises:
+            StoreTimeoutError: the view's deadline is past; what ran in the database was ended.
+        """
 
     @property
     def says_missing_ends(self) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from lineage.model.batch import LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
@@ -16,6 +16,7 @@ from lineage.store.backend import Backend, EndMissingError, Transaction
 from lineage.store.changes import counted, difference
 from lineage.store.dumping import dump_graph
 from lineage.store.errors import StoreWriteError
+from lineage.store.exploring import Explorer, View
 from lineage.store.loading import load_changes, load_state, load_units_that_only_add
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import Naming, as_replacements
@@ -41,6 +42,8 @@ from lineage.store.protocol import (
 )
 
 __all__ = ["CypherStore"]
+
+T = TypeVar("T")
 
 
 class _MustBeAloneError(Exception):
@@ -170,6 +173,10 @@ class CypherStore:
         """Return the datasets of these keys (all, without keys), sorted by key."""
         return self._backend.reading(lambda transaction: answers.datasets(transaction, keys))
 
+    def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the full names of the datasets of these keys."""
+        return self._backend.reading(lambda transaction: answers.dataset_names(transaction, keys))
+
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return the columns and fields of these datasets, by dataset, ordinal and path; past ones if `dropped`."""
         return self._backend.reading(lambda transaction: answers.columns(transaction, datasets, dropped=dropped))
@@ -184,6 +191,23 @@ class CypherStore:
     ) -> list[Hop]:
         """Return one hop from columns (or datasets, as targets of influence on rows)."""
         return self._backend.reading(lambda transaction: answers.expand(transaction, keys, direction, kinds, as_of))
+
+    def explore(
+        self,
+        work: Callable[[Explorer], T],
+        direction: Direction,
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+        hops: int = 1,
+        deadline: float | None = None,
+    ) -> T:
+        """Return what `work` makes of one state of the graph around columns, read as it asks for it."""
+        return self._backend.exploring(work, View(direction, frozenset(kinds), as_of, hops, deadline))
+
+    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
+        """Return the edges of these kinds from these columns to these columns and datasets."""
+        return self._backend.reading(lambda transaction: answers.edges(transaction, pairs, as_of))
 
     def feeds(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None

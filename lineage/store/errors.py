@@ -5,6 +5,7 @@ StoreError
 │   ├── StoreAccessError     wrong password, or no permission on the path
 │   └── StoreLockedError     another process writes to the embedded store
 ├── StoreSchemaError         the graph was written by a newer version of this program
+├── StoreTimeoutError        reading took longer than it may
 └── StoreWriteError          a batch could not be written; nothing of it was stored
 """
 
@@ -15,6 +16,7 @@ __all__ = [
     "StoreError",
     "StoreLockedError",
     "StoreSchemaError",
+    "StoreTimeoutError",
     "StoreUnreachableError",
     "StoreWriteError",
 ]
@@ -42,6 +44,13 @@ class StoreLockedError(StoreUnreachableError):
 
 class StoreSchemaError(StoreError):
     """The graph's schema is newer than this program knows."""
+
+
+class StoreTimeoutError(StoreError):
+    """Reading took longer than it may; it was ended."""
+
+    def __init__(self) -> None:
+        super().__init__("the time limit is over", "ask for fewer hops or fewer columns, or allow more time")
 
 
 class StoreWriteError(StoreError):

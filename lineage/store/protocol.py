@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from lineage.model.batch import JobKind, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
@@ -16,7 +16,8 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts
 
 if TYPE_CHECKING:
-    # Planning knows the values below.
+    # They know the values below.
+    from lineage.store.exploring import Explorer
     from lineage.store.planning.parts import BatchPart
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "StoredRun",
     "StoredUsage",
 ]
+
+T = TypeVar("T")
 
 
 class Direction(StrEnum):
@@ -323,6 +326,9 @@ class GraphStore(Protocol):
     def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
         """Return the datasets of these keys (all, without keys), sorted by key."""
 
+    def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the full names of the datasets of these keys."""
+
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return the columns and fields of these datasets, by dataset, ordinal and path; past ones if `dropped`."""
 
@@ -339,6 +345,30 @@ class GraphStore(Protocol):
         Downstream: the edges out of each column, its fields at any depth and its parents. Upstream: the edges
         into them, and into the datasets among the keys. Without `as_of` the live edges, else those that held
         then. Sorted, so that an answer is the same each time.
+        """
+
+    def explore(
+        self,
+        work: Callable[[Explorer], T],
+        direction: Direction,
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+        hops: int = 1,
+        deadline: float | None = None,
+    ) -> T:
+        """Return what `work` makes of one state of the graph around columns, read as it asks for it.
+
+        `work` gets an explorer and may run again. `hops` is how far it will ask; `deadline` is by `time.monotonic`.
+
+        Raises:
+            StoreTimeoutError: the deadline is past; what ran in the database was ended.
+        """
+
+    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
+        """Return the edges of these kinds from these columns to these columns and datasets, sorted.
+
+        Without `as_of` the live edges, else those that held then.
         """
 
     def feeds(

@@ -8,7 +8,7 @@ from importlib import resources
 
 from lineage.store.graph import LABELS, RELATIONSHIPS
 
-__all__ = ["query", "refresh_statement", "script", "scripts", "write_statement"]
+__all__ = ["own_query", "query", "refresh_statement", "script", "scripts", "write_statement"]
 
 _NAME = re.compile(r"^// name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
@@ -21,7 +21,17 @@ def query(name: str, **names: str) -> str:
     >>> query("feeds_into", types="FEEDS").split("<-")[1].split("-(")[0]
     '[e:FEEDS]'
     """
-    return _fill(_named("read.cypher")[name], names)
+    return _fill(_named("cypher/read.cypher")[name], names)
+
+
+@cache
+def own_query(store: str, name: str, **names: str) -> str:
+    """Return a statement of a store's own `explore.cypher`, or a part of one, each `<word>` in it filled in.
+
+    >>> own_query("neo4j", "present_now")
+    'c.dropped_at IS NULL'
+    """
+    return _fill(_named(f"{store}/explore.cypher")[name], names)
 
 
 @cache
@@ -31,7 +41,7 @@ def write_statement(name: str, label: str, ends: tuple[str, str] | None = None) 
     >>> write_statement("delete_relationship", "FEEDS", ("Table", "Table")).split("WHERE ")[1]
     'e.`job` = $job DELETE e'
     """
-    statement = _named("write.cypher")[name]
+    statement = _named("cypher/write.cypher")[name]
     properties: tuple[str, ...] = ("key", *LABELS[label]) if ends is None else tuple(RELATIONSHIPS[label].properties)
     identity: tuple[str, ...] = () if ends is None else RELATIONSHIPS[label].identity
     variable = "n" if ends is None else "e"
@@ -56,7 +66,7 @@ def refresh_statement(relationship_type: str, target_label: str) -> str:
     'MATCH (:`Table` {key: $output})<-[e:`FEEDS`]'
     """
     name = "refresh_edges_to_dataset" if target_label == "Table" else "refresh_edges_to_columns"
-    return _fill(_named("write.cypher")[name], {"type": f"`{relationship_type}`"})
+    return _fill(_named("cypher/write.cypher")[name], {"type": f"`{relationship_type}`"})
 
 
 @cache
@@ -76,7 +86,7 @@ def scripts(store: str) -> dict[int, tuple[str, ...]]:
 
 @cache
 def _named(file: str) -> dict[str, str]:
-    text = resources.files("lineage.store").joinpath("cypher", file).read_text(encoding="utf-8")
+    text = resources.files("lineage.store").joinpath(file).read_text(encoding="utf-8")
     _, *pieces = _NAME.split(text)
     return {name: _COMMENT.sub("", body).strip() for name, body in zip(pieces[::2], pieces[1::2], strict=True)}
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind, Step
-from lineage.store.protocol import Direction
+from lineage.traversal.options import TraversalOptions
+from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep, Route
+from lineage.traversal.search import Label, Search
+from lineage.traversal.steps import routes_over
 from lineage.traversal.target import Target
+from lineage.traversal.tracing import Tracing
 
-__all__ = ["Answer", "PossiblyAffected", "Reached"]
+__all__ = ["Answer", "PossiblyAffected", "Reached", "ReachedDataset"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,27 +109,118 @@ class PossiblyAffected:
 
 
 @dataclass(frozen=True, slots=True)
+class ReachedDataset:
+    """A dataset of which columns were reached: how many, and how many hops away the nearest is."""
+
+    key: str
+    table: str
+    columns: int
+    hops: int
+
+
+Feeds = tuple[tuple[PossiblyAffected, ...], str | None]
+
+
 class Answer:
     """Columns reached from `start`, by hops, references and key; datasets that may be besides; what cut it short.
 
-    `truncated` is None when the answer is whole, else it says which limit cut it and how.
+    What is counted is there at once. Paths are made for the columns that are asked for (`page`), and what only
+    table-level lineage leads to when it is asked for, from the store, which has to be open then.
     """
 
-    start: Target
-    direction: Direction
-    columns: tuple[Reached, ...]
-    possibly_affected: tuple[PossiblyAffected, ...] = ()
-    truncated: str | None = None
+    def __init__(
+        self,
+        store: LineageReader,
+        start: Target,
+        options: TraversalOptions,
+        search: Search,
+        roots: frozenset[int],
+        find_feeds: Callable[[Mapping[str, int], frozenset[str]], Feeds],
+    ) -> None:
+        self.start = start
+        self.direction = search.explorer.view.direction
+        self._store = store
+        self._options = options
+        self._search = search
+        self._tracing = Tracing(search)
+        self._keys = search.explorer.keys
+        self._roots = roots
+        self._find_feeds = find_feeds
+        self._ranked: dict[tuple[int, int], list[int]] = {}
 
     @property
+    def total(self) -> int:
+        """How many columns were reached; more there may be if `is_lower_bound`."""
+        return len(self._search.reached)
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether a limit kept out columns that were found."""
+        return self._search.left_out > 0
+
+    @property
+    def cuts(self) -> tuple[str, ...]:
+        """Which limits cut off columns, and how."""
+        return tuple(self._search.cuts)
+
+    @cached_property
     def by_hop(self) -> dict[int, int]:
         """How many columns lie how many hops away."""
-        return dict(sorted(Counter(column.hops for column in self.columns).items()))
+        counts: Counter[int] = Counter()
+        for (hops, _), nodes in self._search.nearest.items():
+            counts[hops] += len(nodes)
+        return dict(sorted(counts.items()))
+
+    @cached_property
+    def datasets(self) -> tuple[ReachedDataset, ...]:
+        """The datasets that the columns belong to, by name and key, with their number of columns."""
+        names = self._names
+        found = [
+            ReachedDataset(key, names.get(key, key), count, hops) for key, (count, hops) in self._by_dataset.items()
+        ]
+        return tuple(sorted(found, key=lambda dataset: (dataset.table, dataset.key)))
 
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the datasets that the columns belong to, sorted."""
-        return tuple(sorted({column.table for column in self.columns}))
+        return tuple(sorted({dataset.table for dataset in self.datasets}))
+
+    @cached_property
+    def columns(self) -> tuple[Reached, ...]:
+        """All columns, with their paths."""
+        return self.page(0, self.total)
+
+    def page(self, first: int, count: int) -> tuple[Reached, ...]:
+        """Return so many of the columns from a place on, as they are ranked, with their paths.
+
+        Raises:
+            StoreError: the store could not be read, or the graph has changed since and a path is no more.
+        """
+        nodes = self._rank(first, count)
+        of_nodes = [(node, self._search.labels(node)) for node in nodes]
+        shown = [(node, labels[0], _contribution(labels)) for node, labels in of_nodes]
+        traced = {
+            (node, label): self._tracing.pairs(node, label)
+            for node, *both in shown
+            for label in both
+            if label is not None
+        }
+        routes = dict(zip(traced, routes_over(self._store, traced.values(), self._options.as_of), strict=True))
+        return tuple(
+            self._reached(node, routes[node, label], routes[node, flow] if flow else None)
+            for node, label, flow in shown
+        )
+
+    @property
+    def possibly_affected(self) -> tuple[PossiblyAffected, ...]:
+        """Datasets that only table-level lineage leads to."""
+        return self._feeds[0]
+
+    @property
+    def truncated(self) -> str | None:
+        """None when the answer is whole, else which limits cut it and how."""
+        cut = self._feeds[1]
+        return "; ".join([*self.cuts, *([cut] if cut else [])]) or None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values."""
@@ -134,3 +232,80 @@ class Answer:
             "by_hop": {str(hops): count for hops, count in self.by_hop.items()},
             "truncated": self.truncated,
         }
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Answer):
+            return NotImplemented
+        return self._told == other._told
+
+    def __hash__(self) -> int:
+        return hash((self.start, self.direction))
+
+    @property
+    def _told(self) -> tuple[object, ...]:
+        return (self.start, self.direction, self.columns, self.possibly_affected, self.truncated)
+
+    @cached_property
+    def _feeds(self) -> Feeds:
+        # A dataset none of whose columns was reached leads nowhere.
+        rows = (self._search.explorer.columns(dataset) for dataset in self._search.row_datasets)
+        inside = (next((column for column in columns if column in self._search.reached), None) for columns in rows)
+        whole = frozenset(self._dataset_of(column) for column in inside if column is not None)
+        nearest = {dataset: hops for dataset, (_, hops) in self._by_dataset.items()}
+        return self._find_feeds(nearest | {self.start.dataset: 0}, whole)
+
+    @cached_property
+    def _by_dataset(self) -> dict[str, tuple[int, int]]:
+        """How many columns of each dataset were reached, and how near the nearest is."""
+        found: dict[str, tuple[int, int]] = {}
+        for (hops, _), nodes in self._search.nearest.items():
+            counts = Counter([self._keys[node].rpartition("#")[0] for node in nodes])
+            for dataset, count in counts.items():
+                before, nearest = found.get(dataset, (0, hops))
+                found[dataset] = (before + count, nearest)
+        return found
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return self._store.dataset_names(self._by_dataset)
+
+    def _rank(self, first: int, count: int) -> list[int]:
+        """Return the columns at these places; only those around them are sorted by key."""
+        ranked: list[int] = []
+        skipped = 0
+        for place, nodes in self._search.nearest.items():
+            if len(ranked) >= count:
+                break
+            if skipped + len(nodes) <= first:
+                skipped += len(nodes)
+                continue
+            if place not in self._ranked:
+                self._ranked[place] = sorted(nodes, key=self._keys.__getitem__)
+            ranked += self._ranked[place][max(first - skipped, 0) :][: count - len(ranked)]
+            skipped += len(nodes)
+        return ranked
+
+    def _dataset_of(self, node: int) -> str:
+        return split_column_key(self._keys[node])[0]
+
+    def _reached(self, node: int, route: Route, contribution: Route | None) -> Reached:
+        key = self._keys[node]
+        dataset, column = split_column_key(key)
+        search = self._search
+        influence = ((EdgeKind.CONTRIBUTES, search.flows), (EdgeKind.REFERENCES, search.influenced))
+        return Reached(
+            key=key,
+            dataset=dataset,
+            table=self._names.get(dataset, dataset),
+            column=column,
+            route=route,
+            contribution=contribution,
+            influence=frozenset(kind for kind, nodes in influence if node in nodes),
+            root=node in self._roots,
+        )
+
+
+def _contribution(labels: list[Label]) -> Label | None:
+    """Return the label of a shortest path on which the value flows, unmasked if there is such a path at all."""
+    flows = [label for label in labels if label.references == 0]
+    return min(flows, key=lambda label: (label.masked, label.hops), default=None)

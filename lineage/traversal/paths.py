@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
+from lineage.store.exploring import Explorer, Leads
 from lineage.store.protocol import Direction
-from lineage.traversal.neighbours import Neighbours, columns_at, is_column
+from lineage.traversal.neighbours import columns_at, is_column
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
-from lineage.traversal.route import PathStep, Route
+from lineage.traversal.route import Route
+from lineage.traversal.steps import routes_over
 from lineage.traversal.target import Target
+from lineage.traversal.tracing import Pair
 
 __all__ = ["shortest_paths"]
 
-_Arrivals = dict[str, list[tuple[str, PathStep]]]
+_Arrivals = dict[str, list[tuple[str, Pair]]]
+_WAYS = tuple(Leads)[: Leads.FIELD]
 
 
 def shortest_paths(
@@ -25,19 +30,37 @@ def shortest_paths(
 ) -> tuple[Route, ...]:
     """Return up to `limit` of the shortest paths from `start` downstream to `end`, fewest references first.
 
-    Of the options `max_hops`, `kinds` and `as_of` count. A table begins or ends at any of its columns, and ends
-    where its rows are influenced; a column ends at its fields and its parents too. Empty if no path leads there.
+    Of the options `max_hops`, `kinds`, `as_of` and `timeout` count. A table begins or ends at any of its columns,
+    and ends where its rows are influenced; a column ends at its fields and its parents too. Empty if no path leads
+    there.
 
     Raises:
+        StoreTimeoutError: it took longer than the options allow.
         StoreError: the store could not be read.
     """
     options = options or TraversalOptions()
-    neighbours = Neighbours(store, Direction.DOWNSTREAM, options.kinds, options.as_of)
+    deadline = None if options.timeout is None else time.monotonic() + options.timeout
     starts = [start.key]
     if start.is_table:
         starts = [column.key for column in columns_at(store, [start.key], options.as_of)]
-    arrivals, ends = _arrive(neighbours, starts, _is_end(end), options.max_hops)
-    return tuple(itertools.islice(_paths(arrivals, frozenset(starts), ends), limit))
+    is_end = _is_end(end)
+    ends = [column.key for column in store.columns([end.dataset], dropped=True) if is_end(column.key)]
+
+    def arrive(explorer: Explorer) -> tuple[_Arrivals, list[str]]:
+        explorer.begin(starts, start.key if start.is_table else None)
+        numbers = explorer.numbers(ends, [end.key] if end.is_table else ())
+        return _arrive(explorer, starts, set(numbers.values()), options.max_hops)
+
+    arrivals, arrived = store.explore(
+        arrive,
+        Direction.DOWNSTREAM,
+        kinds=options.kinds,
+        as_of=options.as_of,
+        hops=options.max_hops,
+        deadline=deadline,
+    )
+    paths = list(itertools.islice(_paths(arrivals, frozenset(starts), arrived), limit))
+    return routes_over(store, paths, options.as_of)
 
 
 def _is_end(target: Target) -> Callable[[str], bool]:
@@ -46,57 +69,82 @@ def _is_end(target: Target) -> Callable[[str], bool]:
     return lambda key: key == target.key or key.startswith(f"{target.key}.") or target.key.startswith(f"{key}.")
 
 
-def _arrive(
-    neighbours: Neighbours, starts: list[str], is_end: Callable[[str], bool], max_hops: int
-) -> tuple[_Arrivals, list[str]]:
-    """Return, nearest nodes first, the steps by which each is reached soonest, and the ends that are nearest."""
+def _arrive(explorer: Explorer, starts: Collection[str], ends: set[int], max_hops: int) -> tuple[_Arrivals, list[str]]:
+    """Return, nearest nodes first, the steps that lead soonest to the nearest of the ends, and these."""
+    layers = [set(explorer.numbers(starts).values())]
+    seen = set(layers[0])
+    while layers[-1] and not layers[-1] & ends - layers[0] and len(layers) <= max_hops:
+        explorer.load(layers[-1])
+        layer: set[int] = set()
+        for way in _WAYS:
+            far = explorer.ends[way]
+            found = set().union(*[far[node] for node in layers[-1] if node in far])
+            if way < Leads.ROWS:
+                layer |= found
+            else:
+                layer |= found & ends
+                explorer.load_columns(found - ends)
+                layer.update(*[explorer.columns(dataset) for dataset in found - ends])
+        layers.append(layer - seen)
+        seen |= layer
+    arrived = layers[-1] & ends - layers[0]
+    explorer.load_keys(seen - explorer.keys.keys())
+    keys = explorer.keys
+    return _leading_to(explorer, layers, arrived), sorted(keys[node] for node in arrived)
+
+
+def _leading_to(explorer: Explorer, layers: Sequence[set[int]], arrived: set[int]) -> _Arrivals:
+    """Return the steps from layer to layer that lead to what was arrived at."""
+    reversed_layers = []
+    wanted = set(arrived)
+    for layer in reversed(layers[:-1]):
+        steps = {(node, before, pair) for before in layer for node, pair in _steps(explorer, before, wanted)}
+        reversed_layers.append(steps)
+        wanted = {before for _, before, _ in steps}
+    keys = explorer.keys
     arrivals: _Arrivals = {}
-    frontier = sorted(starts)
-    seen = set(starts)
-    for _ in range(max_hops):
-        layer: _Arrivals = {}
-        neighbours.load(frontier)
-        for column in frontier:
-            for far, step in neighbours.around(column):
-                for node in _nodes(neighbours, far, is_end):
-                    if node not in seen:
-                        layer.setdefault(node, []).append((column, step))
-        arrivals |= layer
-        ends = sorted(node for node in layer if is_end(node))
-        if ends or not layer:
-            return arrivals, ends
-        seen.update(layer)
-        frontier = sorted(layer)
-    return arrivals, []
+    for steps in reversed(reversed_layers):
+        for node, before, pair in sorted(steps):
+            arrivals.setdefault(keys[node], []).append((keys[before], pair))
+    return arrivals
 
 
-def _nodes(neighbours: Neighbours, far: str, is_end: Callable[[str], bool]) -> list[str]:
-    if is_column(far) or is_end(far):
-        return [far]
-    neighbours.load_columns([far])
-    return neighbours.columns(far)
+def _steps(explorer: Explorer, before: int, wanted: set[int]) -> Iterator[tuple[int, Pair]]:
+    """Yield the steps that lead from a column to the wanted nodes."""
+    keys = explorer.keys
+    for way in _WAYS:
+        kind = EdgeKind.CONTRIBUTES if way < Leads.REFERENCE else EdgeKind.REFERENCES
+        for end in set(explorer.ends[way].get(before, ())):
+            if way < Leads.ROWS or end in wanted:
+                nodes = {end} & wanted
+            else:
+                nodes = wanted.intersection(explorer.columns(end))
+            for node in nodes:
+                target = keys[node] if way < Leads.ROWS else split_column_key(keys[node])[0] or keys[node]
+                for member in explorer.origins(before, end, way):
+                    yield node, Pair(keys[member], target, kind)
 
 
-def _paths(arrivals: _Arrivals, starts: frozenset[str], ends: list[str]) -> Iterator[Route]:
+def _paths(arrivals: _Arrivals, starts: frozenset[str], ends: list[str]) -> Iterator[tuple[Pair, ...]]:
     """Yield the paths from an end back to a start, those with the fewest references first."""
     least = dict.fromkeys(starts, 0)
     for node, arriving in arrivals.items():
-        least[node] = min(least[before] + _cost(step) for before, step in arriving)
+        least[node] = min(least[before] + _cost(pair) for before, pair in arriving)
     # Each entry: references at best, then the steps to the end as text, which orders paths that are alike.
-    waiting: list[tuple[int, tuple[str, ...], int, str, tuple[PathStep, ...]]] = [
+    waiting: list[tuple[int, tuple[str, ...], int, str, tuple[Pair, ...]]] = [
         (least[end], (), 0, end, ()) for end in ends
     ]
     heapq.heapify(waiting)
     while waiting:
         _, order, references, node, steps = heapq.heappop(waiting)
         if node in starts:
-            yield Route(steps)
+            yield steps
             continue
-        for before, step in arrivals[node]:
-            count = references + _cost(step)
-            text = (f"{step.source}\n{step.target}\n{step.kind}", *order)
-            heapq.heappush(waiting, (count + least[before], text, count, before, (step, *steps)))
+        for before, pair in arrivals[node]:
+            count = references + _cost(pair)
+            text = (f"{pair.source}\n{pair.target}\n{pair.kind}", *order)
+            heapq.heappush(waiting, (count + least[before], text, count, before, (pair, *steps)))
 
 
-def _cost(step: PathStep) -> int:
-    return int(step.kind is EdgeKind.REFERENCES)
+def _cost(pair: Pair) -> int:
+    return int(pair.kind is EdgeKind.REFERENCES)

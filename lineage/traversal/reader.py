@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from lineage.model.transformations import EdgeKind
+from lineage.store.exploring import Explorer
 from lineage.store.protocol import (
     Direction,
     Hop,
     SearchHit,
     StoredColumn,
     StoredDataset,
+    StoredEdge,
     StoredFeed,
     StoredJob,
 )
 
 __all__ = ["LineageReader"]
+
+T = TypeVar("T")
 
 
 class LineageReader(Protocol):
@@ -41,6 +45,24 @@ class LineageReader(Protocol):
         as_of: datetime | None = None,
     ) -> list[Hop]:
         """Return one hop from columns, or (upstream) from datasets."""
+
+    def explore(
+        self,
+        work: Callable[[Explorer], T],
+        direction: Direction,
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+        hops: int = 1,
+        deadline: float | None = None,
+    ) -> T:
+        """Return what `work` makes of one state of the graph around columns."""
+
+    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
+        """Return the edges of these kinds from these columns to these columns and datasets."""
+
+    def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the full names of the datasets of these keys."""
 
     def feeds(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None

@@ -1,4 +1,4 @@
-"""The search that impact and root cause share: breadth first, one batch a hop, few labels a column.
+"""The search that impact and root cause share: breadth first, one reading a hop, few labels a column.
 
 A label says that a path with so many references, masked or not, ends at a column. What must never be hidden
 is kept apart, so at each column there are at most
@@ -10,167 +10,223 @@ is kept apart, so at each column there are at most
 Labels come in order of hops, so one that is not better than an earlier one in these terms is dropped, and so
 are all paths that would begin with it. Each label is followed once: the work grows with the edges, not with
 the paths, and cycles end.
+
+Nodes are numbers here, and labels of one hop with as many references, masked or not, are a set: a hop is a few
+unions and differences of sets. Which path a label came by is found afterwards, for those that are shown (`tracing`).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
+from lineage.store.exploring import Explorer, Leads
 from lineage.store.protocol import Direction
-from lineage.traversal.neighbours import Neighbours, is_column
+from lineage.traversal.neighbours import is_column
 from lineage.traversal.options import TraversalOptions
-from lineage.traversal.route import PathStep, Route
 
-__all__ = ["Label", "Search"]
+__all__ = ["Group", "Label", "Search"]
+
+_TO_COLUMNS = (Leads.FLOW, Leads.MASKED_FLOW, Leads.REFERENCE, Leads.MASKED_REFERENCE)
+_TO_ROWS = (Leads.ROWS, Leads.MASKED_ROWS)
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """The end of a path: how many hops and references it has, and whether one of its steps masks."""
 
-    node: str
-    hops: int = 0
-    references: int = 0
-    masked: bool = False
-    previous: Label | None = None
-    step: PathStep | None = None
+    hops: int
+    references: int
+    masked: bool
 
-    @property
-    def rank(self) -> tuple[int, bool, str]:
-        """The order of labels of one hop: those that hide others come first."""
-        return self.references, self.masked, self.node
 
-    def then(self, node: str, step: PathStep) -> Label:
-        """Return the label of the path that goes on over `step`."""
-        references = self.references + (step.kind is EdgeKind.REFERENCES)
-        return Label(node, self.hops + 1, references, self.masked or step.masking, self, step)
+class Group(NamedTuple):
+    """Nodes with labels of one hop that are alike. Groups come by references, the unmasked first."""
 
-    def at(self, node: str) -> Label:
-        """Return the same path, ending at a dataset's column, or at a column's dataset: that is no hop."""
-        return Label(node, self.hops, self.references, self.masked, self.previous, self.step)
+    references: int
+    masked: bool
+    nodes: Collection[int]
 
-    def route(self, direction: Direction) -> Route:
-        """Return the path's steps in the direction in which data flows."""
-        steps: list[PathStep] = []
-        label: Label | None = self
-        while label is not None and label.step is not None:
-            steps.append(label.step)
-            label = label.previous
-        return Route(tuple(steps if direction is Direction.UPSTREAM else reversed(steps)))
+
+_Candidates = dict[tuple[int, bool], set[int]]
 
 
 class Search:
-    """One traversal: `run` it, then read `labels`, `row_datasets` and `cuts`."""
+    """One traversal: `run` it, then read what was reached, `groups`, `row_datasets` and `cuts`."""
 
-    def __init__(self, neighbours: Neighbours, direction: Direction, options: TraversalOptions) -> None:
-        self._neighbours = neighbours
-        self._direction = direction
+    def __init__(self, explorer: Explorer, options: TraversalOptions) -> None:
+        self.explorer = explorer
         self._options = options
+        self._down = explorer.view.direction is Direction.DOWNSTREAM
         self._rows = _RowLabels(options.max_references is None)
-        self._closed: set[str] = set()
-        self._beyond: set[str] = set()
-        self._left_out = 0
-        self.labels: dict[str, list[Label]] = {}
-        """The labels of each column that was reached, in order of hops."""
-        self.row_datasets: set[str] = set()
+        self._closed: set[int] = set()
+        self._beyond: set[int] = set()
+        self._fewest: dict[int, int] = {}
+        self._datasets: dict[int, int] = {}
+        self.left_out = 0
+        """How many columns were found that a limit kept out."""
+        self.reached: set[int] = set()
+        """The columns that were reached."""
+        self.flows: set[int] = set()
+        """Those that the value flows to, or comes from."""
+        self.unmasked: set[int] = set()
+        """Those of them with a path that does not mask."""
+        self.influenced: set[int] = set()
+        """Those with a path that has references."""
+        self.nearest: dict[tuple[int, int], set[int]] = defaultdict(set)
+        """The reached columns by the hops and the references of their first label, nearest first."""
+        self.groups: list[list[Group]] = []
+        """The labels of each hop, from that of the start on."""
+        self.row_datasets: set[int] = set()
         """Downstream: the datasets whose rows are influenced."""
         self.cuts: list[str] = []
         """Which limits cut something off, and what."""
 
-    def run(self, columns: Iterable[str], dataset: str | None = None) -> None:
-        """Search from these columns, upstream also from what decides a dataset's rows; none of them is reached."""
+    def run(self, columns: Collection[str], dataset: str | None = None) -> None:
+        """Search from these columns, upstream also from what decides a dataset's rows; none of them is reached.
+
+        Raises:
+            StoreTimeoutError: the deadline is past.
+        """
         options = self._options
-        frontier = [Label(column) for column in sorted(columns)]
-        self._closed = {label.node for label in frontier}
-        if dataset and self._direction is Direction.UPSTREAM:
-            frontier.insert(0, Label(dataset))
+        numbers = self.explorer.begin(columns, dataset)
+        starts = [numbers[column] for column in sorted(columns) if column in numbers]
+        self._closed = set(starts)
+        if dataset in numbers and not self._down:
+            starts.insert(0, numbers[dataset])
+        self.groups = [[Group(0, False, starts)]]
         for hops in itertools.count(1):
-            ends = sorted(self._one_hop(frontier), key=lambda label: label.rank)
+            candidates = self._one_hop(self.groups[-1])
             if hops > options.max_hops:
-                if any(map(self._adds, ends)):
+                if any(self._adding(*kind, nodes) for kind, nodes in candidates.items()):
                     self.cuts.append(f"max_hops={options.max_hops}: more lies beyond")
                 break
-            frontier = self._admit(ends)
-            full = self._left_out and len(self.labels) >= options.limit_total
-            if full or not frontier:
+            admitted = self._admit(hops, candidates)
+            self.groups.append(admitted)
+            full = self.left_out and len(self.reached) >= options.limit_total
+            if full or not admitted:
                 break
+        self.explorer.load_keys(self.reached)
         self._say_what_was_left_out()
 
-    def _one_hop(self, frontier: list[Label]) -> Iterator[Label]:
-        if self._direction is Direction.DOWNSTREAM:
-            return self._downstream(frontier)
-        return self._upstream(frontier)
+    def labels(self, column: int) -> list[Label]:
+        """Return the labels of a column that was reached, in order of hops."""
+        return [
+            Label(hops, references, masked)
+            for hops, groups in enumerate(self.groups)
+            for references, masked, nodes in groups
+            if hops and column in nodes
+        ]
 
-    def _downstream(self, frontier: list[Label]) -> Iterator[Label]:
-        self._neighbours.load(label.node for label in frontier)
-        into_rows: list[Label] = []
-        for label in frontier:
-            for end, step in self._neighbours.around(label.node):
-                (yield label.then(end, step)) if is_column(end) else into_rows.append(label.then(end, step))
-        self.row_datasets.update(label.node for label in into_rows)
-        self._neighbours.load_columns(label.node for label in into_rows)
-        for label in sorted(into_rows, key=lambda label: label.rank):
-            origin = label.previous.node if label.previous else ""
-            if self._rows.add(label.node, label.references, origin):
-                columns = self._neighbours.columns(label.node)
-                yield from (label.at(column) for column in columns if column != origin)
+    def dataset_of(self, column: int) -> int:
+        """Return the dataset of a column that labels were followed from, upstream; -1 if it has none."""
+        return self._datasets.get(column, -1)
 
-    def _upstream(self, frontier: list[Label]) -> Iterator[Label]:
-        datasets = {label.node: split_column_key(label.node)[0] for label in frontier if is_column(label.node)}
-        self._neighbours.load({*(label.node for label in frontier), *datasets.values()})
-        for label in frontier:
-            for end, step in self._neighbours.around(label.node):
-                yield label.then(end, step)
-            dataset = datasets.get(label.node)
-            if dataset and self._rows.add(dataset, label.references, label.node):
-                for end, step in self._neighbours.around(dataset):
-                    if end != label.node:
-                        yield label.then(end, step)
+    def _one_hop(self, groups: Sequence[Group]) -> _Candidates:
+        self.explorer.load(node for group in groups for node in group.nodes)
+        candidates: _Candidates = defaultdict(set)
+        for references, masked, nodes in groups:
+            for way in _TO_COLUMNS:
+                ends = self.explorer.ends[way]
+                found = candidates[references + (way >= Leads.REFERENCE), masked or way % 2 == 1]
+                found.update(*[ends[node] for node in nodes if node in ends])
+        if EdgeKind.REFERENCES in self._options.kinds:
+            (self._into_rows if self._down else self._out_of_rows)(groups, candidates)
+        return candidates
 
-    def _adds(self, label: Label) -> bool:
-        allowed = self._options.max_references
-        if label.node in self._closed or (allowed is not None and label.references > allowed):
-            return False
-        for other in self.labels.get(label.node, ()):
-            if label.references == 0:
-                if other.references == 0 and other.masked <= label.masked:
-                    return False
-            elif other.references > 0 and (allowed is None or other.references <= label.references):
-                return False
-        return True
+    def _into_rows(self, groups: Sequence[Group], candidates: _Candidates) -> None:
+        """Downstream: who decides which rows a dataset has influences all its columns."""
+        into = [
+            (references + 1, masked or way == Leads.MASKED_ROWS, node, dataset)
+            for references, masked, nodes in groups
+            for way in _TO_ROWS
+            for node in nodes
+            for dataset in self.explorer.ends[way].get(node, ())
+        ]
+        datasets = {dataset for *_, dataset in into}
+        self.row_datasets |= datasets
+        self.explorer.load_columns(datasets)
+        for references, masked, origin, dataset in sorted(into):
+            if self._rows.add(dataset, references, origin):
+                columns = self.explorer.columns(dataset)
+                candidates[references, masked].update(column for column in columns if column != origin)
 
-    def _admit(self, ends: list[Label]) -> list[Label]:
-        kept: list[Label] = []
-        new = 0
-        per_hop, allowed = self._options.limit_per_hop, self._options.max_references
-        for label in ends:
-            if allowed is not None and label.references > allowed:
-                self._beyond.add(label.node)
-            if not self._adds(label):
-                continue
-            if label.node not in self.labels:
-                if new == per_hop or len(self.labels) == self._options.limit_total:
-                    # Closed, so that a longer path does not bring it in as if it were the shortest.
-                    self._closed.add(label.node)
-                    self._left_out += 1
+    def _out_of_rows(self, groups: Sequence[Group], candidates: _Candidates) -> None:
+        """Upstream: a column is influenced by all that decide which rows its dataset has."""
+        self._load_datasets(node for group in groups for node in group.nodes)
+        for references, masked, nodes in groups:
+            for node in nodes:
+                dataset = self._datasets.get(node)
+                if dataset is None or not self._rows.add(dataset, references, node):
                     continue
-                new += 1
-            self.labels.setdefault(label.node, []).append(label)
-            kept.append(label)
-        return kept
+                for way in (Leads.REFERENCE, Leads.MASKED_REFERENCE):
+                    ends = self.explorer.ends[way].get(dataset, ())
+                    found = candidates[references + 1, masked or way == Leads.MASKED_REFERENCE]
+                    found.update(end for end in ends if end != node)
+
+    def _load_datasets(self, columns: Iterable[int]) -> None:
+        keys = self.explorer.keys
+        new = {column: split_column_key(keys[column])[0] for column in columns if column not in self._datasets}
+        new = {column: dataset for column, dataset in new.items() if is_column(keys[column])}
+        numbers = self.explorer.numbers((), sorted(set(new.values())))
+        self._datasets.update({column: numbers[dataset] for column, dataset in new.items() if dataset in numbers})
+        self.explorer.load(sorted(set(numbers.values())))
+
+    def _adding(self, references: int, masked: bool, nodes: set[int]) -> set[int]:
+        """Return those of the nodes whose label adds to those that they have."""
+        allowed = self._options.max_references
+        if allowed is not None and references > allowed:
+            return set()
+        if references == 0:
+            return nodes - (self.flows if masked else self.unmasked) - self._closed
+        if allowed is None:
+            return nodes - self.influenced - self._closed
+        return {node for node in nodes - self._closed if self._fewest.get(node, references + 1) > references}
+
+    def _admit(self, hops: int, candidates: _Candidates) -> list[Group]:
+        groups: list[Group] = []
+        options, came = self._options, 0
+        for references, masked in sorted(candidates):
+            if options.max_references is not None and references > options.max_references:
+                self._beyond |= candidates[references, masked]
+                continue
+            nodes = self._adding(references, masked, candidates[references, masked])
+            new = nodes - self.reached
+            room = options.limit_total - len(self.reached)
+            if options.limit_per_hop is not None:
+                room = min(room, options.limit_per_hop - came)
+            if len(new) > room:
+                kept = set(self.explorer.first(new, room)) if room else set()
+                # Closed, so that a longer path does not bring them in as if it were the shortest.
+                left = new - kept
+                self._closed |= left
+                self.left_out += len(left)
+                nodes, new = nodes - left, kept
+            came += len(new)
+            if new:
+                self.reached |= new
+                self.nearest[hops, references] |= new
+            if references:
+                self.influenced |= nodes
+                if options.max_references is not None:
+                    self._fewest.update(dict.fromkeys(nodes, references))
+            else:
+                self.flows |= nodes
+                self.unmasked |= set() if masked else nodes
+            if nodes:
+                groups.append(Group(references, masked, nodes))
+        return groups
 
     def _say_what_was_left_out(self) -> None:
         options = self._options
-        if self._left_out:
-            full = len(self.labels) >= options.limit_total
+        if self.left_out:
+            full = len(self.reached) >= options.limit_total
             limit = f"limit_total={options.limit_total}" if full else f"limit_per_hop={options.limit_per_hop}"
-            self.cuts.append(f"{limit}: at least {self._left_out} more columns were found and not followed")
-        beyond = len(self._beyond - self.labels.keys() - self._closed)
+            self.cuts.append(f"{limit}: at least {self.left_out} more columns were found and not followed")
+        beyond = len(self._beyond - self.reached - self._closed)
         if beyond:
             self.cuts.append(f"max_references={options.max_references}: at least {beyond} more columns lie beyond")
 
@@ -184,12 +240,13 @@ class _RowLabels:
 
     def __init__(self, unlimited: bool) -> None:
         self._unlimited = unlimited
-        self._through: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        self._through: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
 
-    def add(self, dataset: str, references: int, origin: str) -> bool:
+    def add(self, dataset: int, references: int, origin: int) -> bool:
         """Return whether the label adds to those before; `origin` is the column that it goes through the rows from."""
-        better = {column for count, column in self._through[dataset] if self._unlimited or count <= references}
+        through = self._through[dataset]
+        better = {column for count, column in through if self._unlimited or count <= references}
         if len(better) >= 2 or origin in better:
             return False
-        self._through[dataset].append((references, origin))
+        through.append((references, origin))
         return True

@@ -6,6 +6,9 @@
 // name: datasets_by_key
 MATCH (n:`Table` {key: $key}) RETURN n
 
+// name: dataset_names
+MATCH (t:`Table` {key: $key}) RETURN t.key AS key, t.name AS name
+
 // name: all_datasets
 MATCH (n:`Table`) RETURN n
 
@@ -183,6 +186,14 @@ RETURN b.key AS asked, a.key AS source, b.key AS target, e
 MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Column`)
 HINT (b JOIN e) JOIN a
 RETURN b.key AS asked, a.key AS source, b.key AS target, e
+
+// name: edges_to_column
+MATCH (b:`Column` {key: $target})<-[e:<types>]-(a:`Column` {key: $source})
+RETURN a.key AS source, b.key AS target, e
+
+// name: edges_to_dataset
+MATCH (b:`Table` {key: $target})<-[e:<types>]-(a:`Column` {key: $source})
+RETURN a.key AS source, b.key AS target, e
 
 // name: feeds_out_of
 MATCH (a:`Table` {key: $key})-[e:<types>]->(b:`Table`) RETURN a.key AS source, b.key AS target, e

@@ -7,17 +7,18 @@ import logging
 import os
 import re
 import shutil
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 import ladybug
 
+from lineage.store.embedded.explorer import EmbeddedExplorer
 from lineage.store.embedded.pending import PENDING
 from lineage.store.embedded.statements import Statements
 from lineage.store.embedded.transaction import EmbeddedTransaction
+from lineage.store.embedded.turns import Turns
 from lineage.store.errors import (
     StoreAccessError,
     StoreError,
@@ -26,6 +27,7 @@ from lineage.store.errors import (
     StoreUnreachableError,
     StoreWriteError,
 )
+from lineage.store.exploring import Explorer, View
 from lineage.store.graph import SCHEMA_VERSION
 from lineage.store.queries import query, scripts
 
@@ -47,7 +49,7 @@ _DAMAGED = "Checksum verification failed"
 
 
 class EmbeddedBackend:
-    """A ladybug file. One process may write to it; threads of this process take turns."""
+    """A ladybug file. One process may write to it. Its threads read together, each by a connection, and write in turn."""
 
     def __init__(self, path: Path, *, read_only: bool = False, target_version: int = SCHEMA_VERSION) -> None:
         """Open the file; made, or migrated to `target_version`, where it is not there or older.
@@ -58,7 +60,8 @@ class EmbeddedBackend:
         """
         self._path = path
         self._closed = False
-        self._turn = threading.RLock()
+        self._turns = Turns()
+        self._readers = _Readers()
         self._database, self._statements = _open(path, read_only=read_only)
         try:
             self._version = self._stored_version()
@@ -85,7 +88,11 @@ class EmbeddedBackend:
 
     def reading(self, work: Callable[[EmbeddedTransaction], T]) -> T:
         """Return what `work` returns, reading one state of the graph."""
-        return self._within("BEGIN TRANSACTION READ ONLY", work, StoreError)
+        return self._reading(lambda statements: work(EmbeddedTransaction(statements)))
+
+    def exploring(self, work: Callable[[Explorer], T], view: View) -> T:
+        """Return what `work` makes of one state of the graph around columns."""
+        return self._reading(lambda statements: work(EmbeddedExplorer(statements, view)))
 
     @property
     def says_missing_ends(self) -> bool:
@@ -98,47 +105,46 @@ class EmbeddedBackend:
         Nothing is stored then, except where the new rows of a large batch were in and the disk failed on the rest of
         it: the next transaction, or who opens the file next, writes that first.
         """
-        with self._turn:
+        with self._turns.writing():
             if self._rest_is_due:
                 self._write_rest()
-            answer = self._within("BEGIN TRANSACTION", work, StoreWriteError)
+            answer = self._write(work)
             if self._rest_is_due:
                 self._write_rest()
             return answer
 
     def close(self) -> None:
         """Let go of the file. A second call does nothing."""
-        with self._turn:
+        with self._turns.writing():
             if not self._closed:
                 self._closed = True
+                self._readers.close()
                 self._statements.close()
                 self._database.close()
 
-    def _within(self, begin: str, work: Callable[[EmbeddedTransaction], T], failure: type[StoreError]) -> T:
-        with self._turn:
-            done = False
-            try:
-                self._statements.run_once(begin)
-                transaction = EmbeddedTransaction(self._statements)
-                answer = work(transaction)
-                self._statements.run_once("COMMIT")
-                done = True
-                self._rest_is_due |= transaction.leaves_rest
-            except RuntimeError as error:
-                raise failure(f"{self._path}: {error}") from error
-            finally:
-                if not done:
-                    self._roll_back()
-            return answer
+    def _reading(self, work: Callable[[Statements], T]) -> T:
+        with self._turns.reading(), self._explaining(StoreError), self._readers.one(self._database) as statements:
+            return _within("BEGIN TRANSACTION READ ONLY", statements, lambda: work(statements))
+
+    def _write(self, work: Callable[[EmbeddedTransaction], T]) -> T:
+        """Return what `work` returns, committed. The turn is ours."""
+        transaction = EmbeddedTransaction(self._statements)
+        with self._explaining(StoreWriteError):
+            answer = _within("BEGIN TRANSACTION", self._statements, lambda: work(transaction))
+        self._rest_is_due |= transaction.leaves_rest
+        self._readers.note_new_rows(transaction.new_rows)
+        return answer
 
     def _write_rest(self) -> None:
-        self._within("BEGIN TRANSACTION", EmbeddedTransaction.write_rest, StoreWriteError)
+        self._write(EmbeddedTransaction.write_rest)
         self._rest_is_due = False
 
-    def _roll_back(self) -> None:
-        # A statement that failed has ended the transaction already.
-        with contextlib.suppress(RuntimeError):
-            self._statements.run_once("ROLLBACK")
+    @contextlib.contextmanager
+    def _explaining(self, failure: type[StoreError]) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            raise failure(f"{self._path}: {error}") from error
 
     def _stored_version(self) -> int:
         tables = {row[1] for row in self._statements.run_once("CALL show_tables() RETURN *").get_all()}
@@ -176,7 +182,7 @@ class EmbeddedBackend:
                     for statement in statements:
                         self._statements.run_once(statement)
 
-        self._within("BEGIN TRANSACTION", work, StoreWriteError)
+        self._write(work)
         self._version = target_version
 
 
@@ -191,6 +197,54 @@ def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]
             database.close()
             return _open(path, read_only=True)
         raise _explained(path, str(error)) from error
+
+
+class _Readers:
+    """Connections for reading, made as they are needed and kept with the plans of their statements."""
+
+    def __init__(self) -> None:
+        self._idle: list[Statements] = []
+
+    @contextlib.contextmanager
+    def one(self, database: ladybug.Database) -> Iterator[Statements]:
+        """Hold a connection that nobody else has."""
+        try:
+            statements = self._idle.pop()
+        except IndexError:
+            statements = Statements(ladybug.Connection(database))
+        try:
+            yield statements
+        finally:
+            statements.limit(None)
+            self._idle.append(statements)
+
+    def note_new_rows(self, rows: int) -> None:
+        """Count rows that were created."""
+        for statements in self._idle:
+            statements.note_new_rows(rows)
+
+    def close(self) -> None:
+        """Close the connections. None is in use."""
+        while self._idle:
+            self._idle.pop().close()
+
+
+def _within(begin: str, statements: Statements, work: Callable[[], T]) -> T:
+    """Return what `work` returns, committed."""
+    done = False
+    try:
+        statements.run_once(begin)
+        answer = work()
+        statements.limit(None)
+        statements.run_once("COMMIT")
+        done = True
+    finally:
+        if not done:
+            # A statement that failed has ended the transaction already.
+            statements.limit(None)
+            with contextlib.suppress(RuntimeError):
+                statements.run_once("ROLLBACK")
+    return answer
 
 
 def _connected(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:

@@ -20,6 +20,7 @@ class Statements:
         self._connection = connection
         self._prepared: dict[str, ladybug.PreparedStatement] = {}
         self._new_rows = 0
+        self._limit = 0
 
     def run(self, statement: str, parameters: Mapping[str, Any]) -> ladybug.QueryResult:
         """Return the result of the statement, which is prepared when it is first run.
@@ -38,6 +39,13 @@ class Statements:
     def run_once(self, statement: str, parameters: Mapping[str, Any] | None = None) -> ladybug.QueryResult:
         """Return the result of a statement that is not run again, or that takes a table of rows."""
         return self._connection.execute(statement, dict(parameters or {}))
+
+    def limit(self, seconds: float | None) -> None:
+        """Let a statement take so long at most from now on, or (None) any time."""
+        milliseconds = max(round(seconds * 1000), 1) if seconds is not None else 0
+        if milliseconds != self._limit:
+            self._connection.set_query_timeout(milliseconds)
+            self._limit = milliseconds
 
     def note_new_rows(self, rows: int) -> None:
         """Count rows that were created; plans are forgotten when there are many."""

@@ -56,6 +56,8 @@ class EmbeddedTransaction:
 
     def __init__(self, statements: Statements) -> None:
         self._statements = statements
+        self.new_rows = 0
+        """How many nodes and relationships were created."""
         self.leaves_rest = False
         """Whether what was written leaves a rest, which `write_rest` writes in a transaction of its own."""
 
@@ -77,6 +79,7 @@ class EmbeddedTransaction:
         else:
             self._write_logged(changes)
         self._statements.note_new_rows(new)
+        self.new_rows += new
 
     def write_rest(self) -> None:
         """Write what an earlier transaction left, if it did."""

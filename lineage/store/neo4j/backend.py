@@ -28,10 +28,13 @@ from lineage.store.errors import (
     StoreAccessError,
     StoreError,
     StoreSchemaError,
+    StoreTimeoutError,
     StoreUnreachableError,
     StoreWriteError,
 )
+from lineage.store.exploring import Explorer, View
 from lineage.store.graph import LABELS, RELATIONSHIPS, SCHEMA_VERSION, Changes, PropertyType, Relationship, by_kind
+from lineage.store.neo4j.explorer import Neo4jExplorer
 from lineage.store.planning.parts import LANES
 from lineage.store.queries import query, refresh_statement, scripts, write_statement
 
@@ -134,6 +137,19 @@ class Neo4jBackend:
     def close(self) -> None:
         """Close the connections. A second call does nothing."""
         self._driver.close()
+
+    def exploring(self, work: Callable[[Explorer], T], view: View) -> T:
+        """Return what `work` makes of the graph around columns."""
+
+        def explore() -> T:
+            @neo4j.unit_of_work(timeout=view.seconds_left)
+            def within(managed: ManagedTransaction) -> T:
+                return work(Neo4jExplorer(managed, view))
+
+            with self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
+                return session.execute_read(within)
+
+        return self._explaining(StoreError, explore)
 
     def _session_read(self, work: Callable[[Neo4jTransaction], T]) -> T:
         with self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
@@ -314,6 +330,8 @@ def _explained(uri: str, error: DriverError | Neo4jError, failure: type[StoreErr
         return StoreUnreachableError(
             f"no Neo4j answers at {uri}", "is it running? `lineage neo4j start` starts a local one"
         )
+    if isinstance(error, Neo4jError) and "TransactionTimedOut" in (error.code or ""):
+        return StoreTimeoutError()
     if isinstance(error, Neo4jError) and "OutOfMemory" in (error.code or ""):
         return failure(
             f"Neo4j at {uri} has too little memory for this in one transaction",

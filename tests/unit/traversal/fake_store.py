@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from lineage.model.batch import JobKind
 from lineage.model.names import split_column_key
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
+from lineage.store.exploring import Explorer, Leads, View
 from lineage.store.protocol import (
     Direction,
     Hop,
@@ -23,6 +25,7 @@ from lineage.store.protocol import (
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 NAMESPACE = "ns"
+T = TypeVar("T")
 
 
 def key(name: str) -> str:
@@ -63,7 +66,7 @@ class FakeStore:
     """Columns by dataset (names without namespace), edges, and feeds as (source, target, job)."""
 
     tables: dict[str, list[str]]
-    edges: list[StoredEdge] = field(default_factory=list)
+    stated: list[StoredEdge] = field(default_factory=list)
     fed: list[tuple[str, str, str]] = field(default_factory=list)
     completeness: dict[str, Completeness] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
@@ -142,10 +145,32 @@ class FakeStore:
         hops = [
             Hop(via, each)
             for via in keys
-            for each in self.edges
+            for each in self.stated
             if each.kind in kinds and _holds(each, as_of) and _same_or_nested(via, each.source if down else each.target)
         ]
         return sorted(hops, key=lambda hop: (hop.via, hop.edge.source, hop.edge.target, hop.edge.job))
+
+    def explore(
+        self,
+        work: Callable[[Explorer], T],
+        direction: Direction,
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+        hops: int = 1,
+        deadline: float | None = None,
+    ) -> T:
+        """Return what `work` makes of the graph."""
+        return work(FakeExplorer(self, View(direction, frozenset(kinds), as_of, hops, deadline)))
+
+    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
+        """Return the edges of these pairs."""
+        held = [each for each in self.stated if _holds(each, as_of)]
+        return [each for each in held if (each.source, each.target, each.kind) in pairs]
+
+    def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
+        """Return names without namespace."""
+        return {each.key: each.name for each in self.datasets(keys)}
 
     def feeds(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
@@ -172,7 +197,7 @@ class FakeStore:
 
     def jobs(self, keys: Collection[str] | None = None) -> list[StoredJob]:
         """Return jobs, fully resolved unless it was said otherwise."""
-        known = {*(each.job for each in self.edges), *(job for _, _, job in self.fed)}
+        known = {*(each.job for each in self.stated), *(job for _, _, job in self.fed)}
         return [
             StoredJob(
                 key=job,
@@ -190,6 +215,73 @@ class FakeStore:
             for job in sorted(known)
             if keys is None or job in keys
         ]
+
+
+class FakeExplorer(Explorer):
+    """Walks a fake store. Its numbers are places in the list of all keys."""
+
+    def __init__(self, store: FakeStore, view: View) -> None:
+        super().__init__(view)
+        self._store = store
+        self._all = sorted(
+            {key(name) for name in store.tables}
+            | {f"{key(name)}#{path}" for name, paths in store.tables.items() for path in paths}
+            | {end for each in store.stated for end in (each.source, each.target)}
+        )
+        self._number = {one: number for number, one in enumerate(self._all)}
+
+    def begin(self, columns: Collection[str], dataset: str | None = None) -> dict[str, int]:
+        """Return numbers."""
+        return self.numbers(columns, [dataset] if dataset else ())
+
+    def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
+        """Return numbers. A column that no table has is there all the same: it may be a field of one."""
+        for one in columns:
+            if one not in self._number:
+                self._number[one] = len(self._all)
+                self._all.append(one)
+        return {one: self._number[one] for one in (*columns, *datasets) if one in self._number}
+
+    def first(self, nodes: Collection[int], count: int) -> list[int]:
+        """Return the first by key."""
+        return sorted(nodes, key=self._all.__getitem__)[:count]
+
+    def load_keys(self, nodes: Iterable[int]) -> None:
+        """Read keys."""
+        self.keys.update({node: self._all[node] for node in nodes})
+
+    def _read_around(self, nodes: list[int]) -> None:
+        self._store.calls += 1
+        self.load_keys(nodes)
+        asked = {self._all[node] for node in nodes}
+        for each in self._store.stated:
+            if each.kind not in self.view.kinds or not _holds(each, self.view.as_of):
+                continue
+            near, far = (each.source, each.target) if self.view.down else (each.target, each.source)
+            if near in asked:
+                way = Leads.FLOW if each.kind is EdgeKind.CONTRIBUTES else Leads.REFERENCE
+                way = Leads.ROWS if "#" not in far else way
+                self._take(self._number[near], self._number[far], way + each.masking)
+
+    def _read_columns(self, datasets: list[int]) -> None:
+        dropped = self.view.as_of is not None
+        for dataset in datasets:
+            columns = self._store.columns([self._all[dataset]], dropped=dropped)
+            self._columns[dataset] = [
+                self._number[column.key]
+                for column in columns
+                if column.dropped_at is None or (self.view.as_of and self.view.as_of < column.dropped_at)
+            ]
+
+    def _read_family(self, nodes: list[int]) -> None:
+        for node in nodes:
+            for other, number in self._number.items():
+                if "#" in other and other.startswith(f"{self._all[node]}."):
+                    self._nested[node].add(number)
+                    self._holders[number].add(node)
+                if "#" in other and self._all[node].startswith(f"{other}."):
+                    self._nested[number].add(node)
+                    self._holders[node].add(number)
 
 
 def _dataset(name: str) -> str:

@@ -35,7 +35,7 @@ def test_a_fully_resolved_job_that_does_not_use_the_column_is_not_affected() -> 
 
 
 def test_a_partly_resolved_job_may_use_the_column() -> None:
-    store = FakeStore(STORE.tables, STORE.edges, STORE.fed, {"view": Completeness.PARTIAL})
+    store = FakeStore(STORE.tables, STORE.stated, STORE.fed, {"view": Completeness.PARTIAL})
     assert _possibly(downstream(store, "orders#note"))["mart"] == (1, "orders", "view")
 
 

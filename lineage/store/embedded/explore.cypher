@@ -1,0 +1,64 @@
+// What ladybug is asked by an explorer. A join with a list of keys scans all columns there, and a statement for each
+// key costs a tenth of a millisecond; what follows from one start by SHORTEST does neither. So all that lies within so
+// many relationships of where the traversal began is read at once, with what leads on from it.
+// A node's number is twice its place in its table, and one more for a dataset.
+
+// name: number_column
+MATCH (n:`Column` {key: $key}) RETURN offset(id(n)) * 2 AS node
+
+// name: number_dataset
+MATCH (n:`Table` {key: $key}) RETURN offset(id(n)) * 2 + 1 AS node
+
+// name: downstream_of_one
+MATCH (b:<label> {key: $key})-[e:<types>]->(c) WHERE <held>
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at
+
+// name: upstream_of_one
+MATCH (b:<label> {key: $key})<-[e:<types>]-(c) WHERE <held>
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at
+
+// name: downstream_within
+MATCH (a:<label> {key: $key})-[p:<types>* SHORTEST 1..<depth>]->(b)-[e:<types>]->(c) WHERE <held>
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at, length(p) AS near
+
+// name: upstream_within
+MATCH (a:<label> {key: $key})<-[p:<types>* SHORTEST 1..<depth>]-(b)<-[e:<types>]-(c) WHERE <held>
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at, length(p) AS near
+
+// name: columns_of_one
+MATCH (b:`Table` {key: $key})-[:HAS_COLUMN]->(c:`Column`)
+RETURN <end> AS far, c.key AS key, c.dropped_at AS dropped_at
+
+// name: columns_within
+MATCH (a:<label> {key: $key})-[p:<types>* SHORTEST 1..<depth>]->(b:`Table`)-[:HAS_COLUMN]->(c:`Column`)
+RETURN <source> AS source, <end> AS far, c.key AS key, c.dropped_at AS dropped_at
+
+// name: fields_within
+MATCH (a:<label> {key: $key})<-[p:<types>* SHORTEST 1..<depth>]-(b:`Column`)-[:HAS_FIELD]->(c:`Column`)
+RETURN <source> AS source, <end> AS far, c.key AS key
+
+// name: fields_of_one
+MATCH (b:`Column` {key: $key})-[:HAS_FIELD]->(c:`Column`) RETURN <source> AS source, <end> AS far, c.key AS key
+
+// name: holders_of_one
+MATCH (b:`Column` {key: $key})<-[:HAS_FIELD]-(c:`Column`) RETURN <source> AS source, <end> AS far, c.key AS key
+
+// name: any_field
+MATCH (:`Column`)-[e:HAS_FIELD]->(:`Column`) RETURN 1 AS one LIMIT 1
+
+// name: source
+offset(id(b)) * 2 + CASE WHEN label(b) = 'Table' THEN 1 ELSE 0 END
+
+// name: end
+offset(id(c)) * 2 + CASE WHEN label(c) = 'Table' THEN 1 ELSE 0 END
+
+// name: way
+CASE label(e) WHEN 'CONTRIBUTES' THEN 0 WHEN 'CONTRIBUTED' THEN 0 WHEN 'HAS_FIELD' THEN 6 WHEN 'HAS_COLUMN' THEN 7
+  ELSE CASE WHEN label(c) = 'Table' THEN 4 ELSE 2 END END + CASE WHEN e.masking THEN 1 ELSE 0 END
+
+// name: held_now
+true
+
+// name: held_then
+label(e) IN ['HAS_FIELD', 'HAS_COLUMN'] OR coalesce(e.valid_from, e.first_seen) = $at
+  OR (coalesce(e.valid_from, e.first_seen) < $at AND (e.valid_to IS NULL OR $at < e.valid_to))

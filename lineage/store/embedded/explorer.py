@@ -1,0 +1,209 @@
+"""The graph around columns, read from ladybug: all within some relationships of the start at once, deeper as needed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from lineage.store.embedded.statements import Statements
+from lineage.store.errors import StoreTimeoutError
+from lineage.store.exploring import Explorer, Leads, View
+from lineage.store.queries import own_query
+
+__all__ = ["EmbeddedExplorer"]
+
+SINGLY = 16
+"""So many nodes are read each by itself: then that is faster."""
+AT_ONCE = 30_000
+"""How many nodes one reading may be expected to bring."""
+SLOWING = 0.75
+"""By what the growth from one relationship to the next is expected to change: cones widen ever more slowly."""
+
+_INTERRUPTED = "Interrupted"
+
+
+class EmbeddedExplorer(Explorer):
+    """An explorer within a transaction on a connection."""
+
+    def __init__(self, statements: Statements, view: View) -> None:
+        super().__init__(view)
+        self._statements = statements
+        self._numbers: dict[str, int] = {}
+        self._roots: list[tuple[str, str]] = []
+        self._begun: set[int] = set()
+        self._nearest: set[int] = set()
+        self._depth = 0
+        self._sizes: list[tuple[int, int]] = []
+        """How many nodes are known to lie within how many relationships."""
+        self._has_fields: bool | None = None
+        self._relatives_read: set[int] = set()
+        rows = ("HAS_COLUMN",) if "REFERENCES" in view.types else ()
+        self._names = {
+            "types": "|".join(f"`{name}`" for name in (*view.types, "HAS_FIELD", *rows)),
+            "held": own_query("embedded", "held_now" if view.as_of is None else "held_then"),
+            **{name: own_query("embedded", name) for name in ("source", "end", "way")},
+        }
+        self._at = view.as_of.astimezone(UTC).replace(tzinfo=None) if view.as_of else None
+
+    def begin(self, columns: Collection[str], dataset: str | None = None) -> dict[str, int]:
+        """Return the numbers of those of these nodes that are in the graph; what is explored begins there."""
+        found = self.numbers(columns, [dataset] if dataset else ())
+        self._begun = set(found.values())
+        if dataset in found and self.view.down:
+            # All its columns lie one relationship away.
+            self._roots = [("`Table`", dataset)]
+        else:
+            self._roots = [("`Column`", key) for key in columns if key in found]
+        return found
+
+    def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
+        """Return the numbers of those of these nodes that are in the graph."""
+        for name, keys in (("number_column", columns), ("number_dataset", datasets)):
+            for key in keys:
+                if key not in self._numbers:
+                    for node in self._ask(own_query("embedded", name), key=key)["node"]:
+                        self._name(node, key)
+        return {key: self._numbers[key] for keys in (columns, datasets) for key in keys if key in self._numbers}
+
+    def first(self, nodes: Collection[int], count: int) -> list[int]:
+        """Return so many of these columns, those whose keys come first, in order."""
+        return sorted(nodes, key=self.keys.__getitem__)[:count]
+
+    def load_keys(self, nodes: Iterable[int]) -> None:
+        """Do nothing: a key comes with the node."""
+
+    def _read_around(self, nodes: list[int]) -> None:
+        for node in self._begun.intersection(nodes):
+            self._nearest.update(self._read_one(node))
+        left = [node for node in nodes if node not in self._read]
+        if self._depth == 0:
+            self._sizes = [(0, len(self._begun)), (1, len(self.keys))]
+        while len(left) > SINGLY and self._depth < 2 * self.view.hops + 2:
+            self._deepen()
+            left = [node for node in left if node not in self._read]
+        for node in left:
+            self._read_one(node)
+
+    def _read_one(self, node: int) -> list[int]:
+        """Read what leads on from a node; return its ends."""
+        names = {**self._names, "label": "`Table`" if node & 1 else "`Column`"}
+        statement = own_query("embedded", f"{self.view.direction}_of_one", **names)
+        answer = self._ask(statement, key=self.keys[node], at=self._at)
+        self._take_all(answer, set())
+        self._read.add(node)
+        return answer["far"]
+
+    def _deepen(self) -> None:
+        """Read all that lies within some relationships more."""
+        self._depth = self._next_depth()
+        before = set(self._read)
+        for label, key in self._roots:
+            names = {**self._names, "label": label, "depth": str(self._depth)}
+            statement = own_query("embedded", f"{self.view.direction}_within", **names)
+            answer = self._ask(statement, key=key, at=self._at)
+            self._take_all(answer, before)
+            near = zip(answer["far"], answer["near"], strict=True)
+            read = {end for end, distance in near if distance < self._depth} | set(answer["source"]) | self._nearest
+            self._read |= read
+            before |= read
+            self._columns |= {node: [] for node in read if node & 1 and node not in self._columns}
+            if not self.view.down and self._any_field():
+                self._take_family(self._ask(own_query("embedded", "fields_within", **names), key=key))
+                self._relatives_read |= read
+        self._sizes.append((self._depth + 1, len(self.keys)))
+
+    def _next_depth(self) -> int:
+        """Return how deep to read next: so deep that it brings what may be had at once, if growth goes on to slow."""
+        enough = self.view.hops + 1
+        if self._depth >= enough:
+            return self._depth + 2
+        (shallow, few), (deep, many) = self._sizes[-2:]
+        growth, expected = (many / max(few, 1)) ** (1 / (deep - shallow)), float(many)
+        depth = deep
+        while depth < enough and expected * growth <= AT_ONCE:
+            depth, expected, growth = depth + 1, expected * growth, max(growth * SLOWING, 1)
+        return depth
+
+    def _take_all(self, answer: dict[str, list[Any]], known: set[int]) -> None:
+        take, columns = self._take, self._columns
+        rows = zip(answer["source"], answer["far"], answer["way"], answer["dropped_at"], strict=True)
+        for source, end, way, dropped_at in rows:
+            if source in known:
+                continue
+            if way != Leads.COLUMN:
+                take(source, end, way)
+            elif self.view.down and self._is_there(dropped_at):
+                columns.setdefault(source, []).append(end)
+        self.keys.update(zip(answer["far"], answer["key"], strict=True))
+        self._numbers.update(zip(answer["key"], answer["far"], strict=True))
+
+    def _is_there(self, dropped_at: datetime | None) -> bool:
+        return dropped_at is None or (self._at is not None and self._at < dropped_at)
+
+    def _read_columns(self, datasets: list[int]) -> None:
+        if len(datasets) > SINGLY:
+            self._read_columns_within(datasets)
+            datasets = [dataset for dataset in datasets if dataset not in self._columns]
+        for dataset in datasets:
+            statement = own_query("embedded", "columns_of_one", **self._names)
+            answer = self._ask(statement, key=self.keys[dataset])
+            rows = zip(answer["far"], answer["key"], answer["dropped_at"], strict=True)
+            self._columns[dataset] = [end for end, _, dropped_at in rows if self._is_there(dropped_at)]
+            for end, key in zip(answer["far"], answer["key"], strict=True):
+                self._name(end, key)
+
+    def _read_columns_within(self, datasets: Collection[int]) -> None:
+        """Read the columns of those of the datasets that lie next to what was read."""
+        found: dict[int, dict[int, None]] = defaultdict(dict)
+        for label, key in self._roots:
+            names = {**self._names, "label": label, "depth": str(self._depth + 1)}
+            answer = self._ask(own_query("embedded", "columns_within", **names), key=key)
+            self.keys.update(zip(answer["far"], answer["key"], strict=True))
+            self._numbers.update(zip(answer["key"], answer["far"], strict=True))
+            for dataset, column, dropped_at in zip(answer["source"], answer["far"], answer["dropped_at"], strict=True):
+                if self._is_there(dropped_at):
+                    found[dataset][column] = None
+        self._columns |= {dataset: list(found[dataset]) for dataset in datasets if dataset in found}
+
+    def _read_family(self, nodes: list[int]) -> None:
+        if not self._any_field():
+            return
+        for node in nodes:
+            if node & 1 or node in self._relatives_read:
+                continue
+            if self.view.down and not self._is_nested(node):
+                continue
+            self._relatives_read.add(node)
+            name = "holders_of_one" if self.view.down else "fields_of_one"
+            self._take_family(self._ask(own_query("embedded", name, **self._names), key=self.keys[node]))
+
+    def _take_family(self, answer: dict[str, list[Any]]) -> None:
+        for node, other, key in zip(answer["source"], answer["far"], answer["key"], strict=True):
+            holder, field = (other, node) if self.view.down else (node, other)
+            self._nested[holder].add(field)
+            self._holders[field].add(holder)
+            self._name(other, key)
+
+    def _any_field(self) -> bool:
+        if self._has_fields is None:
+            self._has_fields = bool(self._ask(own_query("embedded", "any_field"))["one"])
+        return self._has_fields
+
+    def _name(self, node: int, key: str) -> None:
+        self._numbers[key] = node
+        self.keys[node] = key
+
+    def _ask(self, statement: str, **parameters: Any) -> dict[str, list[Any]]:
+        used = {name: value for name, value in parameters.items() if f"${name}" in statement}
+        self._statements.limit(self.view.seconds_left)
+        try:
+            result = self._statements.run(statement, used)
+            answer = result.get_as_arrow()
+            result.close()
+        except RuntimeError as error:
+            if _INTERRUPTED in str(error):
+                raise StoreTimeoutError from error
+            raise
+        return {name: answer.column(name).to_pylist() for name in answer.column_names}

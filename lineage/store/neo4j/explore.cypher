@@ -1,0 +1,74 @@
+// What Neo4j is asked by an explorer. Nodes go and come as their internal numbers, each answer as one record of lists:
+// a record for each relationship would cost more than finding it. A relationship's end is a number of which the last
+// three bits say how it leads on (see `Leads`).
+
+// name: number_columns
+UNWIND $keys AS key MATCH (n:`Column` {key: key}) RETURN collect(id(n)) AS nodes, collect(key) AS keys
+
+// name: number_datasets
+UNWIND $keys AS key MATCH (n:`Table` {key: key}) RETURN collect(id(n)) AS nodes, collect(key) AS keys
+
+// name: downstream
+// With what leads on: the columns of the datasets that are among the ends, and of what the nodes are fields.
+CALL () {
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
+  RETURN collect(node) AS nodes, collect(a.key) AS keys, collect(CASE WHEN a.parent IS NOT NULL THEN a END) AS inner
+}
+CALL () {
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
+  MATCH (a)-[e:<types>|HAS_FIELD]->(b) WHERE <held>
+  RETURN collect(node) AS sources, collect(id(b) * 8 + <way>) AS ends,
+         collect(DISTINCT CASE WHEN e:`REFERENCES`|REFERENCED AND b:`Table` THEN b END) AS tables
+}
+CALL (tables) {
+  UNWIND tables AS t MATCH (t)-[:HAS_COLUMN]->(c) WHERE <present>
+  RETURN collect(id(t)) AS datasets, collect(id(c)) AS columns
+}
+CALL (inner) {
+  UNWIND inner AS f MATCH (f)<-[:HAS_FIELD]-(a) RETURN collect(id(a)) AS holders, collect(id(f)) AS fields
+}
+RETURN nodes, keys, sources, ends, [t IN tables | id(t)] AS tables, datasets, columns, holders, fields
+
+// name: upstream
+CALL () {
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node RETURN collect(node) AS nodes, collect(a.key) AS keys
+}
+CALL () {
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
+  MATCH (a)<-[e:<types>|HAS_FIELD]-(b) WHERE <held>
+  RETURN collect(node) AS sources, collect(id(b) * 8 + <way>) AS ends
+}
+CALL () {
+  UNWIND $nodes AS node MATCH (a) WHERE id(a) = node MATCH (a)-[:HAS_FIELD]->(f)
+  RETURN collect(node) AS holders, collect(id(f)) AS fields
+}
+RETURN nodes, keys, sources, ends, [] AS tables, [] AS datasets, [] AS columns, holders, fields
+
+// name: columns
+UNWIND $nodes AS node MATCH (t) WHERE id(t) = node MATCH (t)-[:HAS_COLUMN]->(c) WHERE <present>
+RETURN collect(node) AS datasets, collect(id(c)) AS columns
+
+// name: keys
+UNWIND $nodes AS node MATCH (a) WHERE id(a) = node RETURN collect(node) AS nodes, collect(a.key) AS keys
+
+// name: first
+UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
+WITH node, a.key AS key ORDER BY key LIMIT $count
+RETURN collect(node) AS nodes, collect(key) AS keys
+
+// name: way
+CASE WHEN e:CONTRIBUTES|CONTRIBUTED THEN 0 WHEN e:HAS_FIELD THEN 6 WHEN b:`Table` THEN 4 ELSE 2 END
+  + CASE WHEN e.masking THEN 1 ELSE 0 END
+
+// name: held_now
+true
+
+// name: held_then
+e:HAS_FIELD OR coalesce(e.valid_from, e.first_seen) = $at
+  OR (coalesce(e.valid_from, e.first_seen) < $at AND (e.valid_to IS NULL OR $at < e.valid_to))
+
+// name: present_now
+c.dropped_at IS NULL
+
+// name: present_then
+c.dropped_at IS NULL OR $at < c.dropped_at

@@ -1,0 +1,92 @@
+"""The graph around columns, read from Neo4j: one statement a hop, for all nodes of the hop."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from neo4j import ManagedTransaction
+
+from lineage.store.exploring import Explorer, Leads, View
+from lineage.store.queries import own_query
+
+__all__ = ["Neo4jExplorer"]
+
+
+class Neo4jExplorer(Explorer):
+    """An explorer within a transaction."""
+
+    def __init__(self, managed: ManagedTransaction, view: View) -> None:
+        super().__init__(view)
+        self._managed = managed
+        when = "now" if view.as_of is None else "then"
+        self._present = own_query("neo4j", f"present_{when}")
+        self._statement = own_query(
+            "neo4j",
+            str(view.direction),
+            types="|".join(f"`{name}`" for name in view.types),
+            held=own_query("neo4j", f"held_{when}"),
+            way=own_query("neo4j", "way"),
+            present=self._present,
+        )
+
+    def begin(self, columns: Collection[str], dataset: str | None = None) -> dict[str, int]:
+        """Return the numbers of those of these nodes that are in the graph."""
+        return self.numbers(columns, [dataset] if dataset else ())
+
+    def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
+        """Return the numbers of those of these nodes that are in the graph."""
+        found: dict[str, int] = {}
+        for name, keys in (("number_columns", columns), ("number_datasets", datasets)):
+            if keys:
+                answer = self._ask(own_query("neo4j", name), keys=list(keys))
+                found |= dict(zip(answer["keys"], answer["nodes"], strict=True))
+        return found
+
+    def first(self, nodes: Collection[int], count: int) -> list[int]:
+        """Return so many of these columns, those whose keys come first, in order."""
+        answer = self._ask(own_query("neo4j", "first"), nodes=list(nodes), count=count)
+        self._keep_keys(answer)
+        numbers: list[int] = answer["nodes"]
+        return numbers
+
+    def load_keys(self, nodes: Iterable[int]) -> None:
+        """Read the keys of these columns."""
+        missing = [node for node in nodes if node not in self.keys]
+        if missing:
+            self._keep_keys(self._ask(own_query("neo4j", "keys"), nodes=missing))
+
+    def _read_around(self, nodes: list[int]) -> None:
+        answer = self._ask(self._statement, nodes=nodes)
+        self._keep_keys(answer)
+        leading_on = [ends.setdefault for ends in self.ends]
+        for source, end in zip(answer["sources"], answer["ends"], strict=True):
+            way = end & 7
+            if way < Leads.FIELD:
+                leading_on[way](source, []).append(end >> 3)
+            else:
+                self._take(source, end >> 3, way)
+        for holder, field in zip(answer["holders"], answer["fields"], strict=True):
+            self._nested[holder].add(field)
+            self._holders[field].add(holder)
+        self._keep_columns(answer["tables"], answer)
+
+    def _read_columns(self, datasets: list[int]) -> None:
+        answer = self._ask(own_query("neo4j", "columns", present=self._present), nodes=datasets)
+        self._keep_columns(datasets, answer)
+
+    def _keep_columns(self, datasets: Iterable[int], answer: dict[str, Any]) -> None:
+        found: dict[int, list[int]] = {dataset: [] for dataset in datasets}
+        for dataset, column in zip(answer["datasets"], answer["columns"], strict=True):
+            found[dataset].append(column)
+        self._columns |= found
+
+    def _read_family(self, nodes: list[int]) -> None:
+        """Do nothing: fields and what they are fields of come with what leads on."""
+
+    def _keep_keys(self, answer: dict[str, Any]) -> None:
+        self.keys.update(zip(answer["nodes"], answer["keys"], strict=True))
+
+    def _ask(self, statement: str, **parameters: Any) -> dict[str, Any]:
+        record = self._managed.run(statement, {**parameters, "at": self.view.as_of}).single(strict=True)
+        return dict(record.items())

@@ -1,0 +1,44 @@
+"""From pairs of keys to steps: what jobs say of a pair becomes one step, and steps become routes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from lineage.store.errors import StoreError
+from lineage.store.protocol import StoredEdge
+from lineage.traversal.reader import LineageReader
+from lineage.traversal.route import PathStep, Route
+from lineage.traversal.tracing import Pair
+
+__all__ = ["routes_over"]
+
+
+def routes_over(store: LineageReader, paths: Collection[Iterable[Pair]], as_of: datetime | None) -> tuple[Route, ...]:
+    """Return a route for each path, given as its pairs.
+
+    Raises:
+        StoreError: the store could not be read, or no longer holds an edge of a path.
+    """
+    stated: defaultdict[Pair, list[StoredEdge]] = defaultdict(list)
+    for edge in store.edges({pair for path in paths for pair in path}, as_of=as_of):
+        stated[Pair(edge.source, edge.target, edge.kind)].append(edge)
+    steps = {pair: _step_over(edges) for pair, edges in stated.items()}
+    try:
+        return tuple(Route(tuple(steps[pair] for pair in path)) for path in paths)
+    except KeyError as missing:
+        raise StoreError("the graph has changed while it was asked", "ask again") from missing
+
+
+def _step_over(edges: list[StoredEdge]) -> PathStep:
+    shown = min(edges, key=lambda edge: (edge.masking, edge.job))
+    return PathStep(
+        source=shown.source,
+        target=shown.target,
+        kind=shown.kind,
+        subtypes=shown.subtypes,
+        masking=shown.masking,
+        job=shown.job,
+        spans=shown.spans,
+    )

@@ -1,0 +1,139 @@
+"""A layered graph in both stores, loaded once and kept in the folder that LINEAGE_BENCHMARK_CACHE names."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import ladybug
+import neo4j
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from lineage.store import open_store
+from lineage.store.graph import SCHEMA_VERSION
+from lineage.store.neo4j.server import ManagedServer, ServerSettings, start_server, stop_server
+from lineage.store.neo4j.server.jars import ensure_jars
+from lineage.store.neo4j.server.java import find_java
+from lineage.store.neo4j.server.ports import free_port
+from lineage.store.neo4j.server.release import ADMIN_CLASS, JVM_OPTIONS
+from tests.benchmarks._layered_graph import LayeredGraph
+
+__all__ = ["embedded_path", "running_neo4j"]
+
+HEAP = PAGE_CACHE = "3g"
+_TYPES = {pa.bool_(): "boolean", pa.int64(): "long", pa.timestamp("us"): "datetime", pa.list_(pa.string()): "string[]"}
+
+
+def embedded_path(graph: LayeredGraph) -> Path:
+    """Return the embedded store that holds the graph; it is made where it is not there."""
+    path = _cache() / f"{graph.name}-{SCHEMA_VERSION}.lbug"
+    if not path.exists():
+        with tempfile.TemporaryDirectory(dir=_cache()) as folder:
+            made = Path(folder) / path.name
+            with open_store(made):
+                pass
+            _copy(graph, made)
+            for file in Path(folder).iterdir():
+                file.rename(path.with_name(file.name))
+    return path
+
+
+@contextmanager
+def running_neo4j(graph: LayeredGraph) -> Iterator[ManagedServer]:
+    """Start a Neo4j that holds the graph, imported where it is not there; it is stopped after the block."""
+    home = _cache() / f"{graph.name}-{SCHEMA_VERSION}.neo4j"
+    settings = ServerSettings(heap=HEAP, page_cache=PAGE_CACHE, bolt_port=free_port(), http_port=free_port())
+    if not (home / "imported").exists():
+        shutil.rmtree(home, ignore_errors=True)
+        start_server(settings, home, timeout=300)
+        stop_server(home)
+        _import(graph, home)
+        (home / "imported").touch()
+    server = start_server(settings, home, timeout=300)
+    try:
+        with open_store(server.bolt_uri, user=server.user, password=server.password):
+            pass
+        with neo4j.GraphDatabase.driver(server.bolt_uri, auth=(server.user, server.password)) as driver:
+            driver.execute_query("CALL db.awaitIndexes(1200)")
+        yield server
+    finally:
+        stop_server(home)
+
+
+def _cache() -> Path:
+    folder = Path(os.environ.get("LINEAGE_BENCHMARK_CACHE") or Path(tempfile.gettempdir()) / "lineage-benchmarks")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _copy(graph: LayeredGraph, path: Path) -> None:
+    """Copy the graph into an empty embedded store."""
+    keys: dict[str, pa.Array] = {}
+    with ladybug.Database(path, buffer_pool_size=4 << 30) as database, ladybug.Connection(database) as connection:
+        for nodes in graph.nodes():
+            keys[nodes.label] = nodes.rows.column("key").combine_chunks()
+            names = [row[1] for row in connection.execute(f"CALL table_info('{nodes.label}') RETURN *").get_all()]
+            rows = nodes.rows.select([name for name in names if name in nodes.rows.column_names])
+            listed = ", ".join(f"`{name}`" for name in rows.column_names)
+            connection.execute(f"COPY `{nodes.label}` ({listed}) FROM $rows", {"rows": rows}).close()
+        for edges in graph.relationships():
+            source, target = edges.ends
+            columns = {
+                "source": keys[source].take(pa.array(edges.sources)),
+                "target": keys[target].take(pa.array(edges.targets)),
+            }
+            if edges.rows is not None:
+                columns |= {name: edges.rows.column(name) for name in edges.rows.column_names}
+            statement = f"COPY `{edges.type}` FROM $rows (from = '{source}', to = '{target}')"
+            connection.execute(statement, {"rows": pa.table(columns)}).close()
+
+
+def _import(graph: LayeredGraph, home: Path) -> None:
+    """Have neo4j-admin import the graph into the database of a server that does not run."""
+    java = find_java()
+    jars = ensure_jars(java, print)
+    with tempfile.TemporaryDirectory(dir=home) as folder:
+        files = []
+        for nodes in graph.nodes():
+            path = Path(folder) / f"{nodes.label}.csv"
+            numbers = pa.array(np.arange(nodes.rows.num_rows))
+            _write(path, {f":ID({nodes.label})": numbers}, nodes.rows)
+            files.append(f"--nodes={nodes.label}={path}")
+        for number, edges in enumerate(graph.relationships()):
+            path = Path(folder) / f"{number}.csv"
+            ends = {
+                f":START_ID({edges.ends[0]})": pa.array(edges.sources),
+                f":END_ID({edges.ends[1]})": pa.array(edges.targets),
+            }
+            _write(path, ends, edges.rows)
+            files.append(f"--relationships={edges.type}={path}")
+        classpath = f"{jars}{os.sep}*"
+        command = [str(java.path), "-Xmx3g", *JVM_OPTIONS, "-cp", classpath, ADMIN_CLASS]
+        options = ["--id-type=integer", "--overwrite-destination", "--array-delimiter=;", "neo4j"]
+        subprocess.run(
+            [*command, "database", "import", "full", *files, *options],
+            env={**os.environ, "NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")},
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+
+
+def _write(path: Path, first: dict[str, pa.Array], rows: pa.Table | None) -> None:
+    columns = dict(first)
+    for field in rows.schema if rows is not None else ():
+        kind = _TYPES.get(field.type)
+        values = rows.column(field.name)
+        if kind == "string[]":
+            values = pc.binary_join(values, ";")
+        elif kind == "datetime":
+            values = pc.strftime(values, "%Y-%m-%dT%H:%M:%SZ")
+        columns[f"{field.name}:{kind}" if kind else field.name] = values
+    csv.write_csv(pa.table(columns), path)

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphql import GraphQLError
 
-from lineage.store.errors import StoreError, StoreUnreachableError
+from lineage.store.errors import StoreError, StoreTimeoutError, StoreUnreachableError
 from lineage.traversal import AmbiguousNameError, NameLookupError, UnknownNameError
 
 __all__ = ["ErrorCode", "RefusedError", "explained"]
@@ -61,7 +61,7 @@ def explained(error: BaseException) -> RefusedError | None:
             return RefusedError(ErrorCode.AMBIGUOUS_NAME, str(error), error.hint, candidates=candidates)
         case NameLookupError():
             return RefusedError(ErrorCode.NOT_FOUND, str(error), error.hint)
-        case TimeoutError():
+        case TimeoutError() | StoreTimeoutError():
             return RefusedError(ErrorCode.TIMEOUT, "the time limit is over", "ask for fewer hops, or a smaller scope")
         case StoreUnreachableError():
             # The address is the operator's business.

@@ -137,7 +137,9 @@ def edges(
     for (name, kind), rows in groups.items():
         types = _types([Relation(str(kind))], as_of)
         found += [row for row in transaction.read(query(name, types=types), rows) if _is_held(row, as_of)]
-    return sorted(map(_edge, found), key=lambda edge: (edge.source, edge.target, edge.kind, edge.job, edge.valid_from))
+    return sorted(
+        map(edge_from, found), key=lambda edge: (edge.source, edge.target, edge.kind, edge.job, edge.valid_from)
+    )
 
 
 def feeds(

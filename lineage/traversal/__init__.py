@@ -1,6 +1,6 @@
 """Questions to the graph: impact (downstream), root cause (upstream), paths, totals of use; of a column or a table."""
 
-from lineage.traversal.answer import Answer, PossiblyAffected, Reached
+from lineage.traversal.answer import Answer, Outline, PossiblyAffected, Reached
 from lineage.traversal.impact import impact, root_cause
 from lineage.traversal.lookup import (
     AmbiguousNameError,
@@ -20,6 +20,7 @@ __all__ = [
     "AmbiguousNameError",
     "Answer",
     "NameLookupError",
+    "Outline",
     "PathStep",
     "PossiblyAffected",
     "Reached",

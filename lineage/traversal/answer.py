@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,22 @@ from lineage.traversal.steps import routes_over
 from lineage.traversal.target import Target
 from lineage.traversal.tracing import Tracing
 
-__all__ = ["Answer", "PossiblyAffected", "Reached", "ReachedDataset"]
+__all__ = ["Answer", "Outline", "PossiblyAffected", "Reached", "ReachedDataset"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A column that the traversal reached, without its paths: what is known of all columns at once."""
+
+    node: int
+    key: str
+    dataset: str
+    table: str
+    hops: int
+    references: int
+    influence: frozenset[EdgeKind]
+    masked: bool
+    root: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,15 +211,36 @@ class Answer:
         Raises:
             StoreError: the store could not be read, or the graph has changed since and a path is no more.
         """
-        nodes = self._rank(first, count)
+        return self.shown(self._rank(first, count))
+
+    @cached_property
+    def outlines(self) -> tuple[Outline, ...]:
+        """All columns as they are ranked, without their paths: for what looks at all of them and shows few."""
+        names, search = self._names, self._search
+        found = []
+        for (hops, references), nodes in search.nearest.items():
+            for node in sorted(nodes, key=self._keys.__getitem__):
+                key = self._keys[node]
+                dataset = split_column_key(key)[0]
+                masked = node in search.flows and node not in search.unmasked
+                influence = self._influence(node)
+                table = names.get(dataset, dataset)
+                found.append(
+                    Outline(node, key, dataset, table, hops, references, influence, masked, node in self._roots)
+                )
+        return tuple(found)
+
+    def shown(self, nodes: Iterable[int]) -> tuple[Reached, ...]:
+        """Return reached columns (`Outline.node`) with their paths.
+
+        Raises:
+            StoreError: the store could not be read, or the graph has changed since and a path is no more.
+        """
         of_nodes = [(node, self._search.labels(node)) for node in nodes]
         shown = [(node, labels[0], _contribution(labels)) for node, labels in of_nodes]
-        traced = {
-            (node, label): self._tracing.pairs(node, label)
-            for node, *both in shown
-            for label in both
-            if label is not None
-        }
+        traced = self._tracing.trace(
+            {(node, label): None for node, *both in shown for label in both if label is not None}
+        )
         routes = dict(zip(traced, routes_over(self._store, traced.values(), self._options.as_of), strict=True))
         return tuple(
             self._reached(node, routes[node, label], routes[node, flow] if flow else None)
@@ -285,14 +321,17 @@ class Answer:
             skipped += len(nodes)
         return ranked
 
+    def _influence(self, node: int) -> frozenset[EdgeKind]:
+        search = self._search
+        influence = ((EdgeKind.CONTRIBUTES, search.flows), (EdgeKind.REFERENCES, search.influenced))
+        return frozenset(kind for kind, nodes in influence if node in nodes)
+
     def _dataset_of(self, node: int) -> str:
         return split_column_key(self._keys[node])[0]
 
     def _reached(self, node: int, route: Route, contribution: Route | None) -> Reached:
         key = self._keys[node]
         dataset, column = split_column_key(key)
-        search = self._search
-        influence = ((EdgeKind.CONTRIBUTES, search.flows), (EdgeKind.REFERENCES, search.influenced))
         return Reached(
             key=key,
             dataset=dataset,
@@ -300,7 +339,7 @@ class Answer:
             column=column,
             route=route,
             contribution=contribution,
-            influence=frozenset(kind for kind, nodes in influence if node in nodes),
+            influence=self._influence(node),
             root=node in self._roots,
         )
 

@@ -129,7 +129,7 @@ class Search:
         self.explorer.load(node for group in groups for node in group.nodes)
         candidates: _Candidates = defaultdict(set)
         for references, masked, nodes in groups:
-            for way in _TO_COLUMNS:
+            for way in self._followed(_TO_COLUMNS):
                 ends = self.explorer.ends[way]
                 found = candidates[references + (way >= Leads.REFERENCE), masked or way % 2 == 1]
                 found.update(*[ends[node] for node in nodes if node in ends])
@@ -137,12 +137,15 @@ class Search:
             (self._into_rows if self._down else self._out_of_rows)(groups, candidates)
         return candidates
 
+    def _followed(self, ways: tuple[Leads, ...]) -> tuple[Leads, ...]:
+        return ways if self._options.through_masking else tuple(way for way in ways if way % 2 == 0)
+
     def _into_rows(self, groups: Sequence[Group], candidates: _Candidates) -> None:
         """Downstream: who decides which rows a dataset has influences all its columns."""
         into = [
             (references + 1, masked or way == Leads.MASKED_ROWS, node, dataset)
             for references, masked, nodes in groups
-            for way in _TO_ROWS
+            for way in self._followed(_TO_ROWS)
             for node in nodes
             for dataset in self.explorer.ends[way].get(node, ())
         ]
@@ -162,7 +165,7 @@ class Search:
                 dataset = self._datasets.get(node)
                 if dataset is None or not self._rows.add(dataset, references, node):
                     continue
-                for way in (Leads.REFERENCE, Leads.MASKED_REFERENCE):
+                for way in self._followed((Leads.REFERENCE, Leads.MASKED_REFERENCE)):
                     ends = self.explorer.ends[way].get(dataset, ())
                     found = candidates[references + 1, masked or way == Leads.MASKED_REFERENCE]
                     found.update(end for end in ends if end != node)

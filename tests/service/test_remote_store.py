@@ -59,6 +59,8 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "changed_edges": ((day(2), day(6)), {"scope": "pg", "limit": 3}),
         "runs": ((5,), {}),
         "held": ((["run:1"],), {}),
+        "dataset_names": (({key("users")},), {}),
+        "edges": (([(key("users.email"), key("staged.mail"), EdgeKind.CONTRIBUTES)],), {}),
         "job_keys": ((), {}),
         "dataset_keys": ((), {}),
         "diagnostics": ((), {}),

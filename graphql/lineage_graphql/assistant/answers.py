@@ -171,18 +171,16 @@ def path_answer(route: Route, jobs: dict[str, StoredJob]) -> PathAnswer:
 
 def traversal_answer(store: GraphStore, answer: Answer, limit: int, proved: int) -> TraversalAnswer:
     """Return a traversal's answer with at most `limit` columns, and the evidence of the nearest `proved`."""
-    shown = answer.columns[:limit]
+    shown = answer.page(0, limit)
     routes = [one.route for one in shown[:proved]]
     jobs = jobs_of(store, [step for route in routes for step in route.steps])
-    counts: dict[str, int] = {}
-    for one in answer.columns:
-        counts[one.table] = counts.get(one.table, 0) + 1
+    counts = {one.table: one.columns for one in answer.datasets}
     most = sorted(counts, key=lambda name: (-counts[name], name))
     return TraversalAnswer(
         start=answer.start.name,
         direction=str(answer.direction),
-        total_columns=len(answer.columns),
-        at_least=answer.truncated is not None,
+        total_columns=answer.total,
+        at_least=answer.is_lower_bound,
         columns_by_hops=answer.by_hop,
         tables=[f"{name} ({counts[name]})" for name in most[:50]],
         total_tables=len(counts),

@@ -142,7 +142,7 @@ def make_server(store: GraphStore) -> MCPServer:
         found = preview(store, sql, dialect, database=None, schema=None, seconds=_SECONDS)
         answers = []
         for statement, key in zip(found.statements, found.target_keys, strict=True):
-            reached = None if key is None else len(impact(store, resolve_table(store, key)).columns)
+            reached = None if key is None else impact(store, resolve_table(store, key)).total
             answers.append(
                 PreviewAnswer(
                     operation=statement.operation,

@@ -14,6 +14,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import Direction, GraphStore
 from lineage.traversal import (
     Answer,
+    Outline,
     Reached,
     Route,
     Target,
@@ -67,7 +68,7 @@ class ReachedFilter:
     max_hops: int | None = told("Only columns at most so far away.", default=None)
     roots: bool | None = told("Upstream: only columns that nothing contributes to (true), or others.", default=None)
 
-    def admits(self, reached: Reached) -> bool:
+    def admits(self, reached: Outline) -> bool:
         """Return whether a column is one of those."""
         return (
             (self.namespace is None or reached.dataset.startswith(f"{self.namespace}/"))
@@ -243,6 +244,7 @@ def bounded(context: Context, question: Question) -> TraversalOptions:
             kinds=frozenset(EdgeKind) if question.kinds is None else frozenset(question.kinds),
             through_masking=question.through_masking,
             limit_total=context.limits.reached,
+            timeout=context.limits.seconds,
             as_of=as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of,
         )
     except ValueError as error:
@@ -261,26 +263,27 @@ async def reach(
     """
     find = finder(column, table)
     options = bounded(info.context, question)
-    size, begin = size_of(info, question.first), position_of(question.after, int, int, str)
+    size, begin = size_of(info, question.first), position_of(question.after, int)
+    start = begin[0] + 1 if begin else 0
     traverse = find_impact if direction is Direction.DOWNSTREAM else find_root_cause
+
+    def work(store: GraphStore) -> _Found:
+        answer = traverse(store, find(store), options)
+        return _found(answer, question.wanted, start, size)
+
     with TRAVERSAL_SECONDS.labels(str(direction)).time():
-        answer: Answer = await info.context.ask(lambda store: traverse(store, find(store), options))
-    REACHED.labels(str(direction)).observe(len(answer.columns))
-    wanted = question.wanted
-    columns = answer.columns if wanted is None else tuple(one for one in answer.columns if wanted.admits(one))
-    rows = columns if begin is None else [one for one in columns if [one.hops, one.references, one.key] > begin]
-    edges, page = page_of(rows, size, question.after, lambda one: (one.hops, one.references, one.key))
-    tables = _tables(columns)
+        found: _Found = await info.context.ask(work)
+    answer = found.answer
+    REACHED.labels(str(direction)).observe(answer.total)
+    edges, page = page_of(list(enumerate(found.rows, start)), size, question.after, lambda row: (row[0],))
+    page.has_next_page = start + len(found.rows) < found.total
     return ReachedColumns(
-        edges=[Edge(cursor=edge.cursor, node=ReachedColumn.of(edge.node)) for edge in edges],
+        edges=[Edge(cursor=edge.cursor, node=ReachedColumn.of(edge.node[1])) for edge in edges],
         page_info=page,
-        total_count=Long(len(columns)),
-        total_count_is_lower_bound=answer.truncated is not None,
-        counts_by_hop=[
-            HopCount(hops=hops, columns=Long(count))
-            for hops, count in sorted(Counter(one.hops for one in columns).items())
-        ],
-        table_count=Long(len(tables)),
+        total_count=Long(found.total),
+        total_count_is_lower_bound=answer.is_lower_bound,
+        counts_by_hop=[HopCount(hops=hops, columns=Long(count)) for hops, count in found.by_hop.items()],
+        table_count=Long(len(found.tables)),
         possibly_affected=[
             PossiblyAffectedTable(
                 key=strawberry.ID(one.dataset),
@@ -295,7 +298,7 @@ async def reach(
         as_of=options.as_of,
         direction=direction,
         start_key=answer.start.key,
-        all_tables=tables,
+        all_tables=found.tables,
     )
 
 
@@ -326,13 +329,35 @@ def finder(column: str | None, table: str | None) -> Callable[[GraphStore], Targ
     raise RefusedError(ErrorCode.BAD_ARGUMENT, "name a column or a table, one of both")
 
 
-def _tables(columns: tuple[Reached, ...]) -> list[ReachedTable]:
-    counts: dict[str, ReachedTable] = {}
-    for one in columns:  # the nearest first
-        found = counts.get(one.dataset)
-        if found is None:
-            key = strawberry.ID(one.dataset)
-            counts[one.dataset] = ReachedTable(key=key, name=one.table, columns=Long(1), hops=one.hops)
-        else:
-            found.columns = Long(found.columns + 1)
-    return sorted(counts.values(), key=lambda table: (table.hops, table.key))
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a traversal found, as far as a filter admits it, and a page of it."""
+
+    answer: Answer
+    rows: tuple[Reached, ...]
+    total: int
+    by_hop: dict[int, int]
+    tables: list[ReachedTable]
+
+
+def _found(answer: Answer, wanted: ReachedFilter | None, start: int, size: int) -> _Found:
+    _ = answer.truncated, answer.possibly_affected  # read in this thread, by which the store was asked
+    if wanted is None:
+        tables = sorted(answer.datasets, key=lambda one: (one.hops, one.key))
+        listed = [_table(one.key, one.table, one.columns, one.hops) for one in tables]
+        return _Found(answer, answer.page(start, size), answer.total, answer.by_hop, listed)
+    admitted = [one for one in answer.outlines if wanted.admits(one)]
+    counts = Counter(one.dataset for one in admitted)
+    nearest = {one.dataset: one for one in reversed(admitted)}
+    listed = [_table(key, one.table, counts[key], one.hops) for key, one in nearest.items()]
+    return _Found(
+        answer,
+        answer.shown(one.node for one in admitted[start : start + size]),
+        len(admitted),
+        dict(sorted(Counter(one.hops for one in admitted).items())),
+        sorted(listed, key=lambda table: (table.hops, table.key)),
+    )
+
+
+def _table(key: str, name: str, columns: int, hops: int) -> ReachedTable:
+    return ReachedTable(key=strawberry.ID(key), name=name, columns=Long(columns), hops=hops)

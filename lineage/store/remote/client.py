@@ -8,20 +8,27 @@ import os
 import ssl
 import threading
 import zlib
+from collections.abc import Callable, Collection
+from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from lineage.model.batch import LineageBatch
+from lineage.model.transformations import EdgeKind
 from lineage.store import errors
 from lineage.store.errors import StoreAccessError, StoreError, StoreUnreachableError, StoreWriteError
+from lineage.store.exploring import Explorer, View
 from lineage.store.planning.parts import BatchPart, Stage, whole
-from lineage.store.protocol import AppliedChanges
+from lineage.store.protocol import AppliedChanges, Direction
+from lineage.store.remote.explorer import RemoteExplorer
 from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, methods
 
 __all__ = ["RemoteStore"]
 
+
+T = TypeVar("T")
 
 _SECONDS = 600.0
 """A batch may take as long as the service needs to store it."""
@@ -82,6 +89,19 @@ class RemoteStore:
     def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
         """Return the batch as its only part: the service decides how to store it."""
         return [[whole(batch)]]
+
+    def explore(
+        self,
+        work: Callable[[Explorer], T],
+        direction: Direction,
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+        hops: int = 1,
+        deadline: float | None = None,
+    ) -> T:
+        """Return what `work` makes of the graph around columns, asked of the service hop by hop."""
+        return work(RemoteExplorer(self._call, View(direction, frozenset(kinds), as_of, hops, deadline)))
 
     def close(self) -> None:
         """Close the connections. A second call does nothing."""

@@ -67,8 +67,8 @@ class Method:
 _EFFECTS = dict.fromkeys(("apply", "hold", "drop_held"), Effect.INGESTS) | dict.fromkeys(
     ("prune", "describe", "retire_edges"), Effect.CHANGES
 )
-# `parts` a client answers by itself; a dump is for tests, and holds values of any type.
-_LEFT_OUT = frozenset({"close", "dump", "parts"})
+# `explore` and `parts` a client answers by itself; a dump is for tests, and holds values of any type.
+_LEFT_OUT = frozenset({"close", "dump", "explore", "parts"})
 
 
 @cache

@@ -1,0 +1,78 @@
+"""Exploring the graph through a service: hop by hop, over the methods that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from lineage.model.names import split_column_key
+from lineage.model.transformations import EdgeKind
+from lineage.store.exploring import Explorer, Leads, View
+
+__all__ = ["RemoteExplorer"]
+
+
+class RemoteExplorer(Explorer):
+    """Walks the graph behind a service; `call` calls a method of its store. The numbers are given here."""
+
+    def __init__(self, call: Callable[..., Any], view: View) -> None:
+        super().__init__(view)
+        self._call = call
+        self._numbers: dict[str, int] = {}
+        self._all_keys: list[str] = []
+        self._fields_of: set[str] = set()
+
+    def begin(self, columns: Collection[str], dataset: str | None = None) -> dict[str, int]:
+        """Return the numbers of those of these nodes that are in the graph."""
+        return self.numbers(columns, [dataset] if dataset else ())
+
+    def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
+        """Return the numbers of those of these nodes that are in the graph."""
+        there = [one.key for one in self._call("columns_by_key", list(columns))] if columns else []
+        there += [one.key for one in self._call("datasets", list(datasets))] if datasets else []
+        return {key: self._number(key) for key in there}
+
+    def first(self, nodes: Collection[int], count: int) -> list[int]:
+        """Return so many of these columns, those whose keys come first, in order."""
+        return sorted(nodes, key=self._all_keys.__getitem__)[:count]
+
+    def load_keys(self, nodes: Iterable[int]) -> None:
+        """Keep the keys of these columns, which are known from their first mention on."""
+        self.keys.update((node, self._all_keys[node]) for node in nodes)
+
+    def _number(self, key: str) -> int:
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._all_keys)
+            self._all_keys.append(key)
+        return number
+
+    def _read_around(self, nodes: list[int]) -> None:
+        self.load_keys(nodes)
+        keys = [self._all_keys[node] for node in nodes]
+        hops = self._call("expand", keys, self.view.direction, kinds=list(self.view.kinds), as_of=self.view.as_of)
+        for hop in hops:
+            near, far = (hop.edge.source, hop.edge.target) if self.view.down else (hop.edge.target, hop.edge.source)
+            # What leads on from a field or a parent is asked of these themselves.
+            if near == hop.via:
+                way = Leads.FLOW if hop.edge.kind is EdgeKind.CONTRIBUTES else Leads.REFERENCE
+                way = Leads.ROWS if "#" not in far else way
+                self._take(self._number(near), self._number(far), way + hop.edge.masking)
+
+    def _read_columns(self, datasets: list[int]) -> None:
+        at = self.view.as_of
+        keys = {self._all_keys[dataset]: dataset for dataset in datasets}
+        self._columns.update({dataset: [] for dataset in datasets})
+        for column in self._call("columns", list(keys), dropped=at is not None):
+            if column.dropped_at is None or (at is not None and at < column.dropped_at):
+                self._columns[keys[column.dataset]].append(self._number(column.key))
+
+    def _read_family(self, nodes: list[int]) -> None:
+        columns = (self._all_keys[node] for node in nodes if "#" in self._all_keys[node])
+        new = {split_column_key(key)[0] for key in columns} - self._fields_of
+        self._fields_of |= new
+        for column in self._call("columns", sorted(new), dropped=True) if new else ():
+            if column.parent is not None:
+                one, other = self._number(column.parent), self._number(column.key)
+                self._nested[one].add(other)
+                self._holders[other].add(one)

@@ -38,7 +38,19 @@ from lineage.store.records import (
     users_from,
 )
 
-__all__ = ["columns", "dataset_names", "datasets", "diagnostics", "edges", "expand", "feeds", "jobs", "runs", "stored_dataset", "usage"]
+__all__ = [
+    "columns",
+    "dataset_names",
+    "datasets",
+    "diagnostics",
+    "edges",
+    "expand",
+    "feeds",
+    "jobs",
+    "runs",
+    "stored_dataset",
+    "usage",
+]
 
 
 def stored_dataset(dataset: Dataset) -> StoredDataset:

@@ -163,9 +163,7 @@ class CypherStore:
         """Return what `work` makes of one state of the graph around columns, read as it asks for it."""
         return self._backend.exploring(work, View(direction, frozenset(kinds), as_of, hops, deadline))
 
-    def edges(
-        self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None
-    ) -> list[StoredEdge]:
+    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
         """Return the edges of these kinds from these columns to these columns and datasets."""
         return self._backend.reading(lambda transaction: answers.edges(transaction, pairs, as_of))
 

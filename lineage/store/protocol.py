@@ -301,9 +301,7 @@ class GraphStore(Protocol):
             StoreTimeoutError: the deadline is past; what ran in the database was ended.
         """
 
-    def edges(
-        self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None
-    ) -> list[StoredEdge]:
+    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
         """Return the edges of these kinds from these columns to these columns and datasets, sorted.
 
         Without `as_of` the live edges, else those that held then.

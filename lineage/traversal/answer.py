@@ -10,7 +10,6 @@ from typing import Any
 
 from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind, Step
-from lineage.store.protocol import Direction
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep, Route
@@ -200,12 +199,9 @@ class Answer:
         nodes = self._rank(first, count)
         of_nodes = [(node, self._search.labels(node)) for node in nodes]
         shown = [(node, labels[0], _contribution(labels)) for node, labels in of_nodes]
-        traced = {
-            (node, label): self._tracing.pairs(node, label)
-            for node, *both in shown
-            for label in both
-            if label is not None
-        }
+        traced = self._tracing.trace(
+            {(node, label): None for node, *both in shown for label in both if label is not None}
+        )
         routes = dict(zip(traced, routes_over(self._store, traced.values(), self._options.as_of), strict=True))
         return tuple(
             self._reached(node, routes[node, label], routes[node, flow] if flow else None)

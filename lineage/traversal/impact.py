@@ -82,9 +82,7 @@ def _without_sources(explorer: Explorer, columns: Iterable[int]) -> list[int]:
     return [column for column in columns if not explorer.leads_on(column, (Leads.FLOW, Leads.MASKED_FLOW))]
 
 
-def _roots(
-    store: LineageReader, found: Search, options: TraversalOptions, deadline: float | None
-) -> frozenset[int]:
+def _roots(store: LineageReader, found: Search, options: TraversalOptions, deadline: float | None) -> frozenset[int]:
     """Return the columns that nothing contributes to, of a search that did not look at contributions."""
     by_key = {found.explorer.keys[column]: column for column in found.reached}
 

@@ -69,9 +69,7 @@ def _is_end(target: Target) -> Callable[[str], bool]:
     return lambda key: key == target.key or key.startswith(f"{target.key}.") or target.key.startswith(f"{key}.")
 
 
-def _arrive(
-    explorer: Explorer, starts: Collection[str], ends: set[int], max_hops: int
-) -> tuple[_Arrivals, list[str]]:
+def _arrive(explorer: Explorer, starts: Collection[str], ends: set[int], max_hops: int) -> tuple[_Arrivals, list[str]]:
     """Return, nearest nodes first, the steps that lead soonest to the nearest of the ends, and these."""
     layers = [set(explorer.numbers(starts).values())]
     seen = set(layers[0])

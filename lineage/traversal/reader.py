@@ -58,9 +58,7 @@ class LineageReader(Protocol):
     ) -> T:
         """Return what `work` makes of one state of the graph around columns."""
 
-    def edges(
-        self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None
-    ) -> list[StoredEdge]:
+    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
         """Return the edges of these kinds from these columns to these columns and datasets."""
 
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:

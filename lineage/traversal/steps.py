@@ -15,9 +15,7 @@ from lineage.traversal.tracing import Pair
 __all__ = ["routes_over"]
 
 
-def routes_over(
-    store: LineageReader, paths: Collection[Iterable[Pair]], as_of: datetime | None
-) -> tuple[Route, ...]:
+def routes_over(store: LineageReader, paths: Collection[Iterable[Pair]], as_of: datetime | None) -> tuple[Route, ...]:
     """Return a route for each path, given as its pairs.
 
     Raises:

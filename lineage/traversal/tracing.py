@@ -7,7 +7,7 @@ ones first, then by key; and of several steps from there, that with the first ke
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from lineage.model.names import split_column_key
@@ -16,7 +16,7 @@ from lineage.store.exploring import Leads
 from lineage.store.protocol import Direction
 from lineage.traversal.search import Label, Search
 
-__all__ = ["Pair", "Tracing"]
+__all__ = ["End", "Pair", "Tracing"]
 
 
 class Pair(NamedTuple):
@@ -36,6 +36,8 @@ class _Came(NamedTuple):
 
 
 _Arrivals = dict[int, list[_Came]]
+End = tuple[int, Label]
+"""A column and one of its labels."""
 _WAYS = tuple(Leads)[: Leads.FIELD]
 
 
@@ -46,20 +48,31 @@ class Tracing:
         self._search = search
         self._explorer = search.explorer
         self._down = search.explorer.view.direction is Direction.DOWNSTREAM
-        self._arrivals: dict[int, tuple[_Arrivals, _Arrivals]] = {}
         self._datasets: dict[int, int] | None = None
 
-    def pairs(self, node: int, label: Label) -> list[Pair]:
-        """Return the steps of the path that ends in this label, in the direction in which data flows."""
+    def trace(self, ends: Iterable[End]) -> dict[End, list[Pair]]:
+        """Return the steps of the path that each label came by, in the direction in which data flows."""
+        ends = list(ends)
+        at_hop: defaultdict[int, set[End]] = defaultdict(set)
+        for node, label in ends:
+            at_hop[label.hops].add((node, label))
+        before: dict[End, tuple[Pair, End]] = {}
+        for hops in range(max(at_hop, default=0), 0, -1):
+            direct, rows = self._led_on(hops - 1, {node for node, _ in at_hop[hops]})
+            for node, label in at_hop[hops]:
+                came = direct.get(node, []), rows.get(self._dataset(node), [])
+                before[node, label] = pair, previous = self._before(node, label, *came)
+                at_hop[hops - 1].add(previous)
+        return {end: self._steps_to(end, before) for end in ends}
+
+    def _steps_to(self, end: End, before: Mapping[End, tuple[Pair, End]]) -> list[Pair]:
         found = []
-        while label.hops:
-            pair, node, label = self._before(node, label)
+        while end in before:
+            pair, end = before[end]
             found.append(pair)
         return found[::-1] if self._down else found
 
-    def _before(self, node: int, label: Label) -> tuple[Pair, int, Label]:
-        hop = label.hops - 1
-        direct, by_rows = self._came_from(node, hop)
+    def _before(self, node: int, label: Label, direct: list[_Came], by_rows: list[_Came]) -> tuple[Pair, End]:
         steps = sorted(self._steps(node, label, direct))
         rows = sorted(self._row_steps(node, label, by_rows))
         if self._down:
@@ -67,12 +80,10 @@ class Tracing:
             (group, _, _), pair, origin = (steps or rows)[0]
         else:
             (group, _, _), pair, origin = min(steps[:1] + rows[:1])
-        references, masked, _ = self._search.groups[hop][group]
-        return pair, origin, Label(hop, references, masked)
+        references, masked, _ = self._search.groups[label.hops - 1][group]
+        return pair, (origin, Label(label.hops - 1, references, masked))
 
-    def _steps(
-        self, node: int, label: Label, came: list[_Came]
-    ) -> Iterator[tuple[tuple[int, str, int], Pair, int]]:
+    def _steps(self, node: int, label: Label, came: list[_Came]) -> Iterator[tuple[tuple[int, str, int], Pair, int]]:
         explorer, keys = self._explorer, self._explorer.keys
         for group, origin, way in came:
             if not self._leads_to(label, group, way):
@@ -100,9 +111,7 @@ class Tracing:
 
     def _leads_to(self, label: Label, group: int, way: Leads) -> bool:
         references, masked, _ = self._search.groups[label.hops - 1][group]
-        return (
-            references + (way >= Leads.REFERENCE) == label.references and (masked or way % 2 == 1) == label.masked
-        )
+        return references + (way >= Leads.REFERENCE) == label.references and (masked or way % 2 == 1) == label.masked
 
     def _dataset(self, node: int) -> int:
         """Return the dataset of a column that was reached through its rows, downstream."""
@@ -115,26 +124,20 @@ class Tracing:
             }
         return self._datasets.get(node, -1)
 
-    def _came_from(self, node: int, hop: int) -> tuple[list[_Came], list[_Came]]:
-        """Return what of a hop leads to a column: by itself, and by the rows of a dataset."""
-        if hop not in self._arrivals:
-            self._arrivals[hop] = self._led_on(hop)
-        direct, rows = self._arrivals[hop]
-        return direct.get(node, []), rows.get(self._dataset(node), [])
-
-    def _led_on(self, hop: int) -> tuple[_Arrivals, _Arrivals]:
-        """Return what of a hop leads where: to columns, and to datasets or (upstream) out of them."""
+    def _led_on(self, hop: int, wanted: set[int]) -> tuple[_Arrivals, _Arrivals]:
+        """Return what of a hop leads to the wanted columns, and to their datasets' rows or (upstream) out of these."""
         direct: _Arrivals = defaultdict(list)
         rows: _Arrivals = defaultdict(list)
+        datasets = {self._dataset(node) for node in wanted}
         ends = self._explorer.ends
         for number, group in enumerate(self._search.groups[hop]):
             for way in _WAYS:
-                into = rows if way >= Leads.ROWS else direct
+                into, sought = (rows, datasets) if way >= Leads.ROWS else (direct, wanted)
                 for node in group.nodes:
-                    for end in ends[way].get(node, ()):
+                    for end in sought.intersection(ends[way].get(node, ())):
                         into[end].append(_Came(number, node, way))
             for way in () if self._down else (Leads.REFERENCE, Leads.MASKED_REFERENCE):
                 for node in group.nodes:
-                    for end in ends[way].get(self._search.dataset_of(node), ()):
+                    for end in wanted.intersection(ends[way].get(self._search.dataset_of(node), ())):
                         rows[end].append(_Came(number, node, way))
         return direct, rows

@@ -19,7 +19,7 @@ from lineage.model.names import column_key, dataset_key
 
 __all__ = ["EdgeTable", "LayeredGraph", "NodeTable"]
 
-BEGIN = datetime(2024, 1, 1)  # noqa: DTZ001  UTC; Arrow's times have no zone here
+BEGIN = datetime(2024, 1, 1)
 NAMESPACE = "postgres://warehouse:5432"
 SOURCES = 3
 STRUCT_EVERY = 20
@@ -70,7 +70,9 @@ class LayeredGraph:
 
     def column_keys(self) -> list[str]:
         """Return the keys of the columns, by their numbers."""
-        return [column_key(self.dataset_key(n // self.columns), self.path(n)) for n in range(self.datasets * self.columns)]
+        return [
+            column_key(self.dataset_key(n // self.columns), self.path(n)) for n in range(self.datasets * self.columns)
+        ]
 
     def dataset_key(self, number: int) -> str:
         """Return the key of a dataset."""

@@ -24,7 +24,6 @@ from lineage.store.neo4j.server.jars import ensure_jars
 from lineage.store.neo4j.server.java import find_java
 from lineage.store.neo4j.server.ports import free_port
 from lineage.store.neo4j.server.release import ADMIN_CLASS, JVM_OPTIONS
-from lineage.store.queries import scripts
 from tests.benchmarks._layered_graph import LayeredGraph
 
 __all__ = ["embedded_path", "running_neo4j"]

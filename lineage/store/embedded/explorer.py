@@ -18,9 +18,12 @@ SINGLY = 16
 """So many nodes are read each by itself: then that is faster."""
 AT_ONCE = 30_000
 """How many nodes one reading may be expected to bring."""
+DEEPEST = 30
+"""So many relationships ladybug follows at most; what lies beyond is read singly."""
 SLOWING = 0.75
 """By what the growth from one relationship to the next is expected to change: cones widen ever more slowly."""
 
+_COLUMN, _TABLE = "`Column`", "`Table`"
 _INTERRUPTED = "Interrupted"
 
 
@@ -33,15 +36,14 @@ class EmbeddedExplorer(Explorer):
         self._numbers: dict[str, int] = {}
         self._roots: list[tuple[str, str]] = []
         self._begun: set[int] = set()
-        self._nearest: set[int] = set()
+        self._nearest: dict[str, list[int]] = {}
         self._depth = 0
         self._sizes: list[tuple[int, int]] = []
         """How many nodes are known to lie within how many relationships."""
         self._has_fields: bool | None = None
         self._relatives_read: set[int] = set()
-        rows = ("HAS_COLUMN",) if "REFERENCES" in view.types else ()
         self._names = {
-            "types": "|".join(f"`{name}`" for name in (*view.types, "HAS_FIELD", *rows)),
+            "types": "|".join(f"`{name}`" for name in (*view.types, "HAS_FIELD", "HAS_COLUMN")),
             "held": own_query("embedded", "held_now" if view.as_of is None else "held_then"),
             **{name: own_query("embedded", name) for name in ("source", "end", "way")},
         }
@@ -53,9 +55,9 @@ class EmbeddedExplorer(Explorer):
         self._begun = set(found.values())
         if dataset in found and self.view.down:
             # All its columns lie one relationship away.
-            self._roots = [("`Table`", dataset)]
+            self._roots = [(_TABLE, dataset)]
         else:
-            self._roots = [("`Column`", key) for key in columns if key in found]
+            self._roots = [(_COLUMN, key) for key in columns if key in found]
         return found
 
     def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
@@ -76,11 +78,11 @@ class EmbeddedExplorer(Explorer):
 
     def _read_around(self, nodes: list[int]) -> None:
         for node in self._begun.intersection(nodes):
-            self._nearest.update(self._read_one(node))
+            self._nearest[self.keys[node]] = self._read_one(node)
         left = [node for node in nodes if node not in self._read]
         if self._depth == 0:
             self._sizes = [(0, len(self._begun)), (1, len(self.keys))]
-        while len(left) > SINGLY and self._depth < 2 * self.view.hops + 2:
+        while len(left) > SINGLY and self._depth < min(2 * self.view.hops + 2, DEEPEST):
             self._deepen()
             left = [node for node in left if node not in self._read]
         for node in left:
@@ -88,7 +90,7 @@ class EmbeddedExplorer(Explorer):
 
     def _read_one(self, node: int) -> list[int]:
         """Read what leads on from a node; return its ends."""
-        names = {**self._names, "label": "`Table`" if node & 1 else "`Column`"}
+        names = {**self._names, "label": _TABLE if node & 1 else _COLUMN}
         statement = own_query("embedded", f"{self.view.direction}_of_one", **names)
         answer = self._ask(statement, key=self.keys[node], at=self._at)
         self._take_all(answer, set())
@@ -105,7 +107,10 @@ class EmbeddedExplorer(Explorer):
             answer = self._ask(statement, key=key, at=self._at)
             self._take_all(answer, before)
             near = zip(answer["far"], answer["near"], strict=True)
-            read = {end for end, distance in near if distance < self._depth} | set(answer["source"]) | self._nearest
+            read = {end for end, distance in near if distance < self._depth} | set(answer["source"])
+            if label == _COLUMN:
+                # Of the ends of the root those that lead nowhere are not in the answer.
+                read.update(self._nearest.get(key, ()))
             self._read |= read
             before |= read
             self._columns |= {node: [] for node in read if node & 1 and node not in self._columns}
@@ -116,9 +121,9 @@ class EmbeddedExplorer(Explorer):
 
     def _next_depth(self) -> int:
         """Return how deep to read next: so deep that it brings what may be had at once, if growth goes on to slow."""
-        enough = self.view.hops + 1
+        enough = min(self.view.hops + 1, DEEPEST)
         if self._depth >= enough:
-            return self._depth + 2
+            return min(self._depth + 2, DEEPEST)
         (shallow, few), (deep, many) = self._sizes[-2:]
         growth, expected = (many / max(few, 1)) ** (1 / (deep - shallow)), float(many)
         depth = deep
@@ -158,13 +163,11 @@ class EmbeddedExplorer(Explorer):
         """Read the columns of those of the datasets that lie next to what was read."""
         found: dict[int, dict[int, None]] = defaultdict(dict)
         for label, key in self._roots:
-            names = {**self._names, "label": label, "depth": str(self._depth + 1)}
+            names = {**self._names, "label": label, "depth": str(min(self._depth + 1, DEEPEST))}
             answer = self._ask(own_query("embedded", "columns_within", **names), key=key)
             self.keys.update(zip(answer["far"], answer["key"], strict=True))
             self._numbers.update(zip(answer["key"], answer["far"], strict=True))
-            for dataset, column, dropped_at in zip(
-                answer["source"], answer["far"], answer["dropped_at"], strict=True
-            ):
+            for dataset, column, dropped_at in zip(answer["source"], answer["far"], answer["dropped_at"], strict=True):
                 if self._is_there(dropped_at):
                     found[dataset][column] = None
         self._columns |= {dataset: list(found[dataset]) for dataset in datasets if dataset in found}

@@ -163,9 +163,7 @@ class FakeStore:
         """Return what `work` makes of the graph."""
         return work(FakeExplorer(self, View(direction, frozenset(kinds), as_of, hops, deadline)))
 
-    def edges(
-        self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None
-    ) -> list[StoredEdge]:
+    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
         """Return the edges of these pairs."""
         held = [each for each in self.stated if _holds(each, as_of)]
         return [each for each in held if (each.source, each.target, each.kind) in pairs]

@@ -128,7 +128,9 @@ def _import(graph: LayeredGraph, home: Path) -> None:
 
 def _write(path: Path, first: dict[str, pa.Array], rows: pa.Table | None) -> None:
     columns = dict(first)
-    for field in rows.schema if rows is not None else ():
+    if rows is None:
+        rows = pa.table({})
+    for field in rows.schema:
         kind = _TYPES.get(field.type)
         values = rows.column(field.name)
         if kind == "string[]":

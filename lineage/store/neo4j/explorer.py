@@ -89,4 +89,4 @@ class Neo4jExplorer(Explorer):
 
     def _ask(self, statement: str, **parameters: Any) -> dict[str, Any]:
         record = self._managed.run(statement, {**parameters, "at": self.view.as_of}).single(strict=True)
-        return dict(record.items())
+        return dict(record)

@@ -6,7 +6,7 @@ They are read off the protocol itself, so that client and service cannot disagre
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -98,7 +98,7 @@ def _method(name: str, function: Any) -> Method:
 
 
 def _listed(value: Any) -> Any:
-    plain = isinstance(value, str | list | Mapping | BaseModel) or not isinstance(value, Iterable)
+    plain = isinstance(value, str | list | BaseModel) or not isinstance(value, Iterable)
     return value if plain else list(value)
 
 

@@ -36,12 +36,12 @@ def path(tmp_path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def served(*arguments: str, environment: dict[str, str] | None = None) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def served(*arguments: str, environment: dict[str, str] | None = None) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """Yield the address and the process of a service, which is ended with the block."""
     process = subprocess.Popen(
         [LINEAGE, "serve", "--port", "0", *arguments],
         stderr=subprocess.PIPE,
-        text=True,
+        bufsize=0,
         env={**os.environ, **(environment or {})},
     )
     assert process.stderr is not None
@@ -49,9 +49,8 @@ def served(*arguments: str, environment: dict[str, str] | None = None) -> Iterat
     ends = time.monotonic() + 60
     while address is None and time.monotonic() < ends and process.poll() is None:
         if select.select([process.stderr], [], [], 1)[0]:
-            line = process.stderr.readline()
-            told += line
-            found = re.search(r"running on (http://[\d.]+:\d+)", line)
+            told += process.stderr.read(10_000).decode()
+            found = re.search(r"running on (http://[\d.]+:\d+) ", told)
             address = found.group(1) if found else None
     try:
         assert address is not None, told
@@ -105,7 +104,7 @@ def test_logs_for_programs_name_requests_and_hold_no_literals(path: Path) -> Non
         httpx.post(f"{address}/graphql", json={"query": query}, headers={"x-request-id": "abc"})
         httpx.get(f"{address}/hunter2?a=ana@example.org")
         process.terminate()
-        _, told = process.communicate(timeout=30)
+        told = process.communicate(timeout=30)[1].decode()
     lines = [json.loads(line) for line in told.splitlines()]
     assert "abc" in {line["request_id"] for line in lines if line.get("route") == "/graphql"}
     assert any(line.get("status") == 404 and line["route"] == "other" for line in lines)

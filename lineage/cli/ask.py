@@ -173,7 +173,7 @@ def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
         return
     upstream = answer.direction is Direction.UPSTREAM
     columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
-    shown = answer.columns if output is OutputFormat.CSV or not rows else answer.columns[:rows]
+    shown = answer.columns if output is OutputFormat.CSV or not rows else answer.page(0, rows)
     listed = [_row(reached, upstream) for reached in shown]
     if output is OutputFormat.CSV:
         print_listing(columns, listed, output)
@@ -181,8 +181,8 @@ def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
     _print_headline(answer, upstream)
     if listed:
         print_listing(columns, listed, output, styles={"column": "bold", "by way of": "dim"})
-    if len(shown) < len(answer.columns):
-        note(f"… and {len(answer.columns) - len(shown):,} more; --rows 0 shows all, --format json every path")
+    if len(shown) < answer.total:
+        note(f"… and {answer.total - len(shown):,} more; --rows 0 shows all, --format json every path")
     if answer.possibly_affected:
         names = ", ".join(affected.table for affected in answer.possibly_affected)
         note(f"possibly affected, by table-level lineage only: {names}", "yellow")
@@ -196,7 +196,7 @@ def _print_headline(answer: Answer, upstream: bool) -> None:
     hops = f" (by hops: {by_hop})" if by_hop else ""
     out = console()
     out.print(answer.start.name, style="bold cyan", end=" ", markup=False)
-    columns, tables = counted(len(answer.columns), "column"), counted(len(answer.tables), "table")
+    columns, tables = counted(answer.total, "column"), counted(len(answer.tables), "table")
     out.print(f"{verb} {columns} in {tables}{hops}", markup=False)
 
 

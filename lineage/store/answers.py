@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from datetime import date, datetime
 from typing import Any
 
-from lineage.model.transformations import EdgeKind
+from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts, latest
 from lineage.store.backend import Row, Transaction
 from lineage.store.planning.periods import Period, holds_at
@@ -22,6 +22,7 @@ from lineage.store.protocol import (
     StoredFeed,
     StoredJob,
     StoredRun,
+    StoredStep,
     StoredUsage,
 )
 from lineage.store.queries import query
@@ -33,6 +34,7 @@ from lineage.store.records import (
     period_from,
     relation_of,
     run_from,
+    spans_from,
     unit_from,
     usage_from,
     users_from,
@@ -44,12 +46,12 @@ __all__ = [
     "datasets",
     "diagnostics",
     "edge_from",
-    "edges",
     "expand",
     "feeds",
     "jobs",
     "keys",
     "runs",
+    "steps",
     "stored_dataset",
     "usage",
 ]
@@ -125,21 +127,31 @@ def expand(
     return sorted(hops, key=_hop_order)
 
 
-def edges(
+def steps(
     transaction: Transaction, pairs: Collection[tuple[str, str, EdgeKind]], as_of: datetime | None
-) -> list[StoredEdge]:
-    """Return the edges of these kinds from these columns to these columns and datasets, sorted."""
-    groups: dict[tuple[str, EdgeKind], list[dict[str, str]]] = defaultdict(list)
-    for source, target, kind in sorted(set(pairs)):
-        name = "edges_to_column" if "#" in target else "edges_to_dataset"
-        groups[name, kind].append({"source": source, "target": target})
+) -> list[StoredStep]:
+    """Return what jobs say of these pairs of columns, or of a column and a dataset, sorted."""
+    groups: dict[tuple[str, EdgeKind], list[dict[str, Any]]] = defaultdict(list)
+    for source, target, kind in set(pairs):
+        row = {"source": source, "target": target} | ({} if as_of is None else {"at": as_of})
+        groups["Column" if "#" in target else "Table", kind].append(row)
     found = []
-    for (name, kind), rows in groups.items():
+    for (label, kind), rows in groups.items():
         types = _types([Relation(str(kind))], as_of)
-        found += [row for row in transaction.read(query(name, types=types), rows) if _is_held(row, as_of)]
-    return sorted(
-        map(edge_from, found), key=lambda edge: (edge.source, edge.target, edge.kind, edge.job, edge.valid_from)
-    )
+        statement = query("steps_now" if as_of is None else "steps_then", to=f"`{label}`", types=types)
+        found += [
+            StoredStep(
+                source=row["source"],
+                target=row["target"],
+                kind=kind,
+                job=row["job"],
+                subtypes=tuple(Subtype(subtype) for subtype in row["subtypes"] or ()),
+                masking=row["masking"] or False,
+                spans=spans_from(row["spans"]),
+            )
+            for row in transaction.read(statement, rows)
+        ]
+    return sorted(found, key=lambda step: (step.source, step.target, step.kind, step.job))
 
 
 def feeds(
@@ -273,7 +285,7 @@ def _edges(
 ) -> list[dict[str, Any]]:
     statement = query(name, types=_types(relations, as_of))
     rows = transaction.read(statement, [{"key": key} for key in sorted(keys)])
-    return [row for row in rows if _is_held(row, as_of)]
+    return [row for row in rows if as_of is None or _held(row["e"], as_of)]
 
 
 def _types(relations: Collection[Relation], as_of: datetime | None) -> str:
@@ -283,10 +295,8 @@ def _types(relations: Collection[Relation], as_of: datetime | None) -> str:
     return "|".join(f"`{name}`" for name in types)
 
 
-def _is_held(row: Row, at: datetime | None) -> bool:
-    if at is None:
-        return True
-    period = period_from(row["e"])
+def _held(relationship: Row, at: datetime) -> bool:
+    period = period_from(relationship)
     return holds_at(period.start, period.end, at)
 
 

@@ -38,6 +38,7 @@ from lineage.store.protocol import (
     StoredFeed,
     StoredJob,
     StoredRun,
+    StoredStep,
     StoredUsage,
 )
 
@@ -205,9 +206,9 @@ class CypherStore:
         """Return what `work` makes of one state of the graph around columns, read as it asks for it."""
         return self._backend.exploring(work, View(direction, frozenset(kinds), as_of, hops, deadline))
 
-    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
-        """Return the edges of these kinds from these columns to these columns and datasets."""
-        return self._backend.reading(lambda transaction: answers.edges(transaction, pairs, as_of))
+    def steps(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredStep]:
+        """Return what jobs say of these pairs (a column, a column or dataset, a kind of edge)."""
+        return self._backend.reading(lambda transaction: answers.steps(transaction, pairs, as_of))
 
     def feeds(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None

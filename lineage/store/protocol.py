@@ -37,6 +37,7 @@ __all__ = [
     "StoredFeed",
     "StoredJob",
     "StoredRun",
+    "StoredStep",
     "StoredUsage",
 ]
 
@@ -119,6 +120,19 @@ class EdgeChange:
 
     before: StoredEdge | None
     after: StoredEdge | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStep:
+    """What one job says of one pair, as far as a path shows it."""
+
+    source: str
+    target: str
+    kind: EdgeKind
+    job: str
+    subtypes: tuple[Subtype, ...]
+    masking: bool
+    spans: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,8 +379,8 @@ class GraphStore(Protocol):
             StoreTimeoutError: the deadline is past; what ran in the database was ended.
         """
 
-    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
-        """Return the edges of these kinds from these columns to these columns and datasets, sorted.
+    def steps(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredStep]:
+        """Return what jobs say of these pairs (a column, a column or dataset, a kind of edge), sorted.
 
         Without `as_of` the live edges, else those that held then.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
@@ -50,6 +50,7 @@ __all__ = [
     "relation_of",
     "run_from",
     "run_node",
+    "spans_from",
     "unit_from",
     "usage_from",
     "usage_records",
@@ -228,7 +229,6 @@ def relation_of(relationship_type: str) -> Relation:
 
 def period_from(relationship: Row) -> Period:
     """Return the period that a relationship of lineage stands for."""
-    spans = (span.split("-") for span in relationship.get("spans") or ())
     end = relationship.get("valid_to")
     return Period(
         start=relationship["first_seen"] if end is None else relationship["valid_from"],
@@ -240,8 +240,13 @@ def period_from(relationship: Row) -> Period:
             limited=relationship.get("limited") or False,
             ambiguous=relationship.get("ambiguous") or False,
         ),
-        spans=tuple((int(start), int(end)) for start, end in spans),
+        spans=spans_from(relationship.get("spans")),
     )
+
+
+def spans_from(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
+    """Return the places that a relationship's texts stand for."""
+    return tuple((int(start), int(end)) for start, end in (text.split("-") for text in texts or ()))
 
 
 def run_node(run: Run) -> Node:

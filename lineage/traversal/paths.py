@@ -116,7 +116,7 @@ def _steps(explorer: Explorer, before: int, wanted: set[int]) -> Iterator[tuple[
         kind = EdgeKind.CONTRIBUTES if way < Leads.REFERENCE else EdgeKind.REFERENCES
         for end in set(explorer.ends[way].get(before, ())):
             itself = way < Leads.ROWS or end in wanted
-            nodes = wanted.intersection({end} if itself else explorer.columns(end))
+            nodes = {end} & wanted if itself else wanted.intersection(explorer.columns(end))
             for node in nodes:
                 target = keys[node] if way < Leads.ROWS else split_column_key(keys[node])[0] or keys[node]
                 for member in explorer.origins(before, end, way):

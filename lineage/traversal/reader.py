@@ -14,9 +14,9 @@ from lineage.store.protocol import (
     SearchHit,
     StoredColumn,
     StoredDataset,
-    StoredEdge,
     StoredFeed,
     StoredJob,
+    StoredStep,
 )
 
 __all__ = ["LineageReader"]
@@ -58,8 +58,8 @@ class LineageReader(Protocol):
     ) -> T:
         """Return what `work` makes of one state of the graph around columns."""
 
-    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
-        """Return the edges of these kinds from these columns to these columns and datasets."""
+    def steps(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredStep]:
+        """Return what jobs say of these pairs (a column, a column or dataset, a kind of edge)."""
 
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
         """Return the full names of the datasets of these keys."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from lineage.store.errors import StoreError
-from lineage.store.protocol import StoredEdge
+from lineage.store.protocol import StoredStep
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep, Route
 from lineage.traversal.tracing import Pair
@@ -21,18 +21,18 @@ def routes_over(store: LineageReader, paths: Collection[Iterable[Pair]], as_of: 
     Raises:
         StoreError: the store could not be read, or no longer holds an edge of a path.
     """
-    stated: defaultdict[Pair, list[StoredEdge]] = defaultdict(list)
-    for edge in store.edges({pair for path in paths for pair in path}, as_of=as_of):
-        stated[Pair(edge.source, edge.target, edge.kind)].append(edge)
-    steps = {pair: _step_over(edges) for pair, edges in stated.items()}
+    stated: defaultdict[Pair, list[StoredStep]] = defaultdict(list)
+    for step in store.steps({pair for path in paths for pair in path}, as_of=as_of):
+        stated[Pair(step.source, step.target, step.kind)].append(step)
+    steps = {pair: _step_over(said) for pair, said in stated.items()}
     try:
         return tuple(Route(tuple(steps[pair] for pair in path)) for path in paths)
     except KeyError as missing:
         raise StoreError("the graph has changed while it was asked", "ask again") from missing
 
 
-def _step_over(edges: list[StoredEdge]) -> PathStep:
-    shown = min(edges, key=lambda edge: (edge.masking, edge.job))
+def _step_over(stated: list[StoredStep]) -> PathStep:
+    shown = min(stated, key=lambda step: (step.masking, step.job))
     return PathStep(
         source=shown.source,
         target=shown.target,

@@ -61,8 +61,8 @@ class Tracing:
             direct, rows = self._led_on(hops - 1, {node for node, _ in at_hop[hops]})
             for node, label in at_hop[hops]:
                 came = direct.get(node, []), rows.get(self._dataset(node), [])
-                before[node, label] = found = self._before(node, label, *came)
-                at_hop[hops - 1].add(found[1])
+                before[node, label] = self._before(node, label, *came)
+                at_hop[hops - 1].add(before[node, label][1])
         return {end: self._steps_to(end, before) for end in ends}
 
     def _steps_to(self, end: End, before: Mapping[End, tuple[Pair, End]]) -> list[Pair]:

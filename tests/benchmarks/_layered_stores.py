@@ -128,14 +128,13 @@ def _import(graph: LayeredGraph, home: Path) -> None:
 
 def _write(path: Path, first: dict[str, pa.Array], rows: pa.Table | None) -> None:
     columns = dict(first)
-    if rows is None:
-        rows = pa.table({})
-    for field in rows.schema:
-        kind = _TYPES.get(field.type)
-        values = rows.column(field.name)
-        if kind == "string[]":
-            values = pc.binary_join(values, ";")
-        elif kind == "datetime":
-            values = pc.strftime(values, "%Y-%m-%dT%H:%M:%SZ")
-        columns[f"{field.name}:{kind}" if kind else field.name] = values
+    for name, values in zip(rows.column_names, rows.columns, strict=True) if rows is not None else ():
+        kind = _TYPES.get(values.type)
+        columns[f"{name}:{kind}" if kind else name] = _as_text(values, kind)
     csv.write_csv(pa.table(columns), path)
+
+
+def _as_text(values: pa.ChunkedArray, kind: str | None) -> pa.ChunkedArray:
+    if kind == "string[]":
+        return pc.binary_join(values, ";")
+    return pc.strftime(values, "%Y-%m-%dT%H:%M:%SZ") if kind == "datetime" else values

@@ -187,13 +187,18 @@ MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Column`)
 HINT (b JOIN e) JOIN a
 RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
-// name: edges_to_column
-MATCH (b:`Column` {key: $target})<-[e:<types>]-(a:`Column` {key: $source})
-RETURN a.key AS source, b.key AS target, e
+// Properties one by one: ladybug takes ten times as long for a whole relationship of a column that has many.
+// name: steps_now
+MATCH (b:<to> {key: $target})<-[e:<types>]-(a:`Column` {key: $source})
+RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtypes, e.masking AS masking,
+       e.spans AS spans
 
-// name: edges_to_dataset
-MATCH (b:`Table` {key: $target})<-[e:<types>]-(a:`Column` {key: $source})
-RETURN a.key AS source, b.key AS target, e
+// name: steps_then
+MATCH (b:<to> {key: $target})<-[e:<types>]-(a:`Column` {key: $source})
+WHERE coalesce(e.valid_from, e.first_seen) = $at
+   OR (coalesce(e.valid_from, e.first_seen) < $at AND (e.valid_to IS NULL OR $at < e.valid_to))
+RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtypes, e.masking AS masking,
+       e.spans AS spans
 
 // name: feeds_out_of
 MATCH (a:`Table` {key: $key})-[e:<types>]->(b:`Table`) RETURN a.key AS source, b.key AS target, e

@@ -49,7 +49,10 @@ _DAMAGED = "Checksum verification failed"
 
 
 class EmbeddedBackend:
-    """A ladybug file. One process may write to it. Its threads read together and write in turn."""
+    """A ladybug file. One process may write to it.
+
+    Its threads read together, each by a connection of its own, and write in turn.
+    """
 
     def __init__(self, path: Path, *, read_only: bool = False, target_version: int = SCHEMA_VERSION) -> None:
         """Open the file; made, or migrated to `target_version`, where it is not there or older.

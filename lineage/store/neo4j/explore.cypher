@@ -9,7 +9,7 @@ UNWIND $keys AS key MATCH (n:`Column` {key: key}) RETURN collect(id(n)) AS nodes
 UNWIND $keys AS key MATCH (n:`Table` {key: key}) RETURN collect(id(n)) AS nodes, collect(key) AS keys
 
 // name: downstream
-// With what leads on: the columns of the datasets that are among the ends, and of what the nodes are fields.
+// With what leads on: the columns of the datasets among the ends, but of those known, and of what the nodes are fields.
 CALL () {
   UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
   RETURN collect(node) AS nodes, collect(a.key) AS keys, collect(CASE WHEN a.parent IS NOT NULL THEN a END) AS inner
@@ -18,7 +18,7 @@ CALL () {
   UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
   MATCH (a)-[e:<types>|HAS_FIELD]->(b) WHERE <held>
   RETURN collect(node) AS sources, collect(id(b) * 8 + <way>) AS ends,
-         collect(DISTINCT CASE WHEN e:`REFERENCES`|REFERENCED AND b:`Table` THEN b END) AS tables
+         collect(DISTINCT CASE WHEN e:`REFERENCES`|REFERENCED AND b:`Table` AND NOT id(b) IN $known THEN b END) AS tables
 }
 CALL (tables) {
   UNWIND tables AS t MATCH (t)-[:HAS_COLUMN]->(c) WHERE <present>

@@ -57,7 +57,7 @@ class Neo4jExplorer(Explorer):
             self._keep_keys(self._ask(own_query("neo4j", "keys"), nodes=missing))
 
     def _read_around(self, nodes: list[int]) -> None:
-        answer = self._ask(self._statement, nodes=nodes)
+        answer = self._ask(self._statement, nodes=nodes, known=list(self._columns))
         self._keep_keys(answer)
         leading_on = [ends.setdefault for ends in self.ends]
         for source, end in zip(answer["sources"], answer["ends"], strict=True):
@@ -89,4 +89,4 @@ class Neo4jExplorer(Explorer):
 
     def _ask(self, statement: str, **parameters: Any) -> dict[str, Any]:
         record = self._managed.run(statement, {**parameters, "at": self.view.as_of}).single(strict=True)
-        return dict(record)
+        return {name: record[name] for name in record.keys()}  # noqa: SIM118

@@ -21,6 +21,7 @@ from lineage.store.protocol import (
     StoredEdge,
     StoredFeed,
     StoredJob,
+    StoredStep,
 )
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -163,10 +164,14 @@ class FakeStore:
         """Return what `work` makes of the graph."""
         return work(FakeExplorer(self, View(direction, frozenset(kinds), as_of, hops, deadline)))
 
-    def edges(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredEdge]:
-        """Return the edges of these pairs."""
+    def steps(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredStep]:
+        """Return what jobs say of these pairs."""
         held = [each for each in self.stated if _holds(each, as_of)]
-        return [each for each in held if (each.source, each.target, each.kind) in pairs]
+        return [
+            StoredStep(each.source, each.target, each.kind, each.job, each.subtypes, each.masking, each.spans)
+            for each in held
+            if (each.source, each.target, each.kind) in pairs
+        ]
 
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
         """Return names without namespace."""

@@ -24,6 +24,7 @@ from lineage.store.protocol import (
     StoredJob,
     StoredUsage,
 )
+from lineage.store.time_limit import time_limit
 from lineage_graphql.access.requiring import require
 from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.limits.documents import TrustedDocuments
@@ -59,7 +60,11 @@ class Ask(Generic[T]):
         """
         async with asyncio.timeout(self.seconds):
             with tracer.start_as_current_span("store"):
-                return await asyncio.get_running_loop().run_in_executor(self.threads, work, self.store)
+                return await asyncio.get_running_loop().run_in_executor(self.threads, self._within_limit, work)
+
+    def _within_limit(self, work: Work[T]) -> T:
+        with time_limit(self.seconds):
+            return work(self.store)
 
 
 class Loaders:

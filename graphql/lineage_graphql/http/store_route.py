@@ -11,7 +11,8 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 
 from lineage.store.errors import StoreError, StoreUnreachableError
-from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, methods
+from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, Method, methods
+from lineage.store.time_limit import time_limit
 from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.http.access import refused
@@ -21,6 +22,8 @@ from lineage_graphql.state import State
 
 __all__ = ["store_router"]
 
+_READING_SECONDS = 300.0
+"""An ingest reads all schemas of a warehouse at once."""
 _LOGGER = logging.getLogger(__name__)
 _MAY: dict[Effect, frozenset[Role]] = {
     Effect.READS: frozenset({Role.READER}),
@@ -68,7 +71,7 @@ def store_router(state: State) -> APIRouter:
         try:
             encoding = request.headers.get("content-encoding")
             body = unpacked(await request.body(), encoding, state.settings.limits.batch_bytes)
-            answer = await asyncio.get_running_loop().run_in_executor(state.threads, found.call, state.store, body)
+            answer = await asyncio.get_running_loop().run_in_executor(state.threads, _answered, state, found, body)
         except ValidationError as error:
             first = error.errors()[0]
             return problem(400, f"{'.'.join(map(str, first['loc'])) or 'arguments'}: {first['msg']}")
@@ -82,6 +85,13 @@ def store_router(state: State) -> APIRouter:
         return Response(answer, media_type="application/json")
 
     return router
+
+
+def _answered(state: State, method: Method, body: bytes) -> bytes:
+    if method.effect is not Effect.READS:
+        return method.call(state.store, body)
+    with time_limit(_READING_SECONDS):
+        return method.call(state.store, body)
 
 
 def _check(caller: Caller | None, allowed: Collection[Role]) -> None:

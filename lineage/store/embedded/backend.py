@@ -16,7 +16,7 @@ import ladybug
 
 from lineage.store.embedded.explorer import EmbeddedExplorer
 from lineage.store.embedded.pending import PENDING
-from lineage.store.embedded.statements import Statements
+from lineage.store.embedded.statements import INTERRUPTED, Statements
 from lineage.store.embedded.transaction import EmbeddedTransaction
 from lineage.store.embedded.turns import Turns
 from lineage.store.errors import (
@@ -24,6 +24,7 @@ from lineage.store.errors import (
     StoreError,
     StoreLockedError,
     StoreSchemaError,
+    StoreTimeoutError,
     StoreUnreachableError,
     StoreWriteError,
 )
@@ -91,7 +92,7 @@ class EmbeddedBackend:
 
     def reading(self, work: Callable[[EmbeddedTransaction], T]) -> T:
         """Return what `work` returns, reading one state of the graph."""
-        return self._reading(lambda statements: work(EmbeddedTransaction(statements)))
+        return self._reading(lambda statements: work(EmbeddedTransaction(statements, limited=True)))
 
     def exploring(self, work: Callable[[Explorer], T], view: View) -> T:
         """Return what `work` makes of one state of the graph around columns."""
@@ -147,6 +148,8 @@ class EmbeddedBackend:
         try:
             yield
         except RuntimeError as error:
+            if INTERRUPTED in str(error):
+                raise StoreTimeoutError from error
             raise failure(f"{self._path}: {error}") from error
 
     def _stored_version(self) -> int:

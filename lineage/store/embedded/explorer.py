@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage.store.embedded.statements import Statements
+from lineage.store.embedded.statements import INTERRUPTED, Statements
 from lineage.store.errors import StoreTimeoutError
 from lineage.store.exploring import Explorer, Leads, View
 from lineage.store.queries import own_query
@@ -24,7 +24,6 @@ SLOWING = 0.75
 """By what the growth from one relationship to the next is expected to change: cones widen ever more slowly."""
 
 _COLUMN, _TABLE = "`Column`", "`Table`"
-_INTERRUPTED = "Interrupted"
 
 
 class EmbeddedExplorer(Explorer):
@@ -208,7 +207,7 @@ class EmbeddedExplorer(Explorer):
             answer = result.get_as_arrow()
             result.close()
         except RuntimeError as error:
-            if _INTERRUPTED in str(error):
+            if INTERRUPTED in str(error):
                 raise StoreTimeoutError from error
             raise
         return {name: answer.column(name).to_pylist() for name in answer.column_names}

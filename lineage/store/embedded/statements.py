@@ -7,8 +7,10 @@ from typing import Any
 
 import ladybug
 
-__all__ = ["Statements"]
+__all__ = ["INTERRUPTED", "Statements"]
 
+INTERRUPTED = "Interrupted"
+"""What ladybug says of a statement that took longer than it may."""
 ROWS_TO_PLAN_ANEW = 1_000
 """After so many new rows plans are made anew: one made for an emptier graph may scan where it should look up."""
 

@@ -30,6 +30,7 @@ from lineage.store.graph import (
     by_kind,
 )
 from lineage.store.queries import refresh_statement, write_statement
+from lineage.store.time_limit import seconds_left
 
 __all__ = ["EmbeddedTransaction"]
 
@@ -54,8 +55,10 @@ _ARROW = {
 class EmbeddedTransaction:
     """What runs between a BEGIN and a COMMIT of the backend."""
 
-    def __init__(self, statements: Statements) -> None:
+    def __init__(self, statements: Statements, *, limited: bool = False) -> None:
+        """Run statements; `limited` ones within the time that `time_limit` allows, if it is set."""
         self._statements = statements
+        self._limited = limited
         self.new_rows = 0
         """How many nodes and relationships were created."""
         self.leaves_rest = False
@@ -65,6 +68,8 @@ class EmbeddedTransaction:
         """Return what the statement answers for each row of parameters."""
         answers: list[dict[str, Any]] = []
         for row in rows:
+            if self._limited:
+                self._statements.limit(seconds_left())
             result = self._execute(statement, row)
             names = result.get_column_names()
             answers += (dict(zip(names, map(_from_store, values), strict=True)) for values in result)

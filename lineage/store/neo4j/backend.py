@@ -37,6 +37,7 @@ from lineage.store.graph import LABELS, RELATIONSHIPS, SCHEMA_VERSION, Changes, 
 from lineage.store.neo4j.explorer import Neo4jExplorer
 from lineage.store.planning.parts import LANES
 from lineage.store.queries import query, refresh_statement, scripts, write_statement
+from lineage.store.time_limit import seconds_left
 
 __all__ = ["Neo4jBackend", "for_rows", "with_times"]
 
@@ -153,7 +154,8 @@ class Neo4jBackend:
 
     def _session_read(self, work: Callable[[Neo4jTransaction], T]) -> T:
         with self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
-            return session.execute_read(lambda managed: work(Neo4jTransaction(managed)))
+            limited = neo4j.unit_of_work(timeout=seconds_left())
+            return session.execute_read(limited(lambda managed: work(Neo4jTransaction(managed))))
 
     def _explaining(self, failure: type[StoreError], work: Callable[[], T]) -> T:
         try:

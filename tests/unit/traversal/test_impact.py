@@ -305,3 +305,9 @@ def test_bounds_that_leave_nothing_are_refused(made: Callable[[], TraversalOptio
 def test_no_kinds_are_refused() -> None:
     with pytest.raises(ValueError, match="kinds is empty"):
         TraversalOptions(kinds=frozenset())
+
+
+def test_what_leads_to_the_column_is_shown_before_what_leads_to_its_rows() -> None:
+    store = FakeStore.of([edge("a#x ~> b#y"), edge("a#x ~> b"), edge("a#y ~> b"), edge("a#y ~> c#z")])
+    (reached,) = downstream(store, "a#x").columns
+    assert [step.target for step in reached.path] == ["ns/b#y"]

@@ -46,7 +46,14 @@ _HOLDER = re.compile(r"held by PID (\d+)")
 
 # What ladybug says of a log whose last entry was never written to its end.
 _UNFINISHED = "Reading past the end of the file"
-_DAMAGED = "Checksum verification failed"
+# What it says that has nothing to do with the log.
+_NOT_OF_THE_LOG = (
+    "Could not set lock",
+    "not a valid",
+    "Permission denied",
+    "Read-only file system",
+    "checkpoint recovery is pending",
+)
 
 
 class EmbeddedBackend:
@@ -268,17 +275,22 @@ def _connected(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statem
     try:
         database = opened(strictly=True)
     except RuntimeError as error:
-        if _DAMAGED in str(error):
+        if _UNFINISHED not in str(error):
+            if not _log_of(path).exists() or any(text in str(error) for text in _NOT_OF_THE_LOG):
+                raise
+            # Its checksum tells, or what it holds makes no sense: there are many ways to say so.
             _keep_log(path, read_only=read_only)
-        elif _UNFINISHED not in str(error):
-            raise
         database = opened(strictly=False)
     return database, Statements(ladybug.Connection(database))
 
 
+def _log_of(path: Path) -> Path:
+    return path.with_name(path.name + ".wal")
+
+
 def _keep_log(path: Path, *, read_only: bool) -> None:
     """Say that the end of the log is not read; before a writer cuts it off, keep it."""
-    log = path.with_name(path.name + ".wal")
+    log = _log_of(path)
     message = (
         "the end of %s cannot be read and is left out: a process was killed while it wrote, or the file is damaged"
     )

@@ -123,6 +123,7 @@ def _import(graph: LayeredGraph, home: Path) -> None:
             env={**os.environ, "NEO4J_HOME": str(home), "NEO4J_CONF": str(home / "conf")},
             check=True,
             stdout=subprocess.DEVNULL,
+            cwd=home,  # it leaves a report where it runs
         )
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 
 from lineage import __version__
 from lineage.store import GraphStore, open_store
@@ -66,6 +66,11 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     async def unreachable(_: Request, error: StoreUnreachableError) -> JSONResponse:
         _LOGGER.warning("the store cannot be reached: %s", error)
         return problem(503, "the store cannot be reached", "try again later", headers={"Retry-After": "5"})
+
+    @app.get("/", include_in_schema=False)
+    async def start() -> RedirectResponse:
+        """Lead to where questions are answered."""
+        return RedirectResponse("/graphql")
 
     app.include_router(operations_router(state))
     app.include_router(graphql_router(state), prefix="/graphql")

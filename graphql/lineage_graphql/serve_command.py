@@ -14,7 +14,7 @@ from lineage_graphql.token_command import TokensOption
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Answer questions over GraphQL.", invoke_without_command=True)
+app = typer.Typer(add_completion=False)
 
 
 class LogFormat(StrEnum):
@@ -24,7 +24,7 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-@app.callback()
+@app.command(short_help="Answer questions over GraphQL.")
 def serve(
     store: StoreOption = None,
     host: Annotated[str, typer.Option(help="The address to listen on.", envvar="LINEAGE_HOST")] = "127.0.0.1",

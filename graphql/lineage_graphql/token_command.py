@@ -19,7 +19,7 @@ __all__ = ["TokensOption", "app"]
 
 T = TypeVar("T")
 
-app = typer.Typer(help="API tokens for the service: who may do what.", no_args_is_help=True)
+app = typer.Typer(help="API tokens for the service: who may do what.", no_args_is_help=True, add_completion=False)
 
 TokensOption = Annotated[
     Path | None,

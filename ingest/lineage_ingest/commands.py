@@ -31,7 +31,9 @@ from lineage_ingest.sql_files import IngestSummary, NoSqlFilesError, ingest_sql_
 
 __all__ = ["app", "print_summary"]
 
-app = typer.Typer(help="Bring lineage in: SQL files, query logs, OpenLineage events.", no_args_is_help=True)
+app = typer.Typer(
+    help="Bring lineage in: SQL files, query logs, OpenLineage events.", no_args_is_help=True, add_completion=False
+)
 
 
 @app.callback()

@@ -199,3 +199,10 @@ def test_the_clients_of_the_readme(path: Path, capfd: pytest.CaptureFixture[str]
         ask = curl.replace("http://127.0.0.1:8000", address).replace("shop.orders.amount", "users.email")
         done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
         assert json.loads(done.stdout)["data"]["impact"]["totalCount"] == 4
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp", "demo", "token", "ingest"])
+def test_commands_of_other_packages_are_commands_like_ours(command: str) -> None:
+    done = subprocess.run([LINEAGE, command, "--help"], capture_output=True, text=True, check=True)
+    assert "--install-completion" not in done.stdout
+    assert ("COMMAND [ARGS]" in done.stdout) == (command in ("token", "ingest"))

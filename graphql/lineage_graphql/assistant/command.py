@@ -12,10 +12,10 @@ from lineage_graphql.installed import check_installed
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Let AI assistants ask, over the Model Context Protocol.", invoke_without_command=True)
+app = typer.Typer(add_completion=False)
 
 
-@app.callback()
+@app.command(short_help="Let AI assistants ask, over the Model Context Protocol.")
 def mcp(
     store: StoreOption = None,
     http: Annotated[

@@ -37,10 +37,10 @@ ROOT_CAUSES_OF = "mimiciv_derived.sofa.sofa_24hours"
 USED = "mimiciv_derived.sofa"
 DEFAULT_STORE = Path("demo.lbug")
 
-app = typer.Typer(help="See it work: a week of a clinical database's query log, and two questions to it.")
+app = typer.Typer(add_completion=False)
 
 
-@app.callback(invoke_without_command=True)
+@app.command()
 def demo(
     neo4j: Annotated[bool, typer.Option("--neo4j", help="Into a local Neo4j, started if need be.")] = False,
     store: Annotated[str | None, typer.Option(help="Into this store instead of ./demo.lbug.")] = None,

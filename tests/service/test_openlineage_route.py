@@ -18,6 +18,7 @@ from openlineage.client.facet_v2 import column_lineage_dataset, schema_dataset, 
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
 
 from lineage.store import GraphStore, open_store
+from lineage.store.protocol import Direction
 from lineage_graphql.access.roles import Role
 from lineage_graphql.access.tokens import TokenFile
 from lineage_graphql.settings import Limits, Settings
@@ -167,15 +168,9 @@ def test_openlineages_own_client(own: GraphStore, tmp_path: Path) -> None:
         client = client_of(service, token)
         sends(client, "report")
         client.close(10)
-    [edge] = own.expand(["postgres://db:5432/db.public.orders#amount"], direction("downstream"))
+    [edge] = own.expand(["postgres://db:5432/db.public.orders#amount"], Direction.DOWNSTREAM)
     assert (edge.edge.target, edge.edge.masking) == ("postgres://db:5432/db.public.report#total", True)
     assert edges(own)
-
-
-def direction(name: str) -> Any:
-    from lineage.store.protocol import Direction  # noqa: PLC0415
-
-    return Direction(name)
 
 
 def test_events_from_many_clients_at_once(taking: Service, own: GraphStore) -> None:

@@ -116,8 +116,6 @@ class EdgeAnswer(BaseModel):
     kind: str
     how: list[str]
     masking: bool
-    since: str
-    until: str | None = Field(description="When it ended; null while it holds.")
     evidence: list[Evidence]
 
 

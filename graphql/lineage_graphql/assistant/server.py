@@ -14,6 +14,7 @@ from pydantic import Field
 
 from lineage import __version__
 from lineage.model.dialects import UnknownDialectError
+from lineage.model.transformations import EdgeKind
 from lineage.store.errors import StoreError
 from lineage.store.protocol import Direction, GraphStore
 from lineage.traversal import (
@@ -116,8 +117,7 @@ def make_server(store: GraphStore) -> MCPServer:
     ) -> list[EdgeAnswer]:
         """What says that one column leads directly to another? Every job that states it, with the SQL."""
         origin, end = resolve_column(store, source), resolve(store, target)
-        hops = store.expand([origin.key], Direction.DOWNSTREAM)
-        edges = [hop.edge for hop in hops if hop.edge.target == end.key]
+        edges = store.steps([(origin.key, end.key, kind) for kind in EdgeKind])
         jobs = {job.key: job for job in store.jobs({edge.job for edge in edges})} if edges else {}
         return [
             EdgeAnswer(
@@ -126,8 +126,6 @@ def make_server(store: GraphStore) -> MCPServer:
                 kind=str(edge.kind),
                 how=[str(subtype) for subtype in edge.subtypes],
                 masking=edge.masking,
-                since=edge.valid_from.isoformat(),
-                until=edge.valid_to.isoformat() if edge.valid_to else None,
                 evidence=[evidence_of(jobs.get(edge.job), edge.job, span) for span in edge.spans[:5]],
             )
             for edge in edges[:50]

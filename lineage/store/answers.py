@@ -14,6 +14,7 @@ from lineage.store.planning.periods import Period, holds_at
 from lineage.store.planning.state import Dataset, FoundDiagnostic, Relation, Seen, Unit, Usage
 from lineage.store.protocol import (
     Direction,
+    FeedKey,
     Hop,
     StoredColumn,
     StoredDataset,
@@ -47,7 +48,9 @@ __all__ = [
     "diagnostics",
     "edge_from",
     "expand",
+    "feed_keys",
     "feeds",
+    "feeds_by_columns",
     "jobs",
     "keys",
     "runs",
@@ -133,12 +136,12 @@ def steps(
     """Return what jobs say of these pairs of columns, or of a column and a dataset, sorted."""
     groups: dict[tuple[str, EdgeKind], list[dict[str, Any]]] = defaultdict(list)
     for source, target, kind in set(pairs):
-        row = {"source": source, "target": target} | ({} if as_of is None else {"at": as_of})
+        row = {"source": source, "target": target, **_at(as_of)}
         groups["Column" if "#" in target else "Table", kind].append(row)
     found = []
     for (label, kind), rows in groups.items():
         types = _types([Relation(str(kind))], as_of)
-        statement = query("steps_now" if as_of is None else "steps_then", to=f"`{label}`", types=types)
+        statement = query("steps", to=f"`{label}`", types=types, when=_when(as_of))
         found += [
             StoredStep(
                 source=row["source"],
@@ -166,6 +169,37 @@ def feeds(
             StoredFeed(row["source"], row["target"], row["e"]["job"], period.start, period.last_seen, period.end)
         )
     return sorted(found, key=lambda feed: (feed.source, feed.target, feed.job, feed.valid_from))
+
+
+def feed_keys(
+    transaction: Transaction, keys: Collection[str], direction: Direction, as_of: datetime | None
+) -> list[FeedKey]:
+    """Return one hop of table-level lineage out of or into these datasets, sorted: what it joins, and by which job."""
+    name = "feed_keys_out_of" if direction is Direction.DOWNSTREAM else "feed_keys_into"
+    statement = query(name, types=_types([Relation.FEEDS], as_of), when=_when(as_of))
+    rows = transaction.read(statement, [{"key": key, **_at(as_of)} for key in sorted(set(keys))])
+    return sorted({FeedKey(row["source"], row["target"], row["job"]) for row in rows})
+
+
+def feeds_by_columns(
+    transaction: Transaction, feeds: Collection[FeedKey], as_of: datetime | None
+) -> frozenset[FeedKey]:
+    """Return those of the feeds whose job was fully resolved and states an edge between the two, column by column."""
+    rows = transaction.read(query("jobs_resolved"), [{"key": key} for key in sorted({feed.job for feed in feeds})])
+    resolved = {row["job"] for row in rows}
+    jobs_into: dict[str, set[str]] = defaultdict(set)
+    for feed in feeds:
+        if feed.job in resolved:
+            jobs_into[feed.target].add(feed.job)
+    asked = [{"target": target, "jobs": sorted(jobs), **_at(as_of)} for target, jobs in sorted(jobs_into.items())]
+    found: set[FeedKey] = set()
+    for name, relations in (
+        ("stated_between_columns", [Relation.CONTRIBUTES, Relation.REFERENCES]),
+        ("stated_of_rows", [Relation.REFERENCES]),
+    ):
+        statement = query(name, types=_types(relations, as_of), when=_when(as_of))
+        found |= {FeedKey(row["source"], row["target"], row["job"]) for row in transaction.read(statement, asked)}
+    return frozenset(found.intersection(feeds))
 
 
 def jobs(transaction: Transaction, keys: Collection[str] | None, *, users: bool) -> list[StoredJob]:
@@ -293,6 +327,15 @@ def _types(relations: Collection[Relation], as_of: datetime | None) -> str:
     if as_of is not None:
         types += [relation.ended for relation in relations]
     return "|".join(f"`{name}`" for name in types)
+
+
+def _when(as_of: datetime | None) -> str:
+    """Return the condition of an edge `e` that is looked for in the graph as it was; what was then is `$at`."""
+    return "" if as_of is None else query("then")
+
+
+def _at(as_of: datetime | None) -> Row:
+    return {} if as_of is None else {"at": as_of}
 
 
 def _held(relationship: Row, at: datetime) -> bool:

@@ -26,6 +26,7 @@ from lineage.store.protocol import (
     AppliedChanges,
     Direction,
     EdgeChange,
+    FeedKey,
     GraphDump,
     HeldText,
     Hop,
@@ -215,6 +216,16 @@ class CypherStore:
     ) -> list[StoredFeed]:
         """Return one hop of table-level lineage out of (downstream) or into (upstream) these datasets."""
         return self._backend.reading(lambda transaction: answers.feeds(transaction, datasets, direction, as_of))
+
+    def feed_keys(
+        self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
+    ) -> list[FeedKey]:
+        """Return one hop of table-level lineage, without what is known of each."""
+        return self._backend.reading(lambda transaction: answers.feed_keys(transaction, datasets, direction, as_of))
+
+    def feeds_by_columns(self, feeds: Collection[FeedKey], *, as_of: datetime | None = None) -> frozenset[FeedKey]:
+        """Return those of the feeds whose job was fully resolved and states an edge between the two, by columns."""
+        return self._backend.reading(lambda transaction: answers.feeds_by_columns(transaction, feeds, as_of))
 
     def jobs(self, keys: Collection[str] | None = None, *, users: bool = False) -> list[StoredJob]:
         """Return the jobs of these keys (all, without keys), sorted by key; who ran them only with `users`."""

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 from lineage.model.batch import JobKind, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
@@ -24,6 +24,7 @@ __all__ = [
     "AppliedChanges",
     "Direction",
     "EdgeChange",
+    "FeedKey",
     "GraphDump",
     "GraphStore",
     "HeldText",
@@ -153,6 +154,14 @@ class StoredFeed:
     valid_from: datetime
     last_seen: datetime
     valid_to: datetime | None = None
+
+
+class FeedKey(NamedTuple):
+    """Table-level lineage from one dataset to another, by the job that implies it."""
+
+    source: str
+    target: str
+    job: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +398,14 @@ class GraphStore(Protocol):
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
     ) -> list[StoredFeed]:
         """Return one hop of table-level lineage out of (downstream) or into (upstream) these datasets."""
+
+    def feed_keys(
+        self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
+    ) -> list[FeedKey]:
+        """Return the same, sorted, without what is known of each."""
+
+    def feeds_by_columns(self, feeds: Collection[FeedKey], *, as_of: datetime | None = None) -> frozenset[FeedKey]:
+        """Return those of the feeds whose job was fully resolved and states an edge between the two, by columns."""
 
     def search(
         self, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = (), limit: int = 20

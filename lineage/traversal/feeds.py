@@ -12,10 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from lineage.model.names import split_column_key
-from lineage.model.statement import Completeness
-from lineage.store.protocol import Direction
-from lineage.traversal.neighbours import columns_at, is_column
+from lineage.store.protocol import Direction, FeedKey
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
 
@@ -84,8 +81,7 @@ def _feeds(
 ) -> list[_Feed]:
     if not datasets:
         return []
-    feeds = store.feeds(sorted(datasets), direction, as_of=options.as_of)
-    return [_oriented(feed.source, feed.target, feed.job, direction) for feed in feeds]
+    return [_oriented(feed, direction) for feed in store.feed_keys(sorted(datasets), direction, as_of=options.as_of)]
 
 
 def _that_count(
@@ -95,34 +91,15 @@ def _that_count(
     reached: Mapping[str, int],
     whole: Collection[str],
 ) -> list[_Feed]:
-    feeds = [feed for feed in _feeds(store, direction, options, reached) if feed[1] not in reached]
-    doubtful = [feed for feed in feeds if feed[0] not in whole]
-    if not doubtful:
-        return feeds
-    jobs = store.jobs(sorted({job for _, _, job in doubtful}))
-    resolved = {job.key for job in jobs if job.completeness is Completeness.FULL}
-    doubtful = [feed for feed in doubtful if feed[2] in resolved]
-    return sorted(set(feeds) - _explained(store, direction, options, doubtful))
+    feeds = {feed for feed in _feeds(store, direction, options, reached) if feed[1] not in reached}
+    # The other way about once more is as it was stored.
+    doubtful = [FeedKey(*_oriented(feed, direction)) for feed in feeds if feed[0] not in whole]
+    if doubtful:
+        explained = store.feeds_by_columns(doubtful, as_of=options.as_of)
+        feeds -= {_oriented(feed, direction) for feed in explained}
+    return sorted(feeds)
 
 
-def _explained(
-    store: LineageReader, direction: Direction, options: TraversalOptions, feeds: Collection[_Feed]
-) -> set[_Feed]:
-    """Return those of the feeds whose job states edges between columns of the two datasets."""
-    datasets = sorted({near for near, _, _ in feeds})
-    if not datasets:
-        return set()
-    keys = [column.key for column in columns_at(store, datasets, options.as_of)]
-    if direction is Direction.UPSTREAM:
-        keys += datasets
-    edges = (hop.edge for hop in store.expand(keys, direction, as_of=options.as_of))
-    pairs = {_oriented(_dataset(edge.source), _dataset(edge.target), edge.job, direction) for edge in edges}
-    return pairs.intersection(feeds)
-
-
-def _oriented(source: str, target: str, job: str, direction: Direction) -> _Feed:
+def _oriented(feed: tuple[str, str, str], direction: Direction) -> _Feed:
+    source, target, job = feed
     return (source, target, job) if direction is Direction.DOWNSTREAM else (target, source, job)
-
-
-def _dataset(key: str) -> str:
-    return split_column_key(key)[0] if is_column(key) else key

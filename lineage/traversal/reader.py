@@ -10,12 +10,10 @@ from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer
 from lineage.store.protocol import (
     Direction,
-    Hop,
+    FeedKey,
     SearchHit,
     StoredColumn,
     StoredDataset,
-    StoredFeed,
-    StoredJob,
     StoredStep,
 )
 
@@ -36,16 +34,6 @@ class LineageReader(Protocol):
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return the columns and fields of these datasets, with `dropped` those that they once had, too."""
 
-    def expand(
-        self,
-        keys: Collection[str],
-        direction: Direction,
-        *,
-        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
-        as_of: datetime | None = None,
-    ) -> list[Hop]:
-        """Return one hop from columns, or (upstream) from datasets."""
-
     def explore(
         self,
         work: Callable[[Explorer], T],
@@ -64,13 +52,13 @@ class LineageReader(Protocol):
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
         """Return the full names of the datasets of these keys."""
 
-    def feeds(
+    def feed_keys(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
-    ) -> list[StoredFeed]:
+    ) -> list[FeedKey]:
         """Return one hop of table-level lineage."""
+
+    def feeds_by_columns(self, feeds: Collection[FeedKey], *, as_of: datetime | None = None) -> frozenset[FeedKey]:
+        """Return those of the feeds that columns answer for."""
 
     def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
         """Return datasets and columns whose name holds the text."""
-
-    def jobs(self, keys: Collection[str] | None = None) -> list[StoredJob]:
-        """Return the jobs of these keys."""

@@ -50,6 +50,7 @@ def test_both_stores_answer_as_specified(store: GraphStore, seed: int) -> None:
             limit_per_hop=choose.choice([None, None, 1, 3]),
             limit_total=choose.choice([10_000, 10_000, 1, 5]),
             as_of=choose.choice([None, None, NOW + timedelta(days=1), LATER]),
+            through_masking=choose.choice([True, True, False]),
         )
         for ask, direction in ((impact, Direction.DOWNSTREAM), (root_cause, Direction.UPSTREAM)):
             answer = ask(store, target(start), options)

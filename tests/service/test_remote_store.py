@@ -16,7 +16,7 @@ import pytest
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreAccessError, StoreLockedError, StoreUnreachableError, StoreWriteError
-from lineage.store.protocol import Direction, HeldText, JobFilter
+from lineage.store.protocol import Direction, FeedKey, HeldText, JobFilter
 from lineage.store.remote.wire import Effect, methods
 from lineage.traversal import impact, resolve
 from lineage_graphql.access.roles import Role
@@ -51,6 +51,8 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "columns_by_key": (([key("users.id")],), {}),
         "expand": (({key("users.email")}, Direction.DOWNSTREAM), {"kinds": frozenset(EdgeKind), "as_of": day(6)}),
         "feeds": (([key("contacts")], Direction.DOWNSTREAM), {}),
+        "feed_keys": (([key("contacts")], Direction.DOWNSTREAM), {"as_of": day(6)}),
+        "feeds_by_columns": (([FeedKey(key("staged"), key("contacts"), "contacts.sql")],), {}),
         "search": (("mail",), {"types": ("Column",), "limit": 3}),
         "jobs": ((), {"users": True}),
         "jobs_after": (("c", 2, JobFilter()), {}),

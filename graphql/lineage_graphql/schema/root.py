@@ -18,6 +18,7 @@ from lineage.traversal import Target, resolve_column, resolve_table
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.execution import ReadingExecutor
 from lineage_graphql.limits.extension import WithinLimits
 from lineage_graphql.schema import diff, extraction, stewardship, traversal
 from lineage_graphql.schema.datasets import Column, Table
@@ -301,4 +302,5 @@ schema = _Schema(
     subscription=Subscription,
     config=StrawberryConfig(scalar_map={Long: LONG}),
     extensions=[WithinLimits],
+    execution_context_class=ReadingExecutor,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from lineage.store.protocol import Direction, GraphStore
 from lineage.traversal import (
     Answer,
     Outline,
+    PossiblyAffected,
     Reached,
     Route,
     Target,
@@ -179,11 +181,41 @@ class PossiblyAffectedTable:
     neighbour_key: strawberry.ID = told("The key of the table one hop nearer the start.")
     job_key: strawberry.ID = told("The key of the job that ties the two together.")
 
+    @classmethod
+    def of(cls, found: PossiblyAffected) -> PossiblyAffectedTable:
+        """Return the table as the schema has it."""
+        return cls(
+            key=strawberry.ID(found.dataset),
+            name=found.table,
+            hops=found.hops,
+            neighbour_key=strawberry.ID(found.neighbour),
+            job_key=strawberry.ID(found.job),
+        )
+
     @strawberry.field(description="The job that ties it to its neighbour.")
     async def job(self, info: LineageInfo) -> Job | None:
         """Return the job."""
         stored = await info.context.loaders.jobs.load(self.job_key)
         return Job.of(stored) if stored else None
+
+
+class _Feeds:
+    """What table-level lineage adds to an answer: asked of the store when a query selects it, once."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._asked: asyncio.Future[Answer] | None = None
+
+    async def of(self, info: LineageInfo) -> Answer:
+        """Return the answer, which knows it."""
+
+        def work(_store: GraphStore) -> Answer:
+            _ = self._answer.truncated  # it is kept from now on
+            return self._answer
+
+        if self._asked is None:
+            self._asked = asyncio.ensure_future(info.context.ask(work))
+        return await self._asked
 
 
 @strawberry.type(description="What a traversal reached: a page of columns, and counts of all of them.")
@@ -196,17 +228,26 @@ class ReachedColumns:
     total_count_is_lower_bound: bool = told("Whether there may be more: a limit ended the traversal.")
     counts_by_hop: list[HopCount] = told("How many columns lie how many hops away.")
     table_count: Long = told("How many tables they belong to.")
-    possibly_affected: list[PossiblyAffectedTable] = told("Tables that only table-level lineage leads to.")
-    truncated: str | None = told("Which limit cut the answer short, and how; null if it is whole.")
     as_of: datetime | None = told("The time that was asked for; null for now.")
     direction: Direction = told("Which way was looked.")
     start_key: strawberry.Private[str]
     all_tables: strawberry.Private[list[ReachedTable]]
+    feeds: strawberry.Private[_Feeds]
 
     @strawberry.field(description="The column or table that was asked about.")
     async def start(self, info: LineageInfo) -> Node:
         """Return the column or table that was asked about."""
         return await node_of(info, self.start_key)
+
+    @strawberry.field(description="Tables that only table-level lineage leads to.")
+    async def possibly_affected(self, info: LineageInfo) -> list[PossiblyAffectedTable]:
+        """Return the tables that only table-level lineage leads to."""
+        return [PossiblyAffectedTable.of(one) for one in (await self.feeds.of(info)).possibly_affected]
+
+    @strawberry.field(description="Which limit cut the answer short, and how; null if it is whole.")
+    async def truncated(self, info: LineageInfo) -> str | None:
+        """Return which limit cut the answer short."""
+        return (await self.feeds.of(info)).truncated
 
     @strawberry.field(description="The tables that the columns belong to, the nearest first.")
     async def tables(self, info: LineageInfo, first: First = 100) -> list[ReachedTable]:
@@ -284,21 +325,11 @@ async def reach(
         total_count_is_lower_bound=answer.is_lower_bound,
         counts_by_hop=[HopCount(hops=hops, columns=Long(count)) for hops, count in found.by_hop.items()],
         table_count=Long(len(found.tables)),
-        possibly_affected=[
-            PossiblyAffectedTable(
-                key=strawberry.ID(one.dataset),
-                name=one.table,
-                hops=one.hops,
-                neighbour_key=strawberry.ID(one.neighbour),
-                job_key=strawberry.ID(one.job),
-            )
-            for one in answer.possibly_affected
-        ],
-        truncated=answer.truncated,
         as_of=options.as_of,
         direction=direction,
         start_key=answer.start.key,
         all_tables=found.tables,
+        feeds=_Feeds(answer),
     )
 
 
@@ -341,7 +372,6 @@ class _Found:
 
 
 def _found(answer: Answer, wanted: ReachedFilter | None, start: int, size: int) -> _Found:
-    _ = answer.truncated, answer.possibly_affected  # read in this thread, by which the store was asked
     if wanted is None:
         tables = sorted(answer.datasets, key=lambda one: (one.hops, one.key))
         listed = [_table(one.key, one.table, one.columns, one.hops) for one in tables]

@@ -188,17 +188,38 @@ HINT (b JOIN e) JOIN a
 RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
 // Properties one by one: ladybug takes ten times as long for a whole relationship of a column that has many.
-// name: steps_now
-MATCH (b:<to> {key: $target})<-[e:<types>]-(a:`Column` {key: $source})
+// name: steps
+MATCH (b:<to> {key: $target})<-[e:<types>]-(a:`Column` {key: $source}) <when>
 RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtypes, e.masking AS masking,
        e.spans AS spans
 
-// name: steps_then
-MATCH (b:<to> {key: $target})<-[e:<types>]-(a:`Column` {key: $source})
-WHERE coalesce(e.valid_from, e.first_seen) = $at
+// name: feed_keys_out_of
+MATCH (a:`Table` {key: $key})-[e:<types>]->(b:`Table`) <when>
+RETURN DISTINCT a.key AS source, b.key AS target, e.job AS job
+
+// name: feed_keys_into
+MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Table`) <when>
+RETURN DISTINCT a.key AS source, b.key AS target, e.job AS job
+
+// name: jobs_resolved
+MATCH (j:Job {key: $key}) WHERE j.completeness = 'full' RETURN j.key AS job
+
+// name: stated_between_columns
+MATCH (t:`Table` {key: $target})-[h:HAS_COLUMN]->(b:`Column`)<-[e:<types>]-(a:`Column`) <when>
+HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
+WITH t, e, a WHERE e.job IN $jobs
+RETURN DISTINCT a.dataset AS source, t.key AS target, e.job AS job
+
+// name: stated_of_rows
+MATCH (t:`Table` {key: $target})<-[e:<types>]-(a:`Column`) <when>
+HINT (t JOIN e) JOIN a
+WITH t, e, a WHERE e.job IN $jobs
+RETURN DISTINCT a.dataset AS source, t.key AS target, e.job AS job
+
+// What an edge `e` that held at a time is, for `<when>`.
+// name: then
+ WHERE coalesce(e.valid_from, e.first_seen) = $at
    OR (coalesce(e.valid_from, e.first_seen) < $at AND (e.valid_to IS NULL OR $at < e.valid_to))
-RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtypes, e.masking AS masking,
-       e.spans AS spans
 
 // name: feeds_out_of
 MATCH (a:`Table` {key: $key})-[e:<types>]->(b:`Table`) RETURN a.key AS source, b.key AS target, e

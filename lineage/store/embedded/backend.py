@@ -140,8 +140,12 @@ class EmbeddedBackend:
     def _write(self, work: Callable[[EmbeddedTransaction], T]) -> T:
         """Return what `work` returns, committed. The turn is ours."""
         transaction = EmbeddedTransaction(self._statements)
-        with self._explaining(StoreWriteError):
-            answer = _within("BEGIN TRANSACTION", self._statements, lambda: work(transaction))
+        try:
+            with self._explaining(StoreWriteError):
+                answer = _within("BEGIN TRANSACTION", self._statements, lambda: work(transaction))
+        finally:
+            if transaction.has_copied:
+                self._statements.renew()
         self._rest_is_due |= transaction.leaves_rest
         self._readers.note_new_rows(transaction.new_rows)
         return answer
@@ -224,7 +228,7 @@ class _Readers:
         try:
             statements = self._idle.pop()
         except IndexError:
-            statements = Statements(ladybug.Connection(database))
+            statements = Statements(database)
         try:
             yield statements
         finally:
@@ -281,7 +285,7 @@ def _connected(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statem
             # Its checksum tells, or what it holds makes no sense: there are many ways to say so.
             _keep_log(path, read_only=read_only)
         database = opened(strictly=False)
-    return database, Statements(ladybug.Connection(database))
+    return database, Statements(database)
 
 
 def _log_of(path: Path) -> Path:

@@ -16,10 +16,11 @@ ROWS_TO_PLAN_ANEW = 1_000
 
 
 class Statements:
-    """Runs statements on a connection."""
+    """Runs statements on a connection of its own."""
 
-    def __init__(self, connection: ladybug.Connection) -> None:
-        self._connection = connection
+    def __init__(self, database: ladybug.Database) -> None:
+        self._database = database
+        self._connection = ladybug.Connection(database)
         self._prepared: dict[str, ladybug.PreparedStatement] = {}
         self._new_rows = 0
         self._limit = 0
@@ -55,6 +56,15 @@ class Statements:
         if self._new_rows >= ROWS_TO_PLAN_ANEW:
             self._prepared.clear()
             self._new_rows = 0
+
+    def renew(self) -> None:
+        """Go on with another connection: one keeps memory for each COPY that it ran, in the buffer pool too.
+
+        ladybug 0.22: 20 MB for 8,000 rows, for as long as the connection is open.
+        """
+        self.close()
+        self._connection = ladybug.Connection(self._database)
+        self._limit = 0
 
     def close(self) -> None:
         """Close the connection."""

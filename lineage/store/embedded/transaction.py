@@ -61,6 +61,8 @@ class EmbeddedTransaction:
         self._limited = limited
         self.new_rows = 0
         """How many nodes and relationships were created."""
+        self.has_copied = False
+        """Whether rows went in by COPY."""
         self.leaves_rest = False
         """Whether what was written leaves a rest, which `write_rest` writes in a transaction of its own."""
 
@@ -101,7 +103,7 @@ class EmbeddedTransaction:
         pieces = to_pieces(replace(changes, created_nodes=(), created_relationships=()))
         if pieces:
             rows = pa.table({"number": pa.array(range(len(pieces)), pa.int64()), "text": pieces})
-            self._statements.run_once("COPY Pending FROM $rows", {"rows": rows}).close()
+            self._copy_from("COPY Pending FROM $rows", rows)
             self.leaves_rest = True
 
     def _write_logged(self, changes: Changes) -> None:
@@ -150,7 +152,11 @@ class EmbeddedTransaction:
 
     def _copy(self, statement: str, rows: list[dict[str, Any]], types: Properties) -> None:
         columns = {name: pa.array([_to_store(row[name]) for row in rows], _ARROW[kind]) for name, kind in types.items()}
-        self._statements.run_once(statement, {"rows": pa.table(columns)}).close()
+        self._copy_from(statement, pa.table(columns))
+
+    def _copy_from(self, statement: str, rows: pa.Table) -> None:
+        self.has_copied = True
+        self._statements.run_once(statement, {"rows": rows}).close()
 
 
 def _to_store(value: Any) -> Any:

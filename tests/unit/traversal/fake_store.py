@@ -7,20 +7,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from lineage.model.batch import JobKind
 from lineage.model.names import split_column_key
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.exploring import Explorer, Leads, View
 from lineage.store.protocol import (
     Direction,
+    FeedKey,
     Hop,
     SearchHit,
     StoredColumn,
     StoredDataset,
     StoredEdge,
-    StoredFeed,
-    StoredJob,
     StoredStep,
 )
 
@@ -177,16 +175,25 @@ class FakeStore:
         """Return names without namespace."""
         return {each.key: each.name for each in self.datasets(keys)}
 
-    def feeds(
+    def feed_keys(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
-    ) -> list[StoredFeed]:
+    ) -> list[FeedKey]:
         """Return the feeds at these datasets."""
         down = direction is Direction.DOWNSTREAM
         return [
-            StoredFeed(key(source), key(target), job, NOW, NOW)
+            FeedKey(key(source), key(target), job)
             for source, target, job in self.fed
             if key(source if down else target) in datasets
         ]
+
+    def feeds_by_columns(self, feeds: Collection[FeedKey], *, as_of: datetime | None = None) -> frozenset[FeedKey]:
+        """Return those that columns explain; jobs are fully resolved unless it was said otherwise."""
+        stated = {
+            FeedKey(each.source.split("#")[0], each.target.split("#")[0], each.job)
+            for each in self.stated
+            if _holds(each, as_of) and self.completeness.get(each.job, Completeness.FULL) is Completeness.FULL
+        }
+        return frozenset(stated.intersection(feeds))
 
     def search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), limit: int = 20) -> list[SearchHit]:
         """Return what holds the text."""
@@ -199,27 +206,6 @@ class FakeStore:
             if fold in path.casefold()
         ]
         return [hit for hit in tables + columns if hit.type in types][:limit]
-
-    def jobs(self, keys: Collection[str] | None = None) -> list[StoredJob]:
-        """Return jobs, fully resolved unless it was said otherwise."""
-        known = {*(each.job for each in self.stated), *(job for _, _, job in self.fed)}
-        return [
-            StoredJob(
-                key=job,
-                kind=JobKind.DEFINITION,
-                sql=None,
-                dialect=None,
-                operation=None,
-                source=None,
-                source_line=None,
-                completeness=self.completeness.get(job, Completeness.FULL),
-                first_seen=NOW,
-                last_seen=NOW,
-                observations=1,
-            )
-            for job in sorted(known)
-            if keys is None or job in keys
-        ]
 
 
 class FakeExplorer(Explorer):

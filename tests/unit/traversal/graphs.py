@@ -46,4 +46,5 @@ def options() -> st.SearchStrategy[TraversalOptions]:
         limit_per_hop=st.sampled_from([None, None, 1, 2, 3]),
         limit_total=st.sampled_from([10_000, 10_000, 1, 3, 6]),
         as_of=st.sampled_from([None, NOW + timedelta(days=1), LATER]),
+        through_masking=st.sampled_from([True, True, False]),
     )

@@ -11,10 +11,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
-from lineage.store.protocol import Direction, StoredEdge
+from lineage.store.protocol import Direction, Hop, StoredEdge
 from lineage.traversal.answer import Reached
 from lineage.traversal.neighbours import columns_at, is_column
 from lineage.traversal.options import TraversalOptions
@@ -25,11 +26,20 @@ from lineage.traversal.target import Target
 __all__ = ["paths_by_specification", "reached_by_specification"]
 
 
+class ExpandingReader(LineageReader, Protocol):
+    """A store that is asked hop by hop."""
+
+    def expand(
+        self, keys: Collection[str], direction: Direction, *, kinds: Collection[EdgeKind], as_of: datetime | None
+    ) -> list[Hop]:
+        """Return one hop from columns, or (upstream) from datasets."""
+
+
 def reached_by_specification(
-    store: LineageReader, target: Target, direction: Direction, options: TraversalOptions
+    store: ExpandingReader, target: Target, direction: Direction, options: TraversalOptions
 ) -> tuple[tuple[Reached, ...], list[str]]:
     """Return the columns that are reached, ranked, and what limits cut off."""
-    neighbours = Neighbours(store, direction, options.kinds, options.as_of)
+    neighbours = Neighbours(store, direction, options.kinds, options.as_of, options.through_masking)
     search = Search(neighbours, direction, options)
     if target.is_table:
         search.run([column.key for column in columns_at(store, [target.key], options.as_of)], target.key)
@@ -61,7 +71,7 @@ def _reached(key: str, labels: list[Label], direction: Direction, names: Mapping
     )
 
 
-def _roots(store: LineageReader, columns: Mapping[str, list[Label]], options: TraversalOptions) -> frozenset[str]:
+def _roots(store: ExpandingReader, columns: Mapping[str, list[Label]], options: TraversalOptions) -> frozenset[str]:
     contributions = Neighbours(store, Direction.UPSTREAM, frozenset({EdgeKind.CONTRIBUTES}), options.as_of)
     contributions.load(columns)
     return frozenset(column for column in columns if not contributions.around(column))
@@ -71,12 +81,18 @@ class Neighbours:
     """Steps and columns around nodes, in one direction. `load` reads, the rest answers from what was read."""
 
     def __init__(
-        self, store: LineageReader, direction: Direction, kinds: Collection[EdgeKind], as_of: datetime | None
+        self,
+        store: ExpandingReader,
+        direction: Direction,
+        kinds: Collection[EdgeKind],
+        as_of: datetime | None,
+        through_masking: bool = True,
     ) -> None:
         self._store = store
         self._direction = direction
         self._kinds = kinds
         self._as_of = as_of
+        self._through_masking = through_masking
         self._steps: dict[str, list[tuple[str, PathStep]]] = {}
         self._columns: dict[str, list[str]] = {}
 
@@ -92,7 +108,7 @@ class Neighbours:
         for (via, *_), edges in sorted(pairs.items()):
             step = _step_over(edges)
             end = step.target if self._direction is Direction.DOWNSTREAM else step.source
-            if end != via:
+            if end != via and (self._through_masking or not step.masking):
                 self._steps[via].append((end, step))
 
     def around(self, node: str) -> list[tuple[str, PathStep]]:
@@ -296,7 +312,7 @@ _Arrivals = dict[str, list[tuple[str, PathStep]]]
 
 
 def paths_by_specification(
-    store: LineageReader, start: Target, end: Target, *, limit: int = 5, options: TraversalOptions | None = None
+    store: ExpandingReader, start: Target, end: Target, *, limit: int = 5, options: TraversalOptions | None = None
 ) -> tuple[Route, ...]:
     """Return up to `limit` of the shortest paths from `start` downstream to `end`, fewest references first.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -77,7 +78,7 @@ def serve(settings: Settings) -> None:
     set_up_logs(settings)
     set_up_tracing()
     if settings.workers == 1:
-        server = uvicorn.Server(uvicorn.Config(make_app(settings), **options))
+        server = uvicorn.Server(uvicorn.Config(_made(settings), **options))
         # Having ended gracefully it raises the signal again, which would end the process as if it had failed.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)
@@ -97,7 +98,19 @@ def make_worker() -> FastAPI:
     settings = Settings.model_validate_json(os.environ[_SETTINGS])
     set_up_logs(settings)
     set_up_tracing()
-    return make_app(settings)
+    return _made(settings)
+
+
+def _made(settings: Settings) -> FastAPI:
+    """Return the application; the collector of cycles leaves alone what stays for good, and looks seldom.
+
+    A traversal makes some ten thousand lists and no cycles: looking for some took a tenth of its time.
+    """
+    app = make_app(settings)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+    return app
 
 
 def set_up_logs(settings: Settings) -> None:

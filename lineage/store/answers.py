@@ -91,7 +91,10 @@ def keys(transaction: Transaction, statement: str) -> list[str]:
 
 def dataset_names(transaction: Transaction, keys: Collection[str]) -> dict[str, str]:
     """Return the full names of the datasets of these keys."""
-    return {row["key"]: row["name"] for row in _by_key(transaction, "dataset_names", keys)}
+    found: dict[str, str] = {}
+    for row in _by_key(transaction, "dataset_names", keys):
+        found.update(zip(row["keys"], row["names"], strict=True))
+    return found
 
 
 def columns(transaction: Transaction, of: Collection[str], *, dropped: bool) -> list[StoredColumn]:

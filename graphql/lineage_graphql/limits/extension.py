@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Iterator
 from typing import Any
 
-from graphql import DocumentNode, GraphQLError, GraphQLSchema, Lexer, Source, TokenKind, ValidationRule
 from graphql import ExecutionResult as CoreResult
+from graphql import GraphQLError, GraphQLSchema, Lexer, Source, TokenKind
 from strawberry.extensions import SchemaExtension
 from strawberry.types import ExecutionContext, ExecutionResult
 
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError, explained
+from lineage_graphql.limits.known import faults_of, parsed
 from lineage_graphql.limits.measure import measure
 from lineage_graphql.metrics import COST, REFUSALS
 
@@ -28,18 +30,31 @@ class WithinLimits(SchemaExtension):
         """Look at the document's text before it is parsed; explain the errors of an operation after it."""
         execution = self.execution_context
         context: Context = execution.context
-        refusal = None
+        self._refusal: RefusedError | None = None
         try:
             if context.documents is not None:
                 execution.query = context.documents.text_of(execution.query, execution.operation_extensions)
             if execution.query:
                 _check_tokens(execution.query, context.limits.tokens)
         except RefusedError as error:
-            # All transports report what a rule of validation finds: something is validated, therefore.
-            refusal, execution.query = error, "{ __typename }"
-        execution.validation_rules = (*execution.validation_rules, _rule(execution, refusal))
+            # All transports report what validation finds: something is validated, therefore.
+            self._refusal, execution.query = error, "{ __typename }"
         yield
         self._explain_all(execution.result)
+
+    def on_parse(self) -> Iterator[None]:
+        """Parse the document, unless it is known."""
+        with contextlib.suppress(GraphQLError):  # where it is none, strawberry finds that again, and says so
+            self.execution_context.graphql_document = parsed(self.execution_context.query or "")
+        yield
+
+    def on_validate(self) -> Iterator[None]:
+        """Refuse what is beyond a limit; what is not is validated, unless it is known."""
+        execution = self.execution_context
+        schema: GraphQLSchema = execution.schema._schema
+        refusal = self._refusal or _beyond(schema, execution)
+        execution.pre_execution_errors = [refusal] if refusal else faults_of(execution.query or "", schema)
+        yield
 
     def on_stream_result(self, result: Any) -> Iterator[None]:
         """Explain the errors of one result of a subscription."""
@@ -70,20 +85,9 @@ class WithinLimits(SchemaExtension):
         )
 
 
-def _rule(execution: ExecutionContext, refusal: RefusedError | None) -> type[ValidationRule]:
-    """Return a rule of validation that reports the refusal, or the first limit that the document is beyond."""
-
-    class Limited(ValidationRule):
-        def enter_document(self, node: DocumentNode, *_: Any) -> None:
-            found = refusal or _beyond(node, self.context.schema, execution)
-            if found is not None:
-                self.report_error(found)
-
-    return Limited
-
-
-def _beyond(document: DocumentNode, schema: GraphQLSchema, execution: ExecutionContext) -> RefusedError | None:
-    found = measure(document, schema, execution.variables or {}, execution.operation_name)
+def _beyond(schema: GraphQLSchema, execution: ExecutionContext) -> RefusedError | None:
+    assert execution.graphql_document is not None
+    found = measure(execution.graphql_document, schema, execution.variables or {}, execution.operation_name)
     COST.observe(found.cost)
     limits = execution.context.limits
     for name, hint in (

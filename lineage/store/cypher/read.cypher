@@ -6,8 +6,9 @@
 // name: datasets_by_key
 MATCH (n:`Table` {key: $key}) RETURN n
 
+// One record on Neo4j, whatever the number of datasets: a record costs there more than what is in it.
 // name: dataset_names
-MATCH (t:`Table` {key: $key}) RETURN t.key AS key, t.name AS name
+MATCH (t:`Table` {key: $key}) RETURN collect(t.key) AS keys, collect(t.name) AS names
 
 // name: all_datasets
 MATCH (n:`Table`) RETURN n

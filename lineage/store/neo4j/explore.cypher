@@ -17,8 +17,9 @@ CALL () {
 CALL () {
   UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
   MATCH (a)-[e:<types>|HAS_FIELD]->(b) WHERE <held>
-  RETURN collect(node) AS sources, collect(id(b) * 8 + <way>) AS ends,
-         collect(DISTINCT CASE WHEN e:`REFERENCES`|REFERENCED AND b:`Table` AND NOT id(b) IN $known THEN b END) AS tables
+  WITH node, b, <way> AS way, e.masking AS masking
+  RETURN collect(node) AS sources, collect(id(b) * 8 + way + CASE WHEN masking THEN 1 ELSE 0 END) AS ends,
+         collect(DISTINCT CASE WHEN way = 4 AND NOT id(b) IN $known THEN b END) AS tables
 }
 CALL (tables) {
   UNWIND tables AS t MATCH (t)-[:HAS_COLUMN]->(c) WHERE <present>
@@ -36,7 +37,7 @@ CALL () {
 CALL () {
   UNWIND $nodes AS node MATCH (a) WHERE id(a) = node
   MATCH (a)<-[e:<types>|HAS_FIELD]-(b) WHERE <held>
-  RETURN collect(node) AS sources, collect(id(b) * 8 + <way>) AS ends
+  RETURN collect(node) AS sources, collect(id(b) * 8 + <way> + CASE WHEN e.masking THEN 1 ELSE 0 END) AS ends
 }
 CALL () {
   UNWIND $nodes AS node MATCH (a) WHERE id(a) = node MATCH (a)-[:HAS_FIELD]->(f)
@@ -58,7 +59,6 @@ RETURN collect(node) AS nodes, collect(key) AS keys
 
 // name: way
 CASE WHEN e:CONTRIBUTES|CONTRIBUTED THEN 0 WHEN e:HAS_FIELD THEN 6 WHEN b:`Table` THEN 4 ELSE 2 END
-  + CASE WHEN e.masking THEN 1 ELSE 0 END
 
 // name: held_now
 true

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 import neo4j
-from neo4j import ManagedTransaction
+from neo4j import ManagedTransaction, Transaction
 from neo4j.exceptions import (
     AuthError,
     ConfigurationError,
@@ -145,7 +146,13 @@ class Neo4jBackend:
         def explore() -> T:
             @neo4j.unit_of_work(timeout=view.seconds_left)
             def within(managed: ManagedTransaction) -> T:
-                return work(Neo4jExplorer(managed, view))
+                with ExitStack() as opened:
+
+                    def beside() -> Transaction:
+                        session = opened.enter_context(self._driver.session(default_access_mode=neo4j.READ_ACCESS))
+                        return opened.enter_context(session.begin_transaction(timeout=view.seconds_left))
+
+                    return work(Neo4jExplorer(managed, beside, view))
 
             with self._driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
                 return session.execute_read(within)

@@ -13,7 +13,7 @@ from lineage.store.queries import own_query
 __all__ = ["Neo4jExplorer"]
 
 
-MANY = 250
+MANY = 120
 """How many nodes are read by two transactions at the same time, half by each: beginning the second takes a millisecond.
 
 A server has more than one core, and a statement uses one of them.

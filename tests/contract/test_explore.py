@@ -29,9 +29,10 @@ ENDLESS = "UNWIND range(1, 300000) AS one UNWIND range(1, 300000) AS other RETUR
 
 @pytest.fixture(params=["one by one", "all within"])
 def reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the embedded store reads: small graphs would always be read one by one."""
+    """How the stores read: small graphs would always be read one by one, and in one transaction."""
     if request.param == "all within":
         monkeypatch.setattr("lineage.store.embedded.explorer.SINGLY", 0)
+        monkeypatch.setattr("lineage.store.neo4j.explorer.MANY", 2)
 
 
 @pytest.mark.usefixtures("reading")

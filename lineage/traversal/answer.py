@@ -162,6 +162,7 @@ class Answer:
         self._roots = roots
         self._find_feeds = find_feeds
         self._ranked: dict[tuple[int, int], list[int]] = {}
+        self._known_names: dict[str, str] = {}
 
     @property
     def total(self) -> int:
@@ -189,10 +190,8 @@ class Answer:
     @cached_property
     def datasets(self) -> tuple[ReachedDataset, ...]:
         """The datasets that the columns belong to, by name and key, with their number of columns."""
-        names = self._names
-        found = [
-            ReachedDataset(key, names.get(key, key), count, hops) for key, (count, hops) in self._by_dataset.items()
-        ]
+        names = self._names(self.by_dataset)
+        found = [ReachedDataset(key, names[key], count, hops) for key, (count, hops) in self.by_dataset.items()]
         return tuple(sorted(found, key=lambda dataset: (dataset.table, dataset.key)))
 
     @property
@@ -216,7 +215,7 @@ class Answer:
     @cached_property
     def outlines(self) -> tuple[Outline, ...]:
         """All columns as they are ranked, without their paths: for what looks at all of them and shows few."""
-        names, search = self._names, self._search
+        names, search = self._names(self.by_dataset), self._search
         found = []
         for (hops, references), nodes in search.nearest.items():
             for node in sorted(nodes, key=self._keys.__getitem__):
@@ -224,9 +223,10 @@ class Answer:
                 dataset = split_column_key(key)[0]
                 masked = node in search.flows and node not in search.unmasked
                 influence = self._influence(node)
-                table = names.get(dataset, dataset)
                 found.append(
-                    Outline(node, key, dataset, table, hops, references, influence, masked, node in self._roots)
+                    Outline(
+                        node, key, dataset, names[dataset], hops, references, influence, masked, node in self._roots
+                    )
                 )
         return tuple(found)
 
@@ -242,8 +242,9 @@ class Answer:
             {(node, label): None for node, *both in shown for label in both if label is not None}
         )
         routes = dict(zip(traced, routes_over(self._store, traced.values(), self._options.as_of), strict=True))
+        names = self._names({self._dataset_of(node) for node, *_ in shown})
         return tuple(
-            self._reached(node, routes[node, label], routes[node, flow] if flow else None)
+            self._reached(node, names, routes[node, label], routes[node, flow] if flow else None)
             for node, label, flow in shown
         )
 
@@ -287,12 +288,12 @@ class Answer:
         rows = (self._search.explorer.columns(dataset) for dataset in self._search.row_datasets)
         inside = (next((column for column in columns if column in self._search.reached), None) for columns in rows)
         whole = frozenset(self._dataset_of(column) for column in inside if column is not None)
-        nearest = {dataset: hops for dataset, (_, hops) in self._by_dataset.items()}
+        nearest = {dataset: hops for dataset, (_, hops) in self.by_dataset.items()}
         return self._find_feeds(nearest | {self.start.dataset: 0}, whole)
 
     @cached_property
-    def _by_dataset(self) -> dict[str, tuple[int, int]]:
-        """How many columns of each dataset were reached, and how near the nearest is."""
+    def by_dataset(self) -> dict[str, tuple[int, int]]:
+        """How many columns of each dataset were reached, and how near the nearest is, by the dataset's key."""
         found: dict[str, tuple[int, int]] = {}
         for (hops, _), nodes in self._search.nearest.items():
             counts = Counter([self._keys[node].rpartition("#")[0] for node in nodes])
@@ -301,9 +302,13 @@ class Answer:
                 found[dataset] = (before + count, nearest)
         return found
 
-    @cached_property
-    def _names(self) -> dict[str, str]:
-        return self._store.dataset_names(self._by_dataset)
+    def _names(self, datasets: Iterable[str]) -> Mapping[str, str]:
+        """Return the names of datasets, each of which is read once, and maybe of others."""
+        missing = [dataset for dataset in datasets if dataset not in self._known_names]
+        if missing:
+            found = self._store.dataset_names(missing)
+            self._known_names.update((dataset, found.get(dataset, dataset)) for dataset in missing)
+        return self._known_names
 
     def _rank(self, first: int, count: int) -> list[int]:
         """Return the columns at these places; only those around them are sorted by key."""
@@ -329,13 +334,13 @@ class Answer:
     def _dataset_of(self, node: int) -> str:
         return split_column_key(self._keys[node])[0]
 
-    def _reached(self, node: int, route: Route, contribution: Route | None) -> Reached:
+    def _reached(self, node: int, names: Mapping[str, str], route: Route, contribution: Route | None) -> Reached:
         key = self._keys[node]
         dataset, column = split_column_key(key)
         return Reached(
             key=key,
             dataset=dataset,
-            table=self._names.get(dataset, dataset),
+            table=names[dataset],
             column=column,
             route=route,
             contribution=contribution,

@@ -29,7 +29,8 @@ QUERIES = (
        fragment Named on Job { key ...Again } fragment Again on Job { name: key }
        fragment Edge on LineageEdge { source { name } target { ... on Column { name } ... on Table { key __typename } }
                                       places { text } }""",
-    '{ search(text: "users") { edges { node { node { ... on Table { name columns { edges { node { name } } } } } } } } }',
+    """{ search(text: "users") { edges { node { node {
+         ... on Table { name columns { edges { node { name } } } } } } } } }""",
 )
 
 
@@ -82,7 +83,7 @@ def test_what_is_right() -> None:
         "kind": "CONTRIBUTES",
         "count": 1,
         "names": ["a"],
-        "inner": {"name": "x", "__typename": "_Inner"},
+        "inner": {"name": "x", "__typename": "Inner"},
     }
     assert _executed(_Wrong())[0]["outer"]["inner"] is None
 
@@ -105,8 +106,8 @@ def test_what_is_wrong_is_told_with_its_place(wrong: dict[str, Any], path: list[
 
 def test_a_middleware_is_asked() -> None:
     class Shouting(strawberry.extensions.SchemaExtension):
-        def resolve(self, next_: Any, root: Any, info: Any, *args: Any, **options: Any) -> Any:
-            told = next_(root, info, *args, **options)
+        def resolve(self, _next: Any, root: Any, info: Any, *args: str, **options: Any) -> Any:
+            told = _next(root, info, *args, **options)
             return told.upper() if isinstance(told, str) else told
 
     @strawberry.type

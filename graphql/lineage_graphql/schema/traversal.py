@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import strawberry
 
@@ -199,6 +199,14 @@ class PossiblyAffectedTable:
         return Job.of(stored) if stored else None
 
 
+class _CountedTable(NamedTuple):
+    """How far away the nearest reached column of a table is, and how many there are."""
+
+    hops: int
+    key: str
+    columns: int
+
+
 class _Feeds:
     """What table-level lineage adds to an answer: asked of the store when a query selects it, once."""
 
@@ -231,7 +239,7 @@ class ReachedColumns:
     as_of: datetime | None = told("The time that was asked for; null for now.")
     direction: Direction = told("Which way was looked.")
     start_key: strawberry.Private[str]
-    all_tables: strawberry.Private[list[ReachedTable]]
+    all_tables: strawberry.Private[list[_CountedTable]]
     feeds: strawberry.Private[_Feeds]
 
     @strawberry.field(description="The column or table that was asked about.")
@@ -252,7 +260,17 @@ class ReachedColumns:
     @strawberry.field(description="The tables that the columns belong to, the nearest first.")
     async def tables(self, info: LineageInfo, first: First = 100) -> list[ReachedTable]:
         """Return the tables that the columns belong to."""
-        return self.all_tables[: size_of(info, first)]
+        shown = self.all_tables[: size_of(info, first)]
+        names: dict[str, str] = await info.context.ask(lambda store: store.dataset_names([one.key for one in shown]))
+        return [
+            ReachedTable(
+                key=strawberry.ID(one.key),
+                name=names.get(one.key, one.key),
+                columns=Long(one.columns),
+                hops=one.hops,
+            )
+            for one in shown
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,26 +386,20 @@ class _Found:
     rows: tuple[Reached, ...]
     total: int
     by_hop: dict[int, int]
-    tables: list[ReachedTable]
+    tables: list[_CountedTable]
 
 
 def _found(answer: Answer, wanted: ReachedFilter | None, start: int, size: int) -> _Found:
     if wanted is None:
-        tables = sorted(answer.datasets, key=lambda one: (one.hops, one.key))
-        listed = [_table(one.key, one.table, one.columns, one.hops) for one in tables]
-        return _Found(answer, answer.page(start, size), answer.total, answer.by_hop, listed)
+        tables = sorted(_CountedTable(hops, key, count) for key, (count, hops) in answer.by_dataset.items())
+        return _Found(answer, answer.page(start, size), answer.total, answer.by_hop, tables)
     admitted = [one for one in answer.outlines if wanted.admits(one)]
     counts = Counter(one.dataset for one in admitted)
     nearest = {one.dataset: one for one in reversed(admitted)}
-    listed = [_table(key, one.table, counts[key], one.hops) for key, one in nearest.items()]
     return _Found(
         answer,
         answer.shown(one.node for one in admitted[start : start + size]),
         len(admitted),
         dict(sorted(Counter(one.hops for one in admitted).items())),
-        sorted(listed, key=lambda table: (table.hops, table.key)),
+        sorted(_CountedTable(one.hops, key, counts[key]) for key, one in nearest.items()),
     )
-
-
-def _table(key: str, name: str, columns: int, hops: int) -> ReachedTable:
-    return ReachedTable(key=strawberry.ID(key), name=name, columns=Long(columns), hops=hops)

@@ -94,39 +94,48 @@ def _read(spark: Any, folder: Path) -> int:
 
 
 def _ours(given: LogInput, path: Path) -> tuple[dict[str, float], dict[str, int], list[Any]]:
-    """Return each stage's seconds, the peak memory in MB of this process and of the largest worker, the templates."""
+    """Return each stage's seconds, the peak memory in MB of the driver and of the largest worker, the templates."""
     seconds: dict[str, float] = defaultdict(float)
-    current, since = "starting", time.perf_counter()
+    current, since, before_storing = "starting", time.perf_counter(), 0
 
     def told(stage: str, _done: int = 0, _total: int | None = None) -> None:
-        nonlocal current, since
+        nonlocal current, since, before_storing
         if stage != current:
+            if stage == "storing":
+                before_storing = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             seconds[current] += time.perf_counter() - since
             current, since = stage, time.perf_counter()
 
-    with _worker_memory() as largest, open_store(path) as store:
+    with _memory_of_others() as largest, open_store(path) as store:
         with open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
             since = time.perf_counter()
             ingest_log(engine, store, Setting(given.name, datetime(2026, 1, 1, tzinfo=UTC)), progress=told)
             told("")
             templates = engine.samples()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    return dict(seconds), {"driver_peak_rss_mb": peak, "worker_peak_rss_mb": largest[0]}, templates
+    peaks = {
+        "driver_peak_rss_mb": peak,
+        "driver_before_storing_peak_rss_mb": before_storing,
+        "jvm_peak_rss_mb": largest["java"],
+        "worker_peak_rss_mb": largest["daemon"],
+    }
+    return dict(seconds), peaks, templates
 
 
 @contextmanager
-def _worker_memory() -> Iterator[list[int]]:
-    """Yield a list whose one number is the peak memory of any Python worker, in MB, watched once a second."""
-    largest, done = [0], threading.Event()
+def _memory_of_others() -> Iterator[dict[str, int]]:
+    """Yield the peak memory of Spark's JVM (`java`) and of any Python worker (`daemon`), in MB, watched each second."""
+    largest, done = {"java": 0, "daemon": 0}, threading.Event()
 
     def watch() -> None:
         while not done.wait(1):
             for status in Path("/proc").glob("[0-9]*/status"):
                 try:
                     command = (status.parent / "cmdline").read_bytes()
-                    if b"daemon" in command and b"java" not in command.split(b"\0")[0]:
+                    kind = "java" if b"java" in command.split(b"\0")[0] else "daemon"
+                    if (b"pyspark-shell" if kind == "java" else b"daemon") in command:
                         peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-                        largest[0] = max(largest[0], int(peak.split()[1]) // 1024)
+                        largest[kind] = max(largest[kind], int(peak.split()[1]) // 1024)
                 except (OSError, StopIteration):
                     continue
 

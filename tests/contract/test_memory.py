@@ -1,0 +1,27 @@
+"""A store that takes batch after batch does not grow with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lineage.store import open_store
+from tests.contract.telling import batch, table
+
+COLUMNS = 6_000
+
+
+def test_large_batches_give_their_memory_back(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store.lbug") as store:
+        used = []
+        for number in range(8):
+            store.apply(batch(table(f"t{number}", *(f"c{column}" for column in range(COLUMNS)))))
+            used.append(_buffers(store))
+    # Each takes 15 MB while it is copied, and a tenth of that for good.
+    assert used[-1] - used[1] < 6 * 5 << 20, used
+
+
+def _buffers(store: Any) -> int:
+    """Return how many bytes of the buffer pool are in use."""
+    [[_, used]] = store._backend._statements.run_once("CALL bm_info() RETURN *").get_all()
+    return int(used)

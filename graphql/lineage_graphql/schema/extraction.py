@@ -16,7 +16,8 @@ from lineage_graphql.previewing import Preview, preview
 from lineage_graphql.schema.fields import told
 from lineage_graphql.schema.jobs import Diagnostic, Place
 from lineage_graphql.schema.paging import After, First
-from lineage_graphql.schema.traversal import MaxHops, Question, ReachedColumns, reach
+from lineage_graphql.schema.reached import ReachedColumns
+from lineage_graphql.schema.traversal import MaxHops, Question, reach
 
 __all__ = ["ExtractedStatement", "extracted"]
 

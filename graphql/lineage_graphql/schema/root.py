@@ -26,6 +26,8 @@ from lineage_graphql.schema.fields import LONG, Long, argument
 from lineage_graphql.schema.jobs import Diagnostic, Job
 from lineage_graphql.schema.overview import Hit, Run, Service
 from lineage_graphql.schema.paging import After, Connection, Edge, First, page_of, position_of, size_of
+from lineage_graphql.schema.paths import Path, paths_between
+from lineage_graphql.schema.reached import ReachedColumns
 from lineage_graphql.schema.usage import Usage, usage_of
 from lineage_graphql.schema.watching import GraphChange, graph_changes
 
@@ -121,7 +123,7 @@ class Query:
         filter: Annotated[traversal.ReachedFilter | None, argument("Which columns to list and count.")] = None,  # noqa: A002
         first: First = 100,
         after: After = None,
-    ) -> traversal.ReachedColumns:
+    ) -> ReachedColumns:
         """Return what depends on a column or a table."""
         _reader(info)
         question = traversal.Question(max_hops, max_references, kinds, through_masking, as_of, filter, first, after)
@@ -141,7 +143,7 @@ class Query:
         filter: Annotated[traversal.ReachedFilter | None, argument("Which columns to list and count.")] = None,  # noqa: A002
         first: First = 100,
         after: After = None,
-    ) -> traversal.ReachedColumns:
+    ) -> ReachedColumns:
         """Return where a column or a table comes from."""
         _reader(info)
         question = traversal.Question(max_hops, max_references, kinds, through_masking, as_of, filter, first, after)
@@ -157,7 +159,7 @@ class Query:
         max_hops: traversal.MaxHops = 20,
         kinds: traversal.Kinds = None,
         as_of: traversal.AsOf = None,
-    ) -> list[traversal.Path]:
+    ) -> list[Path]:
         """Return the shortest paths from one column or table to another."""
         _reader(info)
         if not 1 <= limit <= _PATHS:
@@ -165,7 +167,7 @@ class Query:
         options = traversal.bounded(
             info.context, traversal.Question(max_hops, None, kinds, True, as_of, None, limit, None)
         )
-        return await traversal.paths_between(info, start, end, limit, options)
+        return await paths_between(info, start, end, limit, options)
 
     @strawberry.field(description="A job with its SQL and the edges that it states.")
     async def job(self, info: LineageInfo, key: Annotated[strawberry.ID, argument("The job's key.")]) -> Job | None:

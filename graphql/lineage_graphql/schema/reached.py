@@ -1,0 +1,188 @@
+"""What impact and root cause answer with."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import NamedTuple
+
+import strawberry
+
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage.store.protocol import Direction, GraphStore
+from lineage.traversal import Answer, PossiblyAffected, Reached
+from lineage_graphql.context import LineageInfo
+from lineage_graphql.schema.datasets import Column, Node, Table, column_of, node_of, table_of
+from lineage_graphql.schema.fields import Long, told
+from lineage_graphql.schema.jobs import Job
+from lineage_graphql.schema.paging import Edge, First, PageInfo, size_of
+from lineage_graphql.schema.paths import Path
+
+__all__ = ["CountedTable", "Feeds", "HopCount", "ReachedColumn", "ReachedColumns"]
+
+
+@strawberry.type(description="A column that a traversal reached.")
+class ReachedColumn:
+    """A column that a traversal reached."""
+
+    key: strawberry.ID = told("The column's key.")
+    hops: int = told("The length of a shortest path.")
+    references: int = told("How many of its steps are references.")
+    influence: list[EdgeKind] = told("The kinds of path that reach it: the value flows there, or influences it.")
+    transformation: Subtype = told("What the shortest path amounts to.")
+    masked: bool = told("Whether the value flows there and every path that it takes hides it.")
+    root: bool = told("Upstream: whether nothing contributes to it.")
+    path: Path = told("A shortest path, of those one with the fewest references.")
+    contribution: Path | None = told("A shortest path on which the value flows, an unmasked one if there is any.")
+    table_key: strawberry.Private[str]
+
+    @classmethod
+    def of(cls, reached: Reached) -> ReachedColumn:
+        """Return the reached column as the schema has it."""
+        return cls(
+            key=strawberry.ID(reached.key),
+            hops=reached.hops,
+            references=reached.references,
+            influence=sorted(reached.influence),
+            transformation=reached.transformation.subtype,
+            masked=reached.masked,
+            root=reached.root,
+            path=Path.of(reached.route),
+            contribution=Path.of(reached.contribution) if reached.contribution else None,
+            table_key=reached.dataset,
+        )
+
+    @strawberry.field(description="The column.")
+    async def column(self, info: LineageInfo) -> Column:
+        """Return the column."""
+        return await column_of(info, self.key)
+
+    @strawberry.field(description="The table that owns it.")
+    async def table(self, info: LineageInfo) -> Table:
+        """Return its table."""
+        return await table_of(info, self.table_key)
+
+
+@strawberry.type(description="How many columns are so many hops away.")
+class HopCount:
+    """How many columns are so many hops away."""
+
+    hops: int = told("The length of a shortest path.")
+    columns: Long = told("How many columns.")
+
+
+@strawberry.type(description="A table with columns that were reached.")
+class ReachedTable:
+    """A table with columns that were reached."""
+
+    key: strawberry.ID = told("The table's key.")
+    name: str = told("Its full name.")
+    columns: Long = told("How many of its columns were reached.")
+    hops: int = told("How far away the nearest of them is.")
+
+    @strawberry.field(description="The table.")
+    async def table(self, info: LineageInfo) -> Table:
+        """Return the table."""
+        return await table_of(info, self.key)
+
+
+@strawberry.type(description="A table that only table-level lineage leads to.")
+class PossiblyAffectedTable:
+    """A table that only table-level lineage leads to."""
+
+    key: strawberry.ID = told("The table's key.")
+    name: str = told("Its full name.")
+    hops: int = told("How far away it is.")
+    neighbour_key: strawberry.ID = told("The key of the table one hop nearer the start.")
+    job_key: strawberry.ID = told("The key of the job that ties the two together.")
+
+    @classmethod
+    def of(cls, found: PossiblyAffected) -> PossiblyAffectedTable:
+        """Return the table as the schema has it."""
+        return cls(
+            key=strawberry.ID(found.dataset),
+            name=found.table,
+            hops=found.hops,
+            neighbour_key=strawberry.ID(found.neighbour),
+            job_key=strawberry.ID(found.job),
+        )
+
+    @strawberry.field(description="The job that ties it to its neighbour.")
+    async def job(self, info: LineageInfo) -> Job | None:
+        """Return the job."""
+        stored = await info.context.loaders.jobs.load(self.job_key)
+        return Job.of(stored) if stored else None
+
+
+class CountedTable(NamedTuple):
+    """How far away the nearest reached column of a table is, and how many there are."""
+
+    hops: int
+    key: str
+    columns: int
+
+
+class Feeds:
+    """What table-level lineage adds to an answer: asked of the store when a query selects it, once."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._asked: asyncio.Future[Answer] | None = None
+
+    async def of(self, info: LineageInfo) -> Answer:
+        """Return the answer, which knows it."""
+
+        def work(_store: GraphStore) -> Answer:
+            _ = self._answer.truncated  # it is kept from now on
+            return self._answer
+
+        if self._asked is None:
+            self._asked = asyncio.ensure_future(info.context.ask(work))
+        return await self._asked
+
+
+@strawberry.type(description="What a traversal reached: a page of columns, and counts of all of them.")
+class ReachedColumns:
+    """What a traversal reached."""
+
+    edges: list[Edge[ReachedColumn]] = told("The columns, by hops, then references, then key.")
+    page_info: PageInfo = told("Where the page lies.")
+    total_count: Long = told("How many columns were reached, that the filter admits.")
+    total_count_is_lower_bound: bool = told("Whether there may be more: a limit ended the traversal.")
+    counts_by_hop: list[HopCount] = told("How many columns lie how many hops away.")
+    table_count: Long = told("How many tables they belong to.")
+    as_of: datetime | None = told("The time that was asked for; null for now.")
+    direction: Direction = told("Which way was looked.")
+    start_key: strawberry.Private[str]
+    all_tables: strawberry.Private[list[CountedTable]]
+    feeds: strawberry.Private[Feeds]
+
+    @strawberry.field(description="The column or table that was asked about.")
+    async def start(self, info: LineageInfo) -> Node:
+        """Return the column or table that was asked about."""
+        return await node_of(info, self.start_key)
+
+    @strawberry.field(description="Tables that only table-level lineage leads to.")
+    async def possibly_affected(self, info: LineageInfo) -> list[PossiblyAffectedTable]:
+        """Return the tables that only table-level lineage leads to."""
+        return [PossiblyAffectedTable.of(one) for one in (await self.feeds.of(info)).possibly_affected]
+
+    @strawberry.field(description="Which limit cut the answer short, and how; null if it is whole.")
+    async def truncated(self, info: LineageInfo) -> str | None:
+        """Return which limit cut the answer short."""
+        return (await self.feeds.of(info)).truncated
+
+    @strawberry.field(description="The tables that the columns belong to, the nearest first.")
+    async def tables(self, info: LineageInfo, first: First = 100) -> list[ReachedTable]:
+        """Return the tables that the columns belong to."""
+        shown = self.all_tables[: size_of(info, first)]
+        names: dict[str, str] = await info.context.ask(lambda store: store.dataset_names([one.key for one in shown]))
+        return [
+            ReachedTable(
+                key=strawberry.ID(one.key),
+                name=names.get(one.key, one.key),
+                columns=Long(one.columns),
+                hops=one.hops,
+            )
+            for one in shown
+        ]

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from graphql import (
+    GraphQLError,
     GraphQLList,
     GraphQLNonNull,
     GraphQLObjectType,
@@ -41,7 +42,7 @@ class ReadingExecutor(StrawberryGraphQLCoreExecutionContext):
         known = self._readers.get(id(field_details_list))
         if known is None:
             # With the list, whose number would otherwise be given to another.
-            known = field_details_list, self._reader(parent_type, field_details_list)
+            known = field_details_list, self._made(parent_type, field_details_list)
             self._readers[id(field_details_list)] = known
         reader = known[1]
         if reader is not None:
@@ -50,6 +51,19 @@ class ReadingExecutor(StrawberryGraphQLCoreExecutionContext):
             except Exception:  # noqa: BLE001
                 pass  # it is told below, with its place
         return super().execute_field(parent_type, source, field_details_list, path, position_context)
+
+    def build_per_event_executor(self, payload: Any) -> Any:
+        """Return an executor for an event of a subscription; what was selected is collected anew for each of them."""
+        executor: Any = super().build_per_event_executor(payload)
+        executor._readers, executor._relevant_sub_fields = {}, {}
+        return executor
+
+    def _made(self, parent: GraphQLObjectType, selected: Any) -> _Reader | None:
+        """Return what reads a field of an object; None where a resolver has to be asked, or will find an error."""
+        try:
+            return self._reader(parent, selected)
+        except GraphQLError:
+            return None
 
     def _reader(self, parent: GraphQLObjectType, selected: Any) -> _Reader | None:
         """Return what reads a field of an object; None where a resolver has to be asked."""

@@ -54,8 +54,8 @@ class Settings(BaseModel):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     workers: _Positive = 1
-    threads: _Positive = 8
-    """How many questions to the store a worker has under way at once."""
+    threads: Annotated[int, Field(gt=0, le=48)] = 8
+    """How many questions to the store a worker has under way at once; Neo4j's driver has two connections for each."""
     read_only: bool = False
     insecure: bool = False
     tokens: Path | None = None

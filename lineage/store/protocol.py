@@ -405,7 +405,10 @@ class GraphStore(Protocol):
         """Return the same, sorted, without what is known of each."""
 
     def feeds_by_columns(self, feeds: Collection[FeedKey], *, as_of: datetime | None = None) -> frozenset[FeedKey]:
-        """Return those of the feeds whose job was fully resolved and states an edge between the two, by columns."""
+        """Return those of the feeds whose job was fully resolved and states an edge between the two, by columns.
+
+        A column that was dropped counts, too: what its job states of it shows that the job was understood.
+        """
 
     def search(
         self, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = (), limit: int = 20

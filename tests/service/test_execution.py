@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -64,7 +65,9 @@ class _Outer:
     inner: _Inner | None
 
 
-def _executed(value: object) -> tuple[Any, list[GraphQLError]]:
+def _executed(
+    value: object, inner: str = "name __typename t: name @skip(if: $x)", **variables: Any
+) -> tuple[Any, list[GraphQLError]]:
     @strawberry.type
     class Query:
         @strawberry.field
@@ -72,7 +75,8 @@ def _executed(value: object) -> tuple[Any, list[GraphQLError]]:
             return value  # type: ignore[return-value]
 
     schema = strawberry.Schema(Query, execution_context_class=ReadingExecutor)
-    answer = asyncio.run(schema.execute("{ outer { kind count names inner { name __typename } } }"))
+    query = f"query ($x: Boolean = true) {{ outer {{ kind count names inner {{ {inner} }} }} }}"
+    answer = asyncio.run(schema.execute(query, variable_values=variables))
     return answer.data, list(answer.errors or ())
 
 
@@ -102,6 +106,44 @@ def test_what_is_right() -> None:
 def test_what_is_wrong_is_told_with_its_place(wrong: dict[str, Any], path: list[str | int]) -> None:
     _, errors = _executed(_Wrong(**wrong))
     assert [error.path for error in errors] == [path]
+
+
+def test_what_cannot_be_selected_is_null_where_it_stands() -> None:
+    value = _Wrong(inner=_Inner(name="x"))
+    data, errors = _executed(value, "name @include(if: $x)")
+    assert (data["outer"]["inner"], errors) == ({"name": "x"}, [])
+    data, [error] = _executed(value, "name @include(if: $x)", x=None)
+    assert (data["outer"]["inner"], error.path) == (None, ["outer", "inner"])
+    assert _executed(value, "__typename name @include(if: $x)", x=False)[0]["outer"]["inner"] == {"__typename": "Inner"}
+
+
+def test_each_event_is_read_anew(service: Service) -> None:
+    sizes = []
+
+    class Watched(ReadingExecutor):
+        def build_per_event_executor(self, payload: Any) -> Any:
+            sizes.append(len(self._readers))
+            return super().build_per_event_executor(payload)
+
+    @strawberry.type
+    class Query:
+        here: int = 1
+
+    @strawberry.type
+    class Subscription:
+        @strawberry.subscription
+        async def inner(self) -> AsyncGenerator[_Inner, None]:
+            for number in range(20):
+                yield _Inner(name=str(number))
+
+    async def watch() -> list[Any]:
+        schema = strawberry.Schema(Query, subscription=Subscription, execution_context_class=Watched)
+        told = await schema.subscribe("subscription { inner { name } }")
+        return [one.data async for one in told]
+
+    assert asyncio.run(watch()) == [{"inner": {"name": str(number)}} for number in range(20)]
+    assert len(sizes) == 20
+    assert max(sizes) <= 1
 
 
 def test_a_middleware_is_asked() -> None:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Iterator
 from typing import Any
 
+from graphql import DocumentNode, GraphQLError, GraphQLSchema, Lexer, Source, TokenKind, validate
 from graphql import ExecutionResult as CoreResult
-from graphql import GraphQLError, GraphQLSchema, Lexer, Source, TokenKind
 from strawberry.extensions import SchemaExtension
 from strawberry.types import ExecutionContext, ExecutionResult
 
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError, explained
-from lineage_graphql.limits.known import faults_of, parsed
+from lineage_graphql.limits.known import KnownDocuments
 from lineage_graphql.limits.measure import measure
 from lineage_graphql.metrics import COST, REFUSALS
 
 __all__ = ["WithinLimits"]
 
 _LOGGER = logging.getLogger(__name__)
+_KNOWN = KnownDocuments()
 
 
 class WithinLimits(SchemaExtension):
@@ -43,17 +43,25 @@ class WithinLimits(SchemaExtension):
         self._explain_all(execution.result)
 
     def on_parse(self) -> Iterator[None]:
-        """Parse the document, unless it is known."""
-        with contextlib.suppress(GraphQLError):  # where it is none, strawberry finds that again, and says so
-            self.execution_context.graphql_document = parsed(self.execution_context.query or "")
+        """Take the document if it is known; else strawberry parses it."""
+        self.execution_context.graphql_document = _KNOWN.find(self.execution_context.query or "")
         yield
 
     def on_validate(self) -> Iterator[None]:
         """Refuse what is beyond a limit; what is not is validated, unless it is known."""
         execution = self.execution_context
+        document, text = execution.graphql_document, execution.query or ""
+        assert document is not None
         schema: GraphQLSchema = execution.schema._schema
-        refusal = self._refusal or _beyond(schema, execution)
-        execution.pre_execution_errors = [refusal] if refusal else faults_of(execution.query or "", schema)
+        refusal = self._refusal or _beyond(document, schema, execution)
+        if refusal is not None:
+            execution.pre_execution_errors = [refusal]
+        elif _KNOWN.find(text) is document:
+            execution.pre_execution_errors = []
+        else:
+            execution.pre_execution_errors = validate(schema, document, execution.validation_rules)
+            if not execution.pre_execution_errors:
+                _KNOWN.keep(text, document)
         yield
 
     def on_stream_result(self, result: Any) -> Iterator[None]:
@@ -85,9 +93,8 @@ class WithinLimits(SchemaExtension):
         )
 
 
-def _beyond(schema: GraphQLSchema, execution: ExecutionContext) -> RefusedError | None:
-    assert execution.graphql_document is not None
-    found = measure(execution.graphql_document, schema, execution.variables or {}, execution.operation_name)
+def _beyond(document: DocumentNode, schema: GraphQLSchema, execution: ExecutionContext) -> RefusedError | None:
+    found = measure(document, schema, execution.variables or {}, execution.operation_name)
     COST.observe(found.cost)
     limits = execution.context.limits
     for name, hint in (

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import OrderedDict
 
-from graphql import DocumentNode, GraphQLError, GraphQLSchema, parse, validate
+from graphql import DocumentNode
 
-__all__ = ["faults_of", "parsed"]
-
-_DOCUMENTS = 256
-_LONGEST = 20_000
-"""In characters: together the documents that are kept take a few megabytes, whatever is sent."""
+__all__ = ["KnownDocuments"]
 
 
-def parsed(text: str) -> DocumentNode:
-    """Return the document that a text is.
+class KnownDocuments:
+    """Valid documents by their text, those that were asked for last; for the thread of one event loop.
 
-    Raises:
-        GraphQLSyntaxError: it is none.
+    A document takes up to 300 bytes for each character of its text: their number is bounded by those.
     """
-    return _parsed(text) if len(text) <= _LONGEST else parse(text)
 
+    def __init__(self, characters: int = 100_000) -> None:
+        self._characters = characters
+        self._held = 0
+        self._documents: OrderedDict[str, DocumentNode] = OrderedDict()
 
-def faults_of(text: str, schema: GraphQLSchema) -> list[GraphQLError]:
-    """Return what is wrong with a document, by the schema.
+    def find(self, text: str) -> DocumentNode | None:
+        """Return the document of a text, if it is known."""
+        found = self._documents.get(text)
+        if found is not None:
+            self._documents.move_to_end(text)
+        return found
 
-    Raises:
-        GraphQLSyntaxError: it is none.
-    """
-    return list(_faults(text, schema)) if len(text) <= _LONGEST else validate(schema, parse(text))
-
-
-_parsed = lru_cache(_DOCUMENTS)(parse)
-
-
-@lru_cache(_DOCUMENTS)
-def _faults(text: str, schema: GraphQLSchema) -> tuple[GraphQLError, ...]:
-    return tuple(validate(schema, _parsed(text)))
+    def keep(self, text: str, document: DocumentNode) -> None:
+        """Know a document from now on, unless it alone would take the place of many."""
+        if text in self._documents or len(text) > self._characters // 10:
+            return
+        self._documents[text] = document
+        self._held += len(text)
+        while self._held > self._characters:
+            self._held -= len(self._documents.popitem(last=False)[0])

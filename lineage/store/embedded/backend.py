@@ -143,12 +143,13 @@ class EmbeddedBackend:
         try:
             with self._explaining(StoreWriteError):
                 answer = _within("BEGIN TRANSACTION", self._statements, lambda: work(transaction))
+            self._rest_is_due |= transaction.leaves_rest
+            self._readers.note_new_rows(transaction.new_rows)
+            return answer
         finally:
             if transaction.has_copied:
-                self._statements.renew()
-        self._rest_is_due |= transaction.leaves_rest
-        self._readers.note_new_rows(transaction.new_rows)
-        return answer
+                with contextlib.suppress(RuntimeError):  # where there is no room for another, the old one goes on
+                    self._statements.renew()
 
     def _write_rest(self) -> None:
         self._write(EmbeddedTransaction.write_rest)

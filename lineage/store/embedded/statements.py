@@ -62,9 +62,9 @@ class Statements:
 
         ladybug 0.22: 20 MB for 8,000 rows, for as long as the connection is open.
         """
+        connection = ladybug.Connection(self._database)
         self.close()
-        self._connection = ladybug.Connection(self._database)
-        self._limit = 0
+        self._connection, self._limit = connection, 0
 
     def close(self) -> None:
         """Close the connection."""

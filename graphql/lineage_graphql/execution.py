@@ -87,7 +87,8 @@ class ReadingExecutor(StrawberryGraphQLCoreExecutionContext):
     def _present(self, kind: GraphQLOutputType, selected: Any) -> _Reader | None:
         """Return what makes an answer of a value that has to be there."""
         if is_leaf_type(kind):
-            return lambda value: self.complete_leaf_value(kind, value)
+            complete = self.complete_leaf_value  # a function, not a method: nothing here may hold the executor
+            return lambda value: complete(kind, value)
         if isinstance(kind, GraphQLList):
             item = self._completing(kind.of_type, selected)
             return None if item is None else lambda values: [item(value) for value in values]

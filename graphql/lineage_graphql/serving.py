@@ -109,7 +109,7 @@ def _made(settings: Settings) -> FastAPI:
     app = make_app(settings)
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(20_000, 10, 10)
     return app
 
 

@@ -48,8 +48,8 @@ class ReadingExecutor(StrawberryGraphQLCoreExecutionContext):
         if reader is not None:
             try:
                 return reader(source)
-            except Exception:  # noqa: BLE001
-                pass  # it is told below, with its place
+            except (AttributeError, TypeError, ValueError, GraphQLError):
+                pass  # the value is wrong, which is told below with its place
         return super().execute_field(parent_type, source, field_details_list, path, position_context)
 
     def build_per_event_executor(self, payload: Any) -> Any:

@@ -27,7 +27,6 @@ from lineage_graphql.schema.jobs import Diagnostic, Job
 from lineage_graphql.schema.overview import Hit, Run, Service
 from lineage_graphql.schema.paging import After, Connection, Edge, First, page_of, position_of, size_of
 from lineage_graphql.schema.paths import Path, paths_between
-from lineage_graphql.schema.reached import ReachedColumns
 from lineage_graphql.schema.usage import Usage, usage_of
 from lineage_graphql.schema.watching import GraphChange, graph_changes
 
@@ -35,8 +34,6 @@ __all__ = ["schema"]
 
 T = TypeVar("T")
 
-TableName = Annotated[str | None, argument("A table: its key, or its name in full or in part.")]
-ColumnNameArgument = Annotated[str | None, argument("A column: its key, or its name as `schema.table.column`.")]
 _PATHS = 20
 _SEARCHED = 1_000
 
@@ -109,45 +106,14 @@ class Query:
         edges, page = page_of(rows, size, after, lambda row: (row[0],))
         return Connection(edges=[Edge(cursor=edge.cursor, node=Hit.of(edge.node[1])) for edge in edges], page_info=page)
 
-    @strawberry.field(description="What depends on a column or a table? Downstream, the nearest first.")
-    async def impact(
-        self,
-        info: LineageInfo,
-        column: ColumnNameArgument = None,
-        table: TableName = None,
-        max_hops: traversal.MaxHops = 20,
-        max_references: traversal.MaxReferences = None,
-        kinds: traversal.Kinds = None,
-        through_masking: traversal.ThroughMasking = True,
-        as_of: traversal.AsOf = None,
-        filter: Annotated[traversal.ReachedFilter | None, argument("Which columns to list and count.")] = None,  # noqa: A002
-        first: First = 100,
-        after: After = None,
-    ) -> ReachedColumns:
-        """Return what depends on a column or a table."""
-        _reader(info)
-        question = traversal.Question(max_hops, max_references, kinds, through_masking, as_of, filter, first, after)
-        return await traversal.reach(info, Direction.DOWNSTREAM, column, table, question)
-
-    @strawberry.field(description="Where does a column or a table come from? Upstream, the nearest first.")
-    async def root_cause(
-        self,
-        info: LineageInfo,
-        column: ColumnNameArgument = None,
-        table: TableName = None,
-        max_hops: traversal.MaxHops = 20,
-        max_references: traversal.MaxReferences = None,
-        kinds: traversal.Kinds = None,
-        through_masking: traversal.ThroughMasking = True,
-        as_of: traversal.AsOf = None,
-        filter: Annotated[traversal.ReachedFilter | None, argument("Which columns to list and count.")] = None,  # noqa: A002
-        first: First = 100,
-        after: After = None,
-    ) -> ReachedColumns:
-        """Return where a column or a table comes from."""
-        _reader(info)
-        question = traversal.Question(max_hops, max_references, kinds, through_masking, as_of, filter, first, after)
-        return await traversal.reach(info, Direction.UPSTREAM, column, table, question)
+    impact = strawberry.field(
+        traversal.reaching(Direction.DOWNSTREAM),
+        description="What depends on a column or a table? Downstream, the nearest first.",
+    )
+    root_cause = strawberry.field(
+        traversal.reaching(Direction.UPSTREAM),
+        description="Where does a column or a table come from? Upstream, the nearest first.",
+    )
 
     @strawberry.field(description="How does one column or table reach another? The shortest paths downstream.")
     async def paths(
@@ -230,8 +196,8 @@ class Query:
     async def usage(
         self,
         info: LineageInfo,
-        table: TableName = None,
-        column: ColumnNameArgument = None,
+        table: traversal.TableName = None,
+        column: traversal.ColumnName = None,
         since: Annotated[date | None, argument("The first day that counts.", name="from")] = None,
         until: Annotated[date | None, argument("The last day that counts.", name="to")] = None,
     ) -> Usage:

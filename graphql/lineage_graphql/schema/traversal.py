@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
@@ -23,26 +23,32 @@ from lineage.traversal import (
 )
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
+from lineage_graphql.access.roles import Role
 from lineage_graphql.context import Context, LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.metrics import REACHED, TRAVERSAL_SECONDS
 from lineage_graphql.schema.fields import Long, argument, told
-from lineage_graphql.schema.paging import Edge, page_of, position_of, size_of
+from lineage_graphql.schema.paging import After, Edge, First, page_of, position_of, size_of
 from lineage_graphql.schema.reached import CountedTable, Feeds, HopCount, ReachedColumn, ReachedColumns
 
 __all__ = [
     "AsOf",
+    "ColumnName",
     "Kinds",
     "MaxHops",
     "MaxReferences",
     "Question",
     "ReachedFilter",
+    "TableName",
     "ThroughMasking",
     "bounded",
     "finder",
     "reach",
+    "reaching",
 ]
 
+TableName = Annotated[str | None, argument("A table: its key, or its name in full or in part.")]
+ColumnName = Annotated[str | None, argument("A column: its key, or its name as `schema.table.column`.")]
 MaxHops = Annotated[int, argument("How many edges to follow.")]
 MaxReferences = Annotated[
     int | None, argument("How many of them may be references (joins, filters, …); any number, without it.")
@@ -112,6 +118,29 @@ def bounded(context: Context, question: Question) -> TraversalOptions:
         )
     except ValueError as error:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, str(error)) from error
+
+
+def reaching(direction: Direction) -> Callable[..., Awaitable[ReachedColumns]]:
+    """Return the resolver of impact (downstream) or root cause (upstream): they take the same arguments."""
+
+    async def resolve(
+        info: LineageInfo,
+        column: ColumnName = None,
+        table: TableName = None,
+        max_hops: MaxHops = 20,
+        max_references: MaxReferences = None,
+        kinds: Kinds = None,
+        through_masking: ThroughMasking = True,
+        as_of: AsOf = None,
+        filter: Annotated[ReachedFilter | None, argument("Which columns to list and count.")] = None,  # noqa: A002
+        first: First = 100,
+        after: After = None,
+    ) -> ReachedColumns:
+        info.context.require(Role.READER)
+        question = Question(max_hops, max_references, kinds, through_masking, as_of, filter, first, after)
+        return await reach(info, direction, column, table, question)
+
+    return resolve
 
 
 async def reach(

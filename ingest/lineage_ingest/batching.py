@@ -19,7 +19,6 @@ from lineage.model.batch import (
     JobRecord,
     LineageBatch,
     RunRecord,
-    UsageRecord,
     file_job_key,
 )
 from lineage.model.diagnostics import Diagnostic
@@ -174,7 +173,6 @@ class BatchBuilder:
             edges=edges,
             changes=tuple(self._change(change, at) for change, at in self._changes),
             diagnostics=tuple(self._diagnostics),
-            usage=tuple(self._usage()),
             complete_sources=tuple(self._sources),
         )
 
@@ -350,13 +348,3 @@ class BatchBuilder:
     def _change(self, change: TableChange, at: datetime) -> DatasetChange:
         other = self._table_key(change.other) if change.other is not None else None
         return DatasetChange(change.kind, self._table_key(change.table), at, other)
-
-    def _usage(self) -> Iterable[UsageRecord]:
-        reads: dict[str, int] = defaultdict(int)
-        for job in self._jobs.values():
-            for statement in job.statements:
-                if statement.target is None:
-                    for name in statement.sources:
-                        reads[self._table_key(name)] += 1
-        day = self._at.date()
-        return (UsageRecord(of, day, count) for of, count in sorted(reads.items()))

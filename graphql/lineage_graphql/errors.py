@@ -7,6 +7,7 @@ from typing import Any
 
 from graphql import GraphQLError
 
+from lineage.model.json_values import find_unstorable
 from lineage.store.errors import StoreError, StoreTimeoutError, StoreUnreachableError
 from lineage.traversal import AmbiguousNameError, NameLookupError, UnknownNameError
 
@@ -40,6 +41,16 @@ class RefusedError(GraphQLError):
         super().__init__(message, extensions=extensions)
         self.code = code
         self.hint = hint
+
+    @classmethod
+    def of_unstorable(cls, what: str, value: object) -> RefusedError | None:
+        """Return the refusal of a JSON value that no store can look for; None where it can."""
+        found = find_unstorable(value)
+        if found is None:
+            return None
+        pointer, reason = found
+        message = f"{what}{pointer}: {reason}".encode(errors="backslashreplace").decode()
+        return cls(ErrorCode.BAD_ARGUMENT, message, "send Unicode text")
 
     @classmethod
     def over_limit(cls, limit: str, allowed: float, value: float, hint: str) -> RefusedError:

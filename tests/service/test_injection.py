@@ -231,3 +231,26 @@ def _told(service: Service, place: Place, value: str) -> tuple[Any, list[str]]:
     codes = [error["extensions"]["code"] for error in answer.get("errors") or ()]
     assert "INTERNAL" not in codes, (str(place), value)
     return answer.get("data"), codes
+
+
+HALF = "\ud83d"
+SEARCH = "query ($text: String!, $tags: [String!]) { search(text: $text, tags: $tags) { edges { cursor } } }"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"query": SEARCH, "variables": {"text": HALF}},
+        {"query": SEARCH, "variables": {"text": "a", "tags": [HALF]}},
+        {"query": SEARCH, "variables": {"text": "a", HALF: 1}},
+        {"query": "query named { __typename }", "operationName": HALF},
+        {"query": f"query {HALF} {{ __typename }}"},
+        {"query": f'{{ search(text: "{HALF}") {{ edges {{ cursor }} }} }}'},
+    ],
+    ids=["text", "tags", "name", "operation", "query", "literal"],
+)
+def test_half_a_surrogate_pair_is_refused(asked: Service, sent: dict[str, Any]) -> None:
+    answer = asked.http.post("/graphql", content=json.dumps(sent), headers={"content-type": "application/json"})
+    assert answer.status_code == 200, answer.text
+    [error] = answer.json()["errors"]
+    assert error["extensions"]["code"] in ("BAD_ARGUMENT", "BAD_REQUEST")

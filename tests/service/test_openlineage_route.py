@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,43 @@ def test_what_a_real_agent_sent_is_taken(taking: Service, path: Path) -> None:
         assert taking.http.post(
             "/api/v1/lineage", content=line, headers={"content-type": "application/json"}
         ).is_success
+
+
+JSON = {"content-type": "application/json"}
+HALF = "\ud83d"
+BROKEN: dict[str, Callable[[dict[str, Any]], None]] = {
+    "/eventType": lambda told: told.update(eventType=HALF),
+    "/producer": lambda told: told.update(producer=HALF),
+    "/job/facets/sql/_producer": lambda told: told["job"]["facets"]["sql"].update(_producer=HALF),
+    "/outputs/0/facets/schema/fields/0/name": lambda told: told["outputs"][0]["facets"].update(
+        event({"run": 1, "outputs": {"pg.x": {"schema": [HALF]}}})["outputs"][0]["facets"]
+    ),
+    "/outputs/0/facets/schema": lambda told: told["outputs"][0]["facets"].update(schema={HALF: 1}),
+    "/inputs/0/name": lambda told: told["inputs"][0].update(name=HALF),
+}
+
+
+@pytest.mark.parametrize("where", BROKEN)
+def test_half_a_surrogate_pair_costs_its_event_only(taking: Service, own: GraphStore, where: str) -> None:
+    bad = simple(2)
+    BROKEN[where](bad)
+    sent = json.dumps([simple(1), bad, simple(3, output="pg.other")])
+    answer = taking.http.post("/api/v1/lineage/batch", content=sent, headers=JSON)
+    assert answer.status_code == 200, answer.text
+    [failed] = answer.json()["failed_events"]
+    assert (failed["index"], failed["reason"].partition(": ")[0]) == (1, where)
+    assert {one.name for one in own.datasets()} == {"db.public.orders", "db.public.report", "db.public.other"}
+    assert taking.http.post("/api/v1/lineage", content=json.dumps(bad), headers=JSON).status_code == 400
+
+
+def test_an_event_that_is_nested_too_deeply_costs_itself_only(taking: Service) -> None:
+    field: dict[str, Any] = {"name": "leaf", "type": "int"}
+    for _ in range(300):
+        field = {"name": "s", "type": "struct", "fields": [field]}
+    deep = event({"run": 2, "outputs": {"pg.deep": {"schema": [field]}}})
+    told = taking.http.post("/api/v1/lineage/batch", json=[deep, simple(1)]).json()
+    assert [one["index"] for one in told["failed_events"]] == [0]
+    assert "nested deeper" in told["failed_events"][0]["reason"]
 
 
 def test_what_is_no_event_is_refused(own: GraphStore) -> None:

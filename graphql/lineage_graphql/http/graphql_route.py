@@ -8,8 +8,10 @@ from typing import Any
 from fastapi import Request, WebSocket
 from graphql import GraphQLError
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 from strawberry.exceptions import ConnectionRejectionError
 from strawberry.fastapi import GraphQLRouter
+from strawberry.http import GraphQLRequestData
 from strawberry.types import ExecutionResult
 
 from lineage_graphql.context import Ask, Context
@@ -25,18 +27,32 @@ class _Router(GraphQLRouter[Context, None]):
         super().__init__(schema, **options)
         self._state = state
 
-    async def execute_single(self, *args: Any, **options: Any) -> ExecutionResult:
+    async def execute_single(
+        self,
+        request: Request,
+        request_adapter: Any,
+        sub_response: Response,
+        context: Context,
+        root_value: None,
+        request_data: GraphQLRequestData,
+    ) -> ExecutionResult:
         """Return the answer, or that the time is over."""
+        # strawberry names an operation that it does not find in an answer of plain text, which could not be sent.
+        unsendable = RefusedError.of_unstorable("operationName", request_data.operation_name or "")
+        if unsendable is not None:
+            return _refused(unsendable)
         seconds = self._state.settings.limits.seconds
         try:
             async with asyncio.timeout(seconds):
-                return await super().execute_single(*args, **options)
+                return await super().execute_single(
+                    request, request_adapter, sub_response, context, root_value, request_data
+                )
         except TimeoutError:
             refused = RefusedError(
                 ErrorCode.TIMEOUT, f"the time limit of {seconds:g} s is over", "ask for less", limit="seconds",
                 allowed=seconds,
             )  # fmt: skip
-            return ExecutionResult(data=None, errors=[GraphQLError(refused.message, extensions=refused.extensions)])
+            return _refused(refused)
 
     async def on_ws_connect(self, context: Context) -> Any:
         """Take the token of the first message: browsers cannot send headers with a WebSocket."""
@@ -46,6 +62,10 @@ class _Router(GraphQLRouter[Context, None]):
         if context.caller is None:
             raise ConnectionRejectionError({"message": "a token is needed"})
         return await super().on_ws_connect(context)
+
+
+def _refused(error: RefusedError) -> ExecutionResult:
+    return ExecutionResult(data=None, errors=[GraphQLError(error.message, extensions=error.extensions)])
 
 
 def graphql_router(state: State) -> GraphQLRouter[Context, None]:

@@ -36,6 +36,9 @@ class WithinLimits(SchemaExtension):
                 execution.query = context.documents.text_of(execution.query, execution.operation_extensions)
             if execution.query:
                 _check_tokens(execution.query, context.limits.tokens)
+            unstorable = RefusedError.of_unstorable("variables", execution.variables or {})
+            if unstorable is not None:
+                raise unstorable
         except RefusedError as error:
             # All transports report what validation finds: something is validated, therefore.
             self._refusal, execution.query = error, "{ __typename }"

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from lineage.export.openlineage import DATASET_FACET
+from lineage.model.json_values import find_unstorable
 from lineage_ingest.openlineage.validators import SchemasMissingError, core_validator, facet_validator
 
 __all__ = ["READ_FACETS", "CheckedEvent", "EventKind", "InvalidEventError", "SchemasMissingError", "check"]
@@ -44,6 +45,8 @@ class InvalidEventError(ValueError):
     """Something that is no OpenLineage event: where it is wrong (a JSON pointer), why, and what to do."""
 
     def __init__(self, pointer: str, reason: str, hint: str = _HINT) -> None:
+        # Names in the pointer may be what no answer can be encoded with.
+        pointer = pointer.encode(errors="backslashreplace").decode()
         super().__init__(f"{pointer or '/'}: {reason}")
         self.pointer = pointer
         self.reason = reason
@@ -69,8 +72,12 @@ def check(event: object) -> CheckedEvent:
     if not isinstance(event, dict):
         raise InvalidEventError("", f"an event is an object, not {_named(event)}")
     kind = _kind(event)
+    slim = _slim(event)
+    unstorable = find_unstorable(slim)
+    if unstorable is not None:
+        raise InvalidEventError(*unstorable, "only what can be stored is taken")
     problems: list[str] = []
-    slim = _slim(event, problems)
+    _leave_out_broken(slim, problems)
     error = next(core_validator(str(kind)).iter_errors(slim), None)
     if error is not None:
         pointer = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in error.instance_path)
@@ -88,42 +95,47 @@ def _kind(event: Mapping[str, Any]) -> EventKind:
     raise InvalidEventError("", "it has neither a run, nor a job, nor a dataset")
 
 
-def _slim(event: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Return the event with what is read of it. What has a wrong shape stays, for the judge to say so."""
+def _slim(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the event with what is read of it. What has a wrong shape stays, for the validator to say so."""
     slim = {name: event[name] for name in ("eventType", "eventTime", "producer", "schemaURL") if name in event}
     for name in ("run", "job", "dataset"):
         if name in event:
-            slim[name] = _without_broken(event[name], name, f"/{name}", problems)
+            slim[name] = _slim_entity(event[name], name)
     for name in ("inputs", "outputs"):
         listed = event.get(name, [])
         if listed is None:  # some clients write null for none
             continue
-        if isinstance(listed, list):
-            places = (f"/{name}/{index}" for index in range(len(listed)))
-            listed = [
-                _without_broken(one, "dataset", place, problems) for one, place in zip(listed, places, strict=True)
-            ]
-        slim[name] = listed
+        slim[name] = [_slim_entity(one, "dataset") for one in listed] if isinstance(listed, list) else listed
     return slim
 
 
-def _without_broken(entity: Any, of: str, pointer: str, problems: list[str]) -> Any:
+def _slim_entity(entity: Any, of: str) -> Any:
     if not isinstance(entity, dict):
         return entity
     slim = {name: entity[name] for name in ("namespace", "name", "runId") if name in entity}
     facets = entity.get("facets")
-    if facets is None:
-        return slim
-    if not isinstance(facets, dict):
-        return {**slim, "facets": facets}
-    slim["facets"] = dict(_valid_facets(facets, of, f"{pointer}/facets", problems))
+    if isinstance(facets, dict):
+        read = READ_FACETS[of]
+        slim["facets"] = {name: facet for name, facet in facets.items() if name in read and facet is not None}
+    elif facets is not None:
+        slim["facets"] = facets
     return slim
+
+
+def _leave_out_broken(slim: dict[str, Any], problems: list[str]) -> None:
+    """Take the facets that are not valid out of an event that was made slim."""
+    entities = [(slim.get(name), name, f"/{name}") for name in ("run", "job", "dataset")]
+    for name in ("inputs", "outputs"):
+        listed = slim.get(name)
+        if isinstance(listed, list):
+            entities += ((one, "dataset", f"/{name}/{index}") for index, one in enumerate(listed))
+    for entity, of, pointer in entities:
+        if isinstance(entity, dict) and isinstance(facets := entity.get("facets"), dict):
+            entity["facets"] = dict(_valid_facets(facets, of, f"{pointer}/facets", problems))
 
 
 def _valid_facets(facets: Mapping[str, Any], of: str, pointer: str, problems: list[str]) -> Iterator[tuple[str, Any]]:
     for name, facet in facets.items():
-        if name not in READ_FACETS[of] or facet is None:
-            continue
         error = next(facet_validator(of, name).iter_errors(facet), None)
         if error is None or (isinstance(facet, dict) and facet.get("_deleted") is True):
             yield name, facet

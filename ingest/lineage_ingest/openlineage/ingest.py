@@ -204,7 +204,7 @@ def _put(checked: CheckedEvent, batch: _Batch) -> None:
     """Add an event to a batch.
 
     Raises:
-        InvalidEventError: its time cannot be read, or a text in it is no Unicode.
+        InvalidEventError: its time cannot be read.
     """
     if checked.kind is EventKind.DATASET:
         batch.datasets.append(_of_dataset(checked))

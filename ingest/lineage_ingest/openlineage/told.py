@@ -150,7 +150,7 @@ def told_by(checked: CheckedEvent) -> Told:
     """Return what one run event or job event tells.
 
     Raises:
-        InvalidEventError: its time cannot be read, or a text in it is no Unicode.
+        InvalidEventError: its time cannot be read.
     """
     event = checked.event
     at = event_time(event).isoformat(timespec="microseconds")
@@ -173,7 +173,6 @@ def told_by(checked: CheckedEvent) -> Told:
     )
     if "job.sql" in facets:
         told.facets["job.sql"] = (at, _masked(facets["job.sql"][1], told, namespaces))
-    _check_unicode([told.job, told.facets, *told.inputs.items(), *told.outputs.items()])
     return told
 
 
@@ -216,25 +215,12 @@ def _masked(facet: Mapping[str, Any], told: Told, namespaces: list[str]) -> dict
 
 
 def facets_at(entity: Mapping[str, Any], at: datetime) -> Facets:
-    """Return the facets of a dataset as they were told at a time.
-
-    Raises:
-        InvalidEventError: a text in it is no Unicode.
-    """
-    facets = _facets(entity, at.isoformat(timespec="microseconds"))
-    _check_unicode([entity["namespace"], entity["name"], facets])
-    return facets
+    """Return the facets of a dataset as they were told at a time."""
+    return _facets(entity, at.isoformat(timespec="microseconds"))
 
 
 def _facets(entity: Mapping[str, Any], at: str) -> Facets:
     return {name: (at, _slim(facet)) for name, facet in (entity.get("facets") or {}).items()}
-
-
-def _check_unicode(value: Any) -> None:
-    try:
-        _canonical(value).encode()
-    except UnicodeEncodeError as error:
-        raise InvalidEventError("", "it holds half a surrogate pair, which is no Unicode text") from error
 
 
 def _datasets(listed: Any, at: str) -> dict[tuple[str, str], Facets]:

@@ -1,4 +1,4 @@
-"""`lineage prune`: ends what ad-hoc statements said long ago and nothing has said since."""
+"""`lineage prune`: retires lineage of ad-hoc statements that was not seen for some time."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ def prune(
     older_than: Annotated[str, typer.Option(help="An age (90d, 12h, 4w), or a date.")],
     store: StoreOption = None,
 ) -> None:
-    """End lineage of ad-hoc statements that were last seen before; it stays in the graph's history.
+    """Retire lineage of ad-hoc statements (INSERT, MERGE, UPDATE) not seen since a date.
 
-    Definitions (views, SQL files) end when their definition changes, not by age.
+    It ends now; `--as-of` an earlier time still shows it. Reading an old log again does not revive it: what ran before
+    the date goes into the history. Views and SQL files end when their definition changes, not by age.
 
     Example: lineage prune --older-than 90d
     """

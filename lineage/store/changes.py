@@ -19,6 +19,7 @@ from lineage.store.records import (
     job_node,
     lineage_records,
     observed_relationship,
+    prune_node,
     reads_relationship,
     run_node,
     usage_records,
@@ -124,6 +125,8 @@ def _records(state: State, other: State, refreshed: Container[Pair]) -> Iterator
         yield observed_relationship(run_key, job_key, count)
     for _, change in differing(state.changes, other.changes):
         yield change_node(change)
+    for _, prune in differing(state.prunes, other.prunes):
+        yield prune_node(prune)
     for _, found in differing(state.diagnostics, other.diagnostics):
         yield from diagnostic_records(found, job_known=found.record.job in state.jobs)
     for _, used in differing(state.usage, other.usage):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -22,6 +22,7 @@ from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import Naming, as_replacements
 from lineage.store.planning.parts import BatchPart, Stage, parted, whole
 from lineage.store.planning.plan import plan, plan_pruning
+from lineage.store.planning.state import Prune
 from lineage.store.protocol import (
     AppliedChanges,
     Direction,
@@ -114,12 +115,17 @@ class CypherStore:
 
         return self._backend.reading(work)
 
-    def prune(self, older_than: datetime) -> int:
-        """End live edges of jobs that only add and that were last seen before; return how many."""
+    def prune(self, older_than: datetime, *, at: datetime | None = None) -> int:
+        """End live edges of jobs that only add and that were last seen before, at `at` (now); return how many.
+
+        What such jobs did before `older_than` and is ingested later ends at that time, too.
+        """
+        ended_at = datetime.now(UTC) if at is None else at
+        prune = Prune(min(older_than, ended_at), ended_at)
 
         def work(transaction: Transaction) -> int:
-            before = load_units_that_only_add(transaction)
-            changes = difference(before, plan_pruning(before, older_than))
+            before = load_units_that_only_add(transaction, prune)
+            changes = difference(before, plan_pruning(before, prune))
             transaction.write(changes)
             return counted(changes).edges_ended
 

@@ -23,7 +23,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -129,6 +129,7 @@ LABELS: Mapping[str, Properties] = {
         "last_read": _TIME,
         "last_write": _TIME,
     },
+    "Prune": {"older_than": _TIME, "at": _TIME},
     "Held": {"owner": _TEXT, "text": _TEXT, "parts": _TEXTS, "finished": _FLAG, "held_at": _TIME},
 }
 """Every label with its properties beside `key`, which is unique within the label."""

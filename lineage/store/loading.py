@@ -13,7 +13,7 @@ from lineage.store.planning.intake import Intake
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.parts import Stage
 from lineage.store.planning.periods import Period
-from lineage.store.planning.state import KnownChange, Pair, Seen, State, change_key, usage_key
+from lineage.store.planning.state import KnownChange, Pair, Prune, Seen, State, change_key, usage_key
 from lineage.store.queries import query
 from lineage.store.records import (
     change_from,
@@ -23,6 +23,7 @@ from lineage.store.records import (
     job_from,
     observed_from,
     period_from,
+    prune_from,
     relation_of,
     run_from,
     unit_from,
@@ -54,9 +55,11 @@ def load_state(transaction: Transaction, intake: Intake, known: Iterable[KnownCh
     return _Loading(transaction, intake, naming).load({change_key(change.told): change for change in known})
 
 
-def load_units_that_only_add(transaction: Transaction) -> State:
-    """Return the units of the jobs that do not define their output, with their histories."""
+def load_units_that_only_add(transaction: Transaction, prune: Prune) -> State:
+    """Return the units of the jobs that do not define their output, with their histories, and the prune if known."""
     state = State()
+    for row in transaction.read(query("prunes_by_key"), [{"key": prune.key}]):
+        state.prunes[prune.key] = prune_from(row["n"])
     units = [(row["job"], row["output"]) for row in transaction.read(query("units_that_only_add"), [{}])]
     _load_histories(transaction, state, units)
     return state
@@ -93,6 +96,8 @@ class _Loading:
             self._load_links()
         if stages & {Stage.JOBS, Stage.RETIREMENT}:
             self._load_units(observed)
+        if Stage.JOBS in stages:
+            self._load_prunes()
         self._load_runs(changed)
         if changed or Stage.RUN in stages:
             self._load_diagnostics()
@@ -177,6 +182,13 @@ class _Loading:
         }
         stated = [unit for unit in state.units if unit[0] in observed or state.jobs[unit[0]].source in sources]
         _load_histories(self.transaction, state, {*named, *stated})
+
+    def _load_prunes(self) -> None:
+        """Load the prunes that reach what jobs which only add say here."""
+        seen = [one.job.last_seen for one in self.intake.observations if not one.job.kind.defines_output]
+        for row in self._rows("prunes_since", [{"at": min(seen)}] if seen else []):
+            prune = prune_from(row["n"])
+            self.state.prunes[prune.key] = prune
 
     def _load_runs(self, changed: set[str]) -> None:
         """Load the run, runs that stated sources of the jobs whole, and who observed jobs that are renamed."""

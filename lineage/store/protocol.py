@@ -318,8 +318,11 @@ class GraphStore(Protocol):
         anew with the first round: a part that is in already changes nothing.
         """
 
-    def prune(self, older_than: datetime) -> int:
-        """End live edges of jobs that only add and that were last seen before; return how many."""
+    def prune(self, older_than: datetime, *, at: datetime | None = None) -> int:
+        """End live edges of jobs that only add and that were last seen before, at `at` (now); return how many.
+
+        What such jobs did before `older_than` and is ingested later ends at that time, too.
+        """
 
     def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> None:
         """Hold texts, and let go of those with the keys `release`, in one transaction; twice is as once.

@@ -21,6 +21,7 @@ from lineage.store.planning.state import (
     KnownChange,
     Observed,
     Pair,
+    Prune,
     Relation,
     Run,
     Seen,
@@ -46,6 +47,8 @@ __all__ = [
     "observed_from",
     "observed_relationship",
     "period_from",
+    "prune_from",
+    "prune_node",
     "reads_relationship",
     "relation_of",
     "run_from",
@@ -312,6 +315,16 @@ def change_from(node: Row) -> KnownChange:
     """Return the change that a node stands for."""
     told = DatasetChange(ChangeKind(node["kind"]), node["dataset"], node["at"], node.get("other"))
     return KnownChange(told, node["replaced"])
+
+
+def prune_node(prune: Prune) -> Node:
+    """Return the node of a prune."""
+    return Node("Prune", prune.key, {"older_than": prune.older_than, "at": prune.at})
+
+
+def prune_from(node: Row) -> Prune:
+    """Return the prune that a node stands for."""
+    return Prune(node["older_than"], node["at"])
 
 
 def diagnostic_records(found: FoundDiagnostic, *, job_known: bool) -> Iterator[Node | Relationship]:

@@ -53,6 +53,16 @@ def random_batch(chance: random.Random, *, at_most: int = 3) -> LineageBatch:
     )
 
 
+def random_queries(chance: random.Random) -> LineageBatch:
+    """Return a batch of queries alone, which only add, at any time of the month."""
+    told = []
+    for number in range(chance.randrange(1, 8)):
+        output, source, at = *chance.sample(["one", "two", "three"], 2), chance.randrange(1, 30)
+        line = f"{source}.c{chance.randrange(3)} -> {output}.c{chance.randrange(3)}"
+        told.append(query(f"q{number}", line, at=at, until=at + chance.choice([0, 3])))
+    return batch(*told, run=f"{chance.random()}")
+
+
 def random_users(chance: random.Random) -> tuple[tuple[str, int], ...]:
     """Return pairs of users, of which one may come twice, and queries."""
     return tuple((chance.choice(["ana", "bo", "cy"]), chance.randrange(1, 9)) for _ in range(chance.randrange(4)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import permutations
 
 from lineage.model.batch import JobKind
@@ -170,19 +170,80 @@ def test_what_a_query_means_is_what_was_made_out_last(store: GraphStore) -> None
 def test_prune_ends_what_queries_have_not_said_again(store: GraphStore) -> None:
     store.apply(batch(query("old", "a.x -> v.x", at=1, until=3), query("new", "a.y -> v.y", at=1, until=8)))
     store.apply(batch(view("w", "a.x -> w.x", at=1)))
+    assert store.prune(day(5), at=day(9)) == 1
+    assert history(store) == ["a.x -> v.x 1..9", "a.x -> w.x 1..", "a.y -> v.y 1.."]
+    assert table_history(store) == ["a => v 1..", "a => v 1..9", "a => w 1.."]
+    assert store.prune(day(5), at=day(10)) == 0
+
+
+def test_what_was_pruned_held_until_then(store: GraphStore) -> None:
+    store.apply(batch(query("q", "a.x -> v.x", at=1)))
+    before = datetime.now(UTC)
     assert store.prune(day(5)) == 1
-    assert history(store) == ["a.x -> v.x 1..3", "a.x -> w.x 1..", "a.y -> v.y 1.."]
-    assert table_history(store) == ["a => v 1..", "a => v 1..3", "a => w 1.."]
-    assert store.prune(day(5)) == 0
+    [ended] = store.expand([key("a.x")], Direction.DOWNSTREAM, as_of=before)
+    assert ended.edge.valid_to is not None
+    assert before <= ended.edge.valid_to <= datetime.now(UTC)
+    assert store.expand([key("a.x")], Direction.DOWNSTREAM, as_of=ended.edge.valid_to) == []
+    assert store.expand([key("a.x")], Direction.DOWNSTREAM) == []
 
 
 def test_a_query_that_runs_again_after_pruning_begins_anew(store: GraphStore) -> None:
     store.apply(batch(query("q", "a.x -> v.x", at=1)))
-    store.prune(day(5))
-    assert history(store) == ["a.x -> v.x 1..1"]
-    assert [hop.edge.valid_to for hop in store.expand([key("a.x")], Direction.DOWNSTREAM, as_of=day(1))] == [day(1)]
+    store.prune(day(5), at=day(6))
+    assert history(store) == ["a.x -> v.x 1..6"]
     store.apply(batch(query("q", "a.x -> v.x", at=7)))
-    assert history(store) == ["a.x -> v.x 1..1", "a.x -> v.x 7.."]
+    assert history(store) == ["a.x -> v.x 1..6", "a.x -> v.x 7.."]
+
+
+def test_the_same_log_does_not_revive_what_was_pruned(store: GraphStore) -> None:
+    log = batch(query("old", "a.x -> v.x", at=1, until=3), query("new", "a.y -> v.y", at=1, until=8))
+    store.apply(log)
+    store.prune(day(5), at=day(9))
+    once = store.dump()
+    for told in (log, batch(query("old", "a.x -> v.x", at=2)), batch(query("old", "a.x -> v.x", at=1))):
+        store.apply(told)
+        assert history(store) == ["a.x -> v.x 1..9", "a.y -> v.y 1.."]
+    store.apply(log)
+    assert [one for one in store.dump().relationships if one[0] != "OBSERVED"] == [
+        one for one in once.relationships if one[0] != "OBSERVED"
+    ]
+
+
+def test_what_is_older_than_a_prune_and_comes_late_is_history(store: GraphStore) -> None:
+    store.prune(day(5), at=day(9))
+    store.apply(batch(query("q", "a.x -> v.x", at=2), query("r", "a.y -> v.y", at=6)))
+    assert history(store) == ["a.x -> v.x 2..9", "a.y -> v.y 6.."]
+    store.apply(batch(query("q", "a.x -> v.x", at=7)))
+    assert history(store) == ["a.x -> v.x 2..", "a.y -> v.y 6.."]
+
+
+def test_a_prune_reaches_no_further_than_its_own_time(store: GraphStore) -> None:
+    store.apply(batch(query("q", "a.x -> v.x", at=1)))
+    store.prune(day(20), at=day(4))
+    store.apply(batch(query("q", "a.x -> v.x", at=6)))
+    assert history(store) == ["a.x -> v.x 1..4", "a.x -> v.x 6.."]
+
+
+def test_prunes_and_observations_in_any_order_give_one_history(store: GraphStore) -> None:
+    for number, order in enumerate(permutations(range(4))):
+        # A later order's days are beyond what an earlier one pruned.
+        first, name = 1 + 100 * number, f"v{number}"
+        seen = [
+            query(name, f"a.x -> {name}.x", at=first),
+            query(name, f"a.x -> {name}.x", at=first + 1),
+            query(name, f"a.y -> {name}.x", f"a.x ~> {name}", at=first + 2, until=first + 3),
+        ]
+        for index in order:
+            if index < len(seen):
+                store.apply(batch(seen[index]))
+            else:
+                store.prune(day(first + 2.5), at=day(first + 20))
+        mine = [line for line in history(store) if line.split()[2].partition(".")[0] == name]
+        assert mine == [
+            f"a.x -> {name}.x {first}..{first + 20}",
+            f"a.x ~> {name} {first + 2}..",
+            f"a.y -> {name}.x {first + 2}..",
+        ], order
 
 
 def test_as_of_reads_what_held_then(store: GraphStore) -> None:

@@ -121,6 +121,12 @@ RETURN t.key AS source, t.key AS from_dataset, b.key AS target, b.key AS output,
 // name: changes_since
 MATCH (n:Change) WHERE n.at >= $at RETURN n
 
+// name: prunes_by_key
+MATCH (n:Prune {key: $key}) RETURN n
+
+// name: prunes_since
+MATCH (n:Prune) WHERE n.older_than > $at RETURN n
+
 // name: runs_by_key
 MATCH (n:Run {key: $key}) RETURN n
 

@@ -23,7 +23,7 @@ from lineage.store.planning.moves import apply_move
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.parts import Stage
 from lineage.store.planning.runs import record_run, record_usage
-from lineage.store.planning.state import KnownChange, State, change_key
+from lineage.store.planning.state import KnownChange, Prune, State, change_key
 from lineage.store.planning.units import Units
 
 __all__ = ["plan", "plan_pruning"]
@@ -53,13 +53,17 @@ def plan(before: State, intake: Intake, naming: Naming) -> State:
     return after
 
 
-def plan_pruning(before: State, older_than: datetime) -> State:
-    """Return the state with the live edges ended that were last seen before; they held until then."""
+def plan_pruning(before: State, prune: Prune) -> State:
+    """Return the state with the live edges ended that a prune reaches; until then what they wrote was there.
+
+    The prune itself is kept: an older observation that comes later ends with it.
+    """
     after = before.copy()
+    after.prunes[prune.key] = prune
     for pair, history in before.histories.items():
         newest = history[-1]
-        if newest.live and newest.last_seen < older_than:
-            after.histories[pair] = (*history[:-1], replace(newest, end=newest.last_seen))
+        if newest.live and newest.last_seen < prune.older_than:
+            after.histories[pair] = (*history[:-1], replace(newest, end=prune.at))
     return after
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "Job",
     "KnownChange",
     "Pair",
+    "Prune",
     "Relation",
     "Run",
     "Seen",
@@ -212,6 +213,19 @@ class KnownChange:
     replaced: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """A `Prune` node: at the time `at`, the edges of ad-hoc statements last seen before `older_than` ended."""
+
+    older_than: datetime
+    at: datetime
+
+    @property
+    def key(self) -> str:
+        """The key of its node."""
+        return f"prune:{self.older_than.isoformat()}@{self.at.isoformat()}"
+
+
 def change_key(change: DatasetChange) -> str:
     """Return the key of a change's node: the same change is one node, however often it is told."""
     return f"{change.kind}:{change.dataset}>{change.other or ''}@{change.at.isoformat()}"
@@ -230,6 +244,7 @@ class State:
     runs: dict[str, Run] = field(default_factory=dict)
     observed: dict[tuple[str, str], Observed] = field(default_factory=dict)
     changes: dict[str, KnownChange] = field(default_factory=dict)
+    prunes: dict[str, Prune] = field(default_factory=dict)
     diagnostics: dict[str, FoundDiagnostic] = field(default_factory=dict)
     usage: dict[str, Usage] = field(default_factory=dict)
     bound_columns: frozenset[str] = frozenset()
@@ -247,6 +262,7 @@ class State:
             runs=dict(self.runs),
             observed=dict(self.observed),
             changes=dict(self.changes),
+            prunes=dict(self.prunes),
             diagnostics=dict(self.diagnostics),
             usage=dict(self.usage),
             bound_columns=self.bound_columns,

@@ -240,9 +240,17 @@ class BatchBuilder:
             if edge.target.table not in (None, statement.target):
                 by_target[str(edge.target.table)].append(edge)
         for target, edges in by_target.items():
+            if target in statement.temporary:
+                continue
             columns = dict.fromkeys(e.target.column for e in edges if isinstance(e.target, ColumnRef))
             beside = replace(
-                statement, target=target, edges=edges, output_columns=list(columns), schema=(), diagnostics=[]
+                statement,
+                target=target,
+                target_kind=DatasetKind.TABLE,
+                edges=edges,
+                output_columns=list(columns),
+                schema=(),
+                diagnostics=[],
             )
             self._add(source, text, beside, renamed)
 

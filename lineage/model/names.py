@@ -86,12 +86,14 @@ class Naming:
     """The dialect, and what fills in the parts that a name leaves out.
 
     `namespace` is OpenLineage's (`postgres://host:port`, `bigquery`, …); without one, the dialect's name stands in.
+    `session_tables` are temporary tables (bare and full name) that a session finds whatever its default schema is.
     """
 
     dialect: Dialect
     namespace: str = ""
     default_database: str | None = None
     default_schema: str | None = None
+    session_tables: tuple[tuple[str, str], ...] = ()
 
     @property
     def dataset_namespace(self) -> str:
@@ -111,6 +113,10 @@ class Naming:
         'web.events_*'
         """
         filled = list(parts)
+        if len(filled) == 1 and self.session_tables:
+            for bare, full in self.session_tables:
+                if bare == filled[0]:
+                    return full
         if len(filled) == 1 and self.default_schema:
             filled.insert(0, self.default_schema)
         if len(filled) == 2 and self.default_database:

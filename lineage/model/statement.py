@@ -168,7 +168,7 @@ class StatementLineage:
     `reason` says why it is less than full. `defines` marks a statement whose target is what it says and
     nothing else (a view, CREATE TABLE AS), and `schema` holds the target's columns where the statement fixes
     them. `inferred` are columns that no schema knew and that were concluded from their use; `unresolved` are the
-    names that could not be traced.
+    names that could not be traced. `temporary` are those of its targets that are temporary tables.
     """
 
     operation: str
@@ -187,6 +187,7 @@ class StatementLineage:
     inferred: tuple[ColumnRef, ...] = ()
     unresolved: tuple[UnresolvedReference, ...] = ()
     changes: tuple[TableChange, ...] = ()
+    temporary: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement's interface fields as JSON values, under the names of the attributes."""

@@ -138,7 +138,7 @@ def _held(name: str, held: Relation | None, more: Relation | None) -> Relation |
 
 
 def _added(relation: Relation, more: Relation) -> Relation:
-    """Return a temporary table's relation after an INSERT: rows of both, columns by name."""
+    """Return a temporary table's relation after a change of its rows: rows of both, columns by name."""
     rows = Rows()
     rows.inputs.extend(r for r in (relation.rows, more.rows) if r is not None)
     sources: list[Sources] = []
@@ -148,7 +148,7 @@ def _added(relation: Relation, more: Relation) -> Relation:
         sources.append(merged)
     names = list(relation.names)
     for name, theirs in more.columns():
-        if name not in names and not relation.names:
+        if name not in names and (not relation.names or relation.is_open):
             names.append(name)
-            sources.append(theirs)
+            sources.append({**(relation.infer(name) or {}), **theirs} if relation.is_open else theirs)
     return Relation(names, sources, rows, [*relation.opens, *more.opens])

@@ -14,7 +14,7 @@ from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.model.names import Naming, parse_table_name
-from lineage.model.statement import Completeness, StatementLineage
+from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget, BudgetExceededError
 from lineage.sql.extensions import installed_rules
 from lineage.sql.functions import FunctionEffects
@@ -181,6 +181,11 @@ def resolve_statement(
         outcome.others.extend(resolver.side_effects)
         if query_target is not None:
             define_by_query(outcome, query_target)
+        for written in (outcome, *outcome.others):
+            if written.target_kind is not DatasetKind.TABLE or written.target is None or written.defines:
+                continue
+            if resolver.is_temporary(written.target):
+                written.target_kind = DatasetKind.TEMPORARY
         if parsed.problem is not None:
             _complete(parsed, resolver, outcome)
         options.budget.check_edges(edge_count(outcome))
@@ -220,6 +225,11 @@ def resolve_statement(
         inferred=resolver.inferred(edges),
         unresolved=tuple(resolver.unresolved),
         changes=outcome.changes,
+        temporary=tuple(
+            str(written.target)
+            for written in (outcome, *outcome.others)
+            if written.target_kind is DatasetKind.TEMPORARY and written.target is not None
+        ),
     )
     return statement, outcome
 

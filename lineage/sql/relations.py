@@ -26,6 +26,7 @@ __all__ = [
     "Rows",
     "Source",
     "Sources",
+    "TemporaryTable",
     "absorb",
     "absorb_rows",
     "placed",
@@ -194,6 +195,16 @@ class Relation:
             names[own] = None
             listed.append(own)
         return Relation(listed, self.sources, self.rows, self.opens)
+
+
+class TemporaryTable(Relation):
+    """A table of a script that is composed away: what it holds at a place of the script, under its name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, content: Relation) -> None:
+        super().__init__(content.names, content.sources, content.rows, content.opens)
+        self.name = name
 
 
 _MOST_SHARED = 50_000

@@ -22,7 +22,7 @@ from lineage.sql.budget import Budget
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects, pseudo_columns
 from lineage.sql.identifiers import Identifiers
-from lineage.sql.relations import STAR, BaseTable, Composite, Relation, Rows, Sources, absorb_rows
+from lineage.sql.relations import STAR, BaseTable, Composite, Relation, Rows, Sources, TemporaryTable, absorb_rows
 from lineage.sql.scope import Scope
 from lineage.sql.spans import span_of
 from lineage.sql.tables import TableSource
@@ -175,13 +175,17 @@ class Resolver:
         """Return the full name of a table that a statement defines or ends, whatever is known of it."""
         return self._tables.name(self.identifiers.table_parts(table))
 
+    def is_temporary(self, name: str) -> bool:
+        """Return whether a table that was looked up is temporary: made so, or marked by its name."""
+        return isinstance(self._base.get(name), TemporaryTable) or name.rpartition(".")[2].startswith(("#", "@"))
+
     def named(self, parts: list[str]) -> tuple[str, Relation]:
         """Return the full name of a table and what is known of it, without noting a read."""
         entry = self._tables.find(parts)
         relation = self._base.get(entry.name)
         if relation is None:
             if entry.relation is not None:
-                relation = self.adopt(entry.relation)
+                relation = TemporaryTable(entry.name, self.adopt(entry.relation))
             else:
                 relation = self._shared.table(entry.name, entry.columns)
             self._base[entry.name] = relation

@@ -109,9 +109,13 @@ class Script:
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
         self._candidates = definers(self._texts) if len(self._texts) > 1 else None
         self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
+        self._changes_of_rows: dict[tuple[int, int | None], list[Position]] = defaultdict(list)
+        """Statements that change rows of a temporary table, by its text and the statement there that makes it."""
         self._indexed: set[int] = set()
         self._schemas: dict[Position, dict[str, None] | None] = {}
         self._relations: dict[Position, Relation | None] = {}
+        self._additions: dict[Position, dict[str | None, Relation]] = {}
+        """What statements add to temporary tables, by the table's name."""
         self._reads: dict[Position, tuple[str, ...]] = {}
         self._seen: dict[str, set[str]] = defaultdict(set)
         self._seen_elsewhere = seen
@@ -194,14 +198,21 @@ class Script:
         if sources != statement.sources:
             statement = replace(statement, sources=sources)
         own = (text.definitions or [])[number]
-        if own is not None and own.temporary:
-            statement = replace(statement, target_kind=DatasetKind.TEMPORARY)
+        if statement.defines and any(d.temporary and d.name == statement.target for d in own):
+            temporary = (*statement.temporary, str(statement.target))
+            statement = replace(statement, target_kind=DatasetKind.TEMPORARY, temporary=temporary)
         elif number in text.query_targets and text.part_of[number].target is not None:
             statement = replace(statement, target_kind=DatasetKind.TABLE)
+        if statement.changes:
+            lasting = tuple(c for c in statement.changes if not self._of_session(c.table, position))
+            kind = statement.target_kind if lasting else DatasetKind.TEMPORARY
+            statement = replace(statement, changes=lasting, target_kind=kind)
         if outcome is not None:
             known = outcome.schema or None
             self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
             self._relations[position] = outcome.relation
+            writes = (outcome, *outcome.others)
+            self._additions[position] = {one.target: one.addition() for one in writes if one.adds_to_temporary}
         if position in self._reads:  # it is resolved again
             self._contents.forget()
             self._variables.forget()
@@ -259,17 +270,19 @@ class Script:
                 continue
             if definition.temporary and position[0] != use[0]:
                 continue  # another session's
+            if definition.until is not None and (position[0] != use[0] or use[1] > definition.until):
+                continue  # dropped, or renamed
             if position < use:
                 if before is None or position > before[0]:
                     before = (position, definition)
-            elif definition.alters:
+            elif definition.alters or definition.session:
                 continue
             elif before is None or (before[0] > use and position < before[0]):
                 before = (position, definition)
         return before
 
-    def content(self, name: str, position: Position, use: Position) -> Content:
-        """Return what a temporary table that a statement makes holds at a use, by the INSERTs between them.
+    def content(self, definition: Definition, position: Position, use: Position) -> Content:
+        """Return what a temporary table that a statement makes or alters holds at a use, after what changed its rows.
 
         Raises:
             NeedsDefinitionError: one of them has to be resolved first.
@@ -278,19 +291,32 @@ class Script:
         if relation is None:
             names = list(self._schemas.get(position) or ())
             relation = Relation(names, [{} for _ in names])
-        additions = sorted(
-            found
-            for found, definition in self._definers.get(name, ())
-            if definition.only_adds and position < found < use and found[0] == use[0]
-        )
+        name, made = definition.name, (use[0], definition.made_by)
+        additions = [found for found in self._changes_of_rows.get(made, ()) if position < found < use]
         additions = [found for found in additions if self.require(found, name, use)]
-        first = Content([], relation, dict.fromkeys(self._reads.get(position, ())))
-        return self._contents.after(first, position, additions, self._addition)
+        first = Content([], relation, self._behind(position, made))
+        return self._contents.after(first, position, additions, lambda found: self._addition(found, made))
 
-    def _addition(self, position: Position) -> Content:
-        """Return what a resolved statement adds to its target."""
+    def _addition(self, position: Position, made: tuple[int, int | None]) -> Content:
+        """Return what a resolved statement adds to a temporary table."""
+        names = [d.name for d in (self._texts[position[0]].definitions or [])[position[1]] if d.made_by == made[1]]
+        relation = next((found for n in names if (found := self._additions.get(position, {}).get(n))), None)
+        behind = dict.fromkeys(self._reads.get(position, ())) if relation is not None else {}
+        return Content([], relation, behind)
+
+    def _of_session(self, name: str, position: Position) -> bool:
+        """Return whether a name means a table of the session there: that one comes and goes unseen by others."""
+        found = self.definition(name, position)
+        return found is not None and found[1].session and found[0] < position
+
+    def _behind(self, position: Position, made: tuple[int, int | None]) -> dict[str, None]:
+        """Return the tables behind a temporary table that a statement makes or alters."""
         behind = dict.fromkeys(self._reads.get(position, ()))
-        return Content([], self._relations.get(position), behind)
+        if position[1] != made[1]:  # an ALTER keeps what was there
+            for number in range(made[1] or 0, position[1]):
+                if any(d.made_by == made[1] for d in (self._texts[position[0]].definitions or [])[number]):
+                    behind.update(dict.fromkeys(self._reads.get((position[0], number), ())))
+        return behind
 
     def _index(self, index: int) -> None:
         if index in self._indexed:
@@ -298,9 +324,12 @@ class Script:
         self._indexed.add(index)
         text = self._texts[index]
         text.parsed()
-        for number, definition in enumerate(text.definitions or ()):
-            if definition is not None:
-                self._definers[definition.name].append(((index, number), definition))
+        for number, definitions in enumerate(text.definitions or ()):
+            for definition in definitions:
+                if definition.only_adds:
+                    self._changes_of_rows[index, definition.made_by].append((index, number))
+                else:
+                    self._definers[definition.name].append(((index, number), definition))
 
     def require(self, position: Position, name: str, use: Position) -> bool:
         """Return whether a statement is resolved; put the use aside until it is; False where that is a cycle.
@@ -383,12 +412,12 @@ class _ScriptTables:
         if not script.require(position, entry.name, use):
             return TableEntry(entry.name, entry.columns)
         if definition.temporary:
-            return self._temporary(entry.name, position)
+            return self._temporary(definition, position)
         columns = script.schema(position)
         return TableEntry(entry.name, columns if columns is not None else entry.columns)
 
-    def _temporary(self, name: str, position: Position) -> TableEntry:
-        content = self._script.content(name, position, self._use)
+    def _temporary(self, definition: Definition, position: Position) -> TableEntry:
+        name, content = definition.name, self._script.content(definition, position, self._use)
         self._behind[name] = tuple(content.behind)
         return TableEntry(name, None, content.relation)
 

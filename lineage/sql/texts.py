@@ -70,7 +70,7 @@ class Text:
         self._options = options
         self._parsed: list[ParsedStatement] | None = None
         self.results: list[StatementLineage | None] = []
-        self.definitions: list[Definition | None] | None = None
+        self.definitions: list[tuple[Definition, ...]] | None = None
         self.namings: list[Naming] = []
         """How each statement's names are completed: the session's USE and SET before it count."""
         self.undone: frozenset[int] = frozenset()
@@ -105,11 +105,10 @@ class Text:
                 self.namings.append(naming)
                 naming = naming_after(naming, parsed.tree)
 
-    def _definitions_of(self, statements: list[ParsedStatement]) -> list[Definition | None]:
-        definitions = definitions_of([p.tree for p in statements], self.namings)
+    def _definitions_of(self, statements: list[ParsedStatement]) -> list[tuple[Definition, ...]]:
         self.undone = rolled_back(statements, self._options.naming.dialect.name)
-        for number in self.undone:
-            definitions[number] = None
+        trees = [None if number in self.undone else parsed.tree for number, parsed in enumerate(statements)]
+        definitions, self.namings = definitions_of(trees, self.namings)
         if any(p.step is not None for p in statements):
             self.variables = Variables(p.step for p in statements)
         elif len(statements) == 1 and self.name and not self.query_targets:
@@ -120,7 +119,7 @@ class Text:
         bare = (number for number, p in enumerate(statements) if is_bare_query(p.tree))
         self.query_targets = {n: self.query_targets[n] for n in bare if n in self.query_targets}
         for number, target in self.query_targets.items():
-            definitions[number] = Definition(target)
+            definitions[number] = (Definition(target),)
         return definitions
 
     def release(self) -> None:

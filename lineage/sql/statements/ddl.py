@@ -66,7 +66,7 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Non
         part for action in actions for part in (action.expressions if isinstance(action, exp.Schema) else [action])
     ]
     computed_columns(resolver, outcome, parts, known)
-    if known.is_open:
+    if known.is_open and isinstance(known, BaseTable):
         return
     fold = resolver.identifiers.column
     columns: dict[str, Sources] = dict(known.columns())
@@ -78,15 +78,18 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Non
                 if isinstance(column, exp.Column | exp.Identifier):
                     columns.pop(fold(column.this if isinstance(column, exp.Column) else column), None)
         elif isinstance(part, exp.RenameColumn):
-            columns = _renamed(columns, fold(part.this.this), fold(part.args["to"].this))
+            columns = _renamed(columns, fold(part.this.this), fold(part.args["to"].this), known)
         elif isinstance(part, exp.ModifyColumn) and (old := part.args.get("rename_from")) is not None:
-            columns = _renamed(columns, fold(old), fold(part.this.this))
-    outcome.schema = tuple(ColumnSchema(name) for name in columns)
+            columns = _renamed(columns, fold(old), fold(part.this.this), known)
+    if not known.is_open:
+        outcome.schema = tuple(ColumnSchema(name) for name in columns)
     if not isinstance(known, BaseTable):
-        outcome.relation = Relation(list(columns), list(columns.values()), known.rows)
+        outcome.relation = Relation(list(columns), list(columns.values()), known.rows, known.opens)
 
 
-def _renamed(columns: dict[str, Sources], old: str, new: str) -> dict[str, Sources]:
+def _renamed(columns: dict[str, Sources], old: str, new: str, known: Relation) -> dict[str, Sources]:
+    if old not in columns and known.is_open:
+        return {**columns, new: known.infer(old) or {}}
     return {new if name == old else name: sources for name, sources in columns.items()}
 
 

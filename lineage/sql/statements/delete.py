@@ -5,11 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.sql.effects import FILTER, IDENTITY, LIMITED_SORT
-from lineage.sql.relations import BaseTable, Rows, absorb_rows
+from lineage.sql.relations import BaseTable, Rows, TemporaryTable, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.output import output_into
+from lineage.sql.statements.updatable import temporary_behind
 from lineage.sql.statements.update import target_scope
 
 
@@ -31,7 +32,7 @@ def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
     for table in (tree.args.get("tables") or ())[1:]:  # MySQL: DELETE a, b FROM a JOIN b
         if isinstance(table, exp.Table):
             relation = scope.items.get(resolver.identifiers.alias(table.this))
-            name = relation.name if isinstance(relation, BaseTable) else resolver.name(table)
+            name = relation.name if isinstance(relation, BaseTable | TemporaryTable) else resolver.name(table)
             outcome.others.append(Outcome("DELETE", name, rows=dict(outcome.rows)))
     output_into(resolver, tree, target, scope, outcome.rows, outcome)
     return outcome
@@ -42,7 +43,8 @@ def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
     scope = Scope(resolver)
     relation = resolver.relation(tree.this, scope)
     tables = {source.table for _, sources in relation.columns() for source, effect in sources if effect == IDENTITY}
-    outcome = Outcome("DELETE", tables.pop() if len(tables) == 1 else None)
+    base = tables.pop() if len(tables) == 1 else None
+    outcome = Outcome("DELETE", temporary_behind(resolver, tree, tree.this, []) or base)
     rows = Rows()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
@@ -58,5 +60,5 @@ def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
 def truncate(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """TRUNCATE empties a table, whatever was in it."""
     tables = [t for t in tree.expressions if isinstance(t, exp.Table)]
-    target = resolver.name(tables[0]) if len(tables) == 1 else None
+    target = resolver.named(resolver.identifiers.table_parts(tables[0]))[0] if len(tables) == 1 else None
     return Outcome("TRUNCATE", target)

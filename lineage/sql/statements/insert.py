@@ -5,9 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.model.statement import DatasetKind
 from lineage.sql.effects import FILTER, IDENTITY, MERGE_MATCH
-from lineage.sql.relations import BaseTable, Relation, Sources, absorb
+from lineage.sql.relations import Relation, Sources, absorb
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.scope import Scope
@@ -46,9 +45,7 @@ def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
         output_into(resolver, tree, target, scope, outcome.rows, outcome)
     if conflict := tree.args.get("conflict"):
         _on_conflict(resolver, conflict, named, known, outcome, body.args.get("alias"))
-    if not isinstance(known, BaseTable):
-        outcome.target_kind = DatasetKind.TEMPORARY
-        outcome.relation = Relation(list(outcome.names), list(outcome.columns), relation.rows, relation.opens)
+    outcome.opens = relation.opens
     return outcome
 
 

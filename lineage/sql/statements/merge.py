@@ -12,6 +12,7 @@ from lineage.sql.rules.from_clause import add_source
 from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.output import output_into
+from lineage.sql.statements.updatable import temporary_behind
 from lineage.sql.statements.update import assignments, base_of, column_behind
 
 
@@ -27,7 +28,7 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
     target, relation = resolver.named(identifiers.table_parts(table))
     through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
     if through is not None and (base := base_of(through, [])):  # T-SQL: MERGE into a CTE writes its table
-        target, relation = base, through
+        target, relation = temporary_behind(resolver, tree, table, []) or base, through
         if through.rows is not None:
             rows.inputs.append(through.rows)
     alias = table.args.get("alias")

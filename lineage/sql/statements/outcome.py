@@ -9,7 +9,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from lineage.model.statement import ColumnSchema, DatasetKind, TableChange
-from lineage.sql.relations import Relation, Sources
+from lineage.sql.relations import Relation, Rows, Sources
 from lineage.sql.resolver import Resolver
 
 __all__ = ["STATEMENT_RULES", "Outcome", "statement_rule", "write"]
@@ -19,8 +19,9 @@ __all__ = ["STATEMENT_RULES", "Outcome", "statement_rule", "write"]
 class Outcome:
     """A statement's target and, for each column that it writes, the sources; `rows` influences the whole target.
 
-    `relation` is what later statements of a script read where the target is a temporary table; `others` is what
-    one statement writes besides (INSERT ALL, a data-modifying CTE).
+    `relation` is what later statements of a script read where the target is a temporary table that this one makes;
+    `others` is what one statement writes besides (INSERT ALL, a data-modifying CTE). `opens` are the relations behind
+    a `*` among the columns.
     """
 
     operation: str
@@ -34,6 +35,18 @@ class Outcome:
     changes: tuple[TableChange, ...] = ()
     relation: Relation | None = None
     others: list[Outcome] = field(default_factory=list)
+    opens: list[Relation] = field(default_factory=list)
+
+    @property
+    def adds_to_temporary(self) -> bool:
+        """Whether it changes the rows of a temporary table that is there."""
+        return self.target_kind is DatasetKind.TEMPORARY and not self.defines and not self.changes
+
+    def addition(self) -> Relation:
+        """Return what the target's columns take in, and what decides the rows."""
+        rows = Rows()
+        rows.own = self.rows
+        return Relation(list(self.names), list(self.columns), rows, self.opens)
 
 
 StatementRule: TypeAlias = "Callable[[Resolver, exp.Expr], Outcome]"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.model.names import parse_table_name, split_name
-from lineage.model.statement import DatasetKind
+from lineage.model.names import split_name
+from lineage.sql.definitions import into_parts
 from lineage.sql.effects import IDENTITY
 from lineage.sql.relations import Relation, Sources
 from lineage.sql.resolver import Resolver
@@ -37,8 +37,7 @@ def output_into(
     seen.items = dict(scope.items)
     seen.prefixed = {"inserted": changed, "deleted": changed}
     projection = project(resolver, exp.Select(expressions=returning.expressions), seen)
-    name = into.name if not isinstance(into, exp.Anonymous) else str(into.this)
-    full, known = resolver.named(list(parse_table_name(name, resolver.naming.dialect)))
+    full, known = resolver.named(into_parts(into, resolver.identifiers, resolver.naming.dialect))
     names = [resolver.identifiers.written(column) for column in into.expressions]
     if not names and not known.is_open:
         names = [column for column, _ in known.columns()]
@@ -50,6 +49,5 @@ def output_into(
             list(written.names),
             list(written.sources),
             {key: place for key, place in conditions.items() if key[1] != IDENTITY},
-            DatasetKind.TEMPORARY if name.startswith(("#", "@")) else DatasetKind.TABLE,
         )
     )

@@ -8,13 +8,14 @@ from sqlglot import exp
 
 from lineage.model.names import format_name
 from lineage.sql.effects import FILTER, IDENTITY, LIMITED_SORT, SORT
-from lineage.sql.relations import BaseTable, Relation, Rows, Sources, absorb, absorb_rows
+from lineage.sql.relations import BaseTable, Relation, Rows, Sources, TemporaryTable, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.rules.from_clause import add_joins, add_source
 from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.output import output_into
+from lineage.sql.statements.updatable import temporary_behind
 
 __all__ = ["assignments", "base_of", "column_behind", "target_scope"]
 
@@ -37,7 +38,7 @@ def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
     conditions: Sources = {}
     absorb_rows(conditions, rows)
     others: dict[str, Outcome] = {}
-    through = scope.items.get(resolver.identifiers.alias(tree.this.this))
+    through = scope.items.get(resolver.identifiers.alias(tree.this.this)) if not resolver.is_temporary(target) else None
     for assignment in tree.expressions:
         into = _other_target(resolver, assignment, scope, target)
         written = outcome if into is None else others.setdefault(into, Outcome("UPDATE", into))
@@ -58,7 +59,7 @@ def _other_target(resolver: Resolver, assignment: exp.Expr, scope: Scope, target
     left = assignment.this
     qualifier = left.args.get("table") if isinstance(left, exp.Column) else None
     relation = scope.items.get(resolver.identifiers.alias(qualifier)) if qualifier is not None else None
-    return relation.name if isinstance(relation, BaseTable) and relation.name != target else None
+    return relation.name if isinstance(relation, BaseTable | TemporaryTable) and relation.name != target else None
 
 
 def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, Scope]:
@@ -77,11 +78,17 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
             for each in items:
                 add_source(resolver, each, scope, rows)
             view = scope.items[identifiers.alias(table.this)]
+            if isinstance(view, TemporaryTable):  # which rows it has decides nothing of the change
+                rows.inputs = [one for one in rows.inputs if one is not view.rows]
+                return view.name, scope
             base = None if isinstance(view, BaseTable) else base_of(view, _set_names(resolver, tree))
+            if base is not None:
+                base = temporary_behind(resolver, tree, found, _set_names(resolver, tree)) or base
             named = found if isinstance(found, exp.Table) else table
             return base or resolver.named(identifiers.table_parts(named))[0], scope
     through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
     if through is not None and (base := base_of(through, _set_names(resolver, tree))):
+        base = temporary_behind(resolver, tree, table, _set_names(resolver, tree)) or base
         scope.add(identifiers.alias(table.this), through)
         if through.rows is not None:
             rows.inputs.append(through.rows)
@@ -174,7 +181,7 @@ def _written(resolver: Resolver, name: exp.Expr, scope: Scope, through: Relation
 
 def column_behind(name: str, relation: Relation) -> str:
     """Return the column of the table that is written through a query, where the query gives it this name."""
-    if not isinstance(relation, BaseTable) and (found := relation.find(name)):
+    if not isinstance(relation, BaseTable | TemporaryTable) and (found := relation.find(name)):
         sources = list(found)
         if len(sources) == 1 and sources[0][1] == IDENTITY:
             return sources[0][0].column

@@ -347,7 +347,8 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
         tables.update(dict.fromkeys(map(_last, names)))
         if statement.target is not None:
             if statement.target_kind is DatasetKind.TEMPORARY:
-                temporary[_last(statement.target)] = None
+                if statement.defines:
+                    temporary[_last(statement.target)] = None
             elif statement.defines or statement.schema:
                 creates[_last(statement.target)] = None
         for change in statement.changes:

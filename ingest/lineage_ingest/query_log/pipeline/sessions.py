@@ -326,6 +326,8 @@ def _read(
             reading.made[table] = at
             reading.mentioned[table] = [at]
     for old, new in facts.renames:
+        if old in reading.temporary:
+            reading.temporary[new] = reading.temporary.pop(old)
         _rename(reading, at, old, new)
     if facts.transaction == "begin":
         reading.opened = at

@@ -1,0 +1,78 @@
+"""Temporary tables in logs, whatever changes their rows: a log says what a file with the same statements says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lineage.store import open_store
+from tests.query_logs.pipeline.running import edges, in_order, ingested, of_files, two_stores
+
+SCRIPTS = {
+    "update": (
+        "duckdb",
+        "CREATE TEMP TABLE tmp AS SELECT x AS a, k FROM o; UPDATE tmp SET a = p.y FROM p WHERE p.k = tmp.k;"
+        "CREATE TABLE v AS SELECT a FROM tmp; DROP TABLE tmp",
+    ),
+    "by alias": (
+        "tsql",
+        "SELECT x AS a, k INTO #tmp FROM o; UPDATE t SET a = p.y FROM #tmp t JOIN p ON p.k = t.k;"
+        "SELECT a INTO v FROM #tmp",
+    ),
+    "merge and delete": (
+        "snowflake",
+        "CREATE TEMP TABLE tmp AS SELECT x AS a, k FROM o; DELETE FROM tmp WHERE a > 3;"
+        "MERGE INTO tmp USING p ON p.k = tmp.k WHEN MATCHED THEN UPDATE SET a = p.y;"
+        "CREATE TABLE v AS SELECT a FROM tmp; TRUNCATE TABLE tmp",
+    ),
+    "dropped in the end": (
+        "postgres",
+        "CREATE TABLE tmp AS SELECT x AS a, k FROM o; UPDATE tmp SET a = p.y FROM p WHERE p.k = tmp.k;"
+        "CREATE TABLE v AS SELECT a FROM tmp; DROP TABLE tmp",
+    ),
+    "renamed": (
+        "postgres",
+        "CREATE TEMP TABLE tmp AS SELECT x AS a FROM o; ALTER TABLE tmp RENAME TO tmp2;"
+        "INSERT INTO tmp2 SELECT y FROM p;"
+        "CREATE TABLE v AS SELECT a FROM tmp2; DROP TABLE tmp2",
+    ),
+    "another schema": (
+        "postgres",
+        "SET search_path = s1; CREATE TEMP TABLE tmp AS SELECT x AS a FROM s1.o; SET search_path = s2;"
+        "UPDATE tmp SET a = y FROM s1.p; CREATE TABLE v AS SELECT a FROM tmp",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_log_says_what_a_file_says(name: str, tmp_path: Path) -> None:
+    dialect, script = SCRIPTS[name]
+    with two_stores(tmp_path) as (log, files):
+        ingested(log, in_order(script.split(";")), dialect)
+        of_files(files, tmp_path / "files", {"a.sql": script}, dialect)
+        assert edges(log) == edges(files)
+        both = [edge for edge in edges(log) if edge.lower().startswith((f"{dialect}/o#x", f"{dialect}/s1.o#x"))]
+        assert [edge for edge in both if " CONTRIBUTES " in edge]
+        for store in (log, files):
+            assert not [key for key in store.dataset_keys() if "tmp" in key.lower()]
+
+
+def test_the_drop_of_a_temporary_table_is_not_that_of_the_table_it_hides(tmp_path: Path) -> None:
+    script = (
+        "CREATE TABLE r AS SELECT x AS a FROM o",
+        "CREATE TEMP TABLE r AS SELECT y AS b FROM p",
+        "CREATE VIEW v1 AS SELECT b FROM r",
+        "DROP TABLE r",
+        "CREATE VIEW v2 AS SELECT a FROM r",
+    )
+    with open_store(tmp_path / "s.lbug") as store:
+        ingested(store, in_order(script))
+        assert {edge.split(" [")[0] for edge in edges(store)} == {
+            "postgres/o#x CONTRIBUTES postgres/r#a",
+            "postgres/p#y CONTRIBUTES postgres/v1#b",
+            "postgres/r#a CONTRIBUTES postgres/v2#a",
+        }
+        [table] = store.datasets(["postgres/r"])
+        assert table.dropped_at is None
+        assert [column.path for column in store.columns(["postgres/r"])] == ["a"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from lineage.model.diagnostics import DiagnosticCode
 from lineage.store import open_store
 from lineage_ingest.query_log import ColumnsMissingError, source_named
 from lineage_ingest.query_log.ingest import ingest_log
@@ -21,6 +22,7 @@ from lineage_ingest.query_log.pipeline.opening import (
     open_engine,
     spark_session,
 )
+from tests.query_logs.broken_files import break_files
 from tests.query_logs.make import make, runs
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -45,6 +47,24 @@ def test_both_engines_leave_the_same_graph(source: str, kind: str, spark: Any, t
     assert dumps[0].nodes == dumps[1].nodes
     assert dumps[0].relationships == dumps[1].relationships
     assert any(label == "Usage" for label, _, _ in dumps[0].nodes)
+
+
+@pytest.mark.parametrize("source", ["generic", "redshift"])
+def test_both_engines_name_the_same_failed_files(source: str, spark: Any, tmp_path: Path) -> None:
+    """Redshift's rows are put together first, so that they go through Spark before they are read."""
+    broken = break_files(tmp_path / "log")
+    given = LogInput(source_named(source, dialect="postgres"), (str(tmp_path / "log"),))
+    found = []
+    for engine in (EngineKind.LOCAL, EngineKind.SPARK):
+        with open_store(tmp_path / f"{engine}.lbug") as store, open_engine(given, engine, SparkOptions()) as running:
+            summary = ingest_log(running, store, Setting(given.name, AT, observed_at=AT))
+            jobs = {job.key: job.observations for job in store.jobs()}
+        failed = {
+            d.diagnostic.message for d in summary.diagnostics if d.diagnostic.code is DiagnosticCode.UNREADABLE_FILE
+        }
+        assert {Path(message.partition(": ")[0]).name for message in failed} == broken.keys()
+        found.append((failed, jobs, summary.run.counts["rows"], summary.run.counts["left_out"]))
+    assert found[0] == found[1]
 
 
 def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:

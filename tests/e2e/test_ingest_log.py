@@ -30,7 +30,7 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_log_and_what_to_ask_of_it(history: Path) -> None:
     told = lineage("ingest", "log", str(history), "--dialect", "postgres", "--format", "json")
-    assert told.code == 1, told.err  # one statement cannot be parsed
+    assert told.code == 0, told.err  # one statement cannot be parsed, which is no failure of the ingest
     found = told.json
     assert (found["rows"], found["left_out"], found["templates"], found["resolved"]) == (5, 1, 3, 2)
     assert {"reason": "failed", "runs": 1} in found["failures"]

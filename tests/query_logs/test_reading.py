@@ -24,7 +24,7 @@ from lineage_ingest.query_log import (
     read_log,
     source_named,
 )
-from lineage_ingest.query_log.reading import read_log_file, row_groups
+from lineage_ingest.query_log.reading import Piece, file_pieces, read_log_file
 from tests.query_logs.samples import normalised_rows
 
 GENERIC = source_named("generic", mapping={"query_text": "sql"})
@@ -40,6 +40,10 @@ def line(sql: object) -> str:
 
 def texts(*paths: Path) -> list[object]:
     return [row.get("query_text", row.get("problem")) for row in rows(*paths)]
+
+
+def kinds(*paths: Path) -> list[object]:
+    return [row.get("problem", row.get("query_text")) for row in rows(*paths)]
 
 
 def test_a_folder_gives_its_files_without_markers_and_hidden_ones(tmp_path: Path) -> None:
@@ -74,22 +78,22 @@ def test_a_broken_archive_keeps_what_came_before_and_the_other_files(tmp_path: P
     packed = gzip.compress("".join(line(f"SELECT {n}, '{hash(n)}'") for n in range(50_000)).encode())
     (tmp_path / "a.jsonl.gz").write_bytes(packed[: len(packed) // 2])
     (tmp_path / "b.jsonl").write_text(line("SELECT 'b'"))
-    found = texts(tmp_path)
+    found = kinds(tmp_path)
     assert len(found) > 10_000
-    assert found[-2:] == ["unreadable record", "SELECT 'b'"]
+    assert found[-2:] == ["SELECT 'b'", "file report"]
 
 
 def test_a_parquet_file_can_be_read_in_its_row_groups(tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
     pq.write_table(pa.table({"sql": [f"SELECT {number}" for number in range(7)]}), path, row_group_size=3)
-    pieces = [read_log_file(GENERIC, path, group) for group in range(row_groups(GENERIC, path))]
-    assert [len(normalised_rows(GENERIC, piece)) for piece in pieces] == [3, 3, 1]
+    pieces = [read_log_file(GENERIC, path, piece) for piece in file_pieces(GENERIC, path)]
+    assert [sum(row.get("problem") is None for row in normalised_rows(GENERIC, p)) for p in pieces] == [3, 3, 1]
     assert texts(path) == [f"SELECT {number}" for number in range(7)]
     with pytest.raises(ColumnsMissingError):
-        row_groups(SOURCES["snowflake"], path)
+        file_pieces(SOURCES["snowflake"], path)
     path.write_bytes(path.read_bytes()[:100])
-    assert row_groups(GENERIC, path) == 1
-    assert texts(path) == ["unreadable record"]
+    assert file_pieces(GENERIC, path) == [Piece()]
+    assert kinds(path) == ["file report"]
 
 
 def test_bytes_that_are_no_text_cost_their_row(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from lineage.cli.options import (
     extraction_options,
     read_catalogs,
 )
-from lineage.model.diagnostics import Severity
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.dialects import UnknownDialectError
 from lineage.sql import scan
 from lineage.store import open_store
@@ -39,7 +39,7 @@ from lineage_ingest.query_log.follow_command import (
     TopicOption,
     follow,
 )
-from lineage_ingest.query_log.ingest import LogSummary, ingest_log
+from lineage_ingest.query_log.ingest import FailOn, LogSummary, ingest_log
 from lineage_ingest.query_log.pipeline.engine import Opener
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import (
@@ -53,6 +53,7 @@ from lineage_ingest.query_log.pipeline.opening import (
     open_engine,
 )
 from lineage_ingest.query_log.pipeline.plan import planned
+from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 from lineage_ingest.query_log.reading import LogFormatError, NoLogFilesError
 from lineage_ingest.query_log.sources import (
     SOURCES,
@@ -60,6 +61,7 @@ from lineage_ingest.query_log.sources import (
     MappingError,
     NotOverJdbcError,
     Source,
+    TimeFormatError,
     UnknownSourceError,
     source_named,
 )
@@ -100,6 +102,14 @@ def log(
     zone: Annotated[
         str | None, typer.Option(help="Time zone of times that do not say theirs; UTC, if left out.")
     ] = None,
+    time_format: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Form of times written as text, where it is not one of those that are known, or two are possible: "
+            "'%d/%m/%Y %H:%M:%S', as in Python's strptime. May be given several times.",
+        ),
+    ] = None,
     jdbc_url: Annotated[
         str | None,
         typer.Option(help="Read the log from a database: jdbc:postgresql://host/db; the driver by --spark-conf."),
@@ -134,8 +144,16 @@ def log(
     budget: BudgetOption = None,
     store: StoreOption = None,
     observed_at: Annotated[
-        datetime | None, typer.Option(help="When statements ran whose log does not say it (UTC); now, if left out.")
+        datetime | None,
+        typer.Option(help="When statements ran whose log does not say it (UTC). Without it they are in no day of use."),
     ] = None,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            help="What makes the exit status 1: files that cannot be read; statements as well, where they give no "
+            "lineage; or nothing."
+        ),
+    ] = FailOn.FILE,
     explain: Annotated[bool, typer.Option("--explain", help="Print the plan of stages; read nothing.")] = False,
     show: Annotated[int, typer.Option("--show", min=0, help="Errors to print; 0 prints all.")] = 5,
     output: FormatOption = OutputFormat.TABLE,
@@ -155,7 +173,9 @@ def log(
     Example: lineage ingest log --source trino --kafka broker:9092 --topic queries --every 10
     """
     given = LogInput(
-        _source(source, mapping, dialect, zone), tuple(paths or ()), _jdbc(jdbc_url, jdbc_query, jdbc_option, since)
+        _source(source, mapping, dialect, zone, time_format),
+        tuple(paths or ()),
+        _jdbc(jdbc_url, jdbc_query, jdbc_option, since),
     )
     pairs = _pairs(kafka_option, "--kafka-option")
     how = Following(followed, kafka, topic, pairs, checkpoint, every, once, at_once)
@@ -168,17 +188,19 @@ def log(
         given.source.dialect or "ansi", namespace, default_database, default_schema, functions, budget
     )
     schemas = read_catalogs(catalog, given.source.dialect or "ansi")
+    observed = _in_utc(observed_at) if observed_at else None
     setting = Setting(
         given.name,
-        _in_utc(observed_at) if observed_at else datetime.now(UTC),
+        observed or datetime.now(UTC),
         namespace,
         default_database,
         default_schema,
         tuple(str(path.resolve()) for path in functions or ()),
         options.budget,
+        observed,
     )
     if stream is not None and not explain:
-        follow(stream, how, store, setting, schemas, spark, output, show)
+        follow(stream, how, store, setting, schemas, spark, output, show, fail_on)
         return
     try:
         kind = chosen_engine(given, engine) if stream is None else EngineKind.SPARK
@@ -194,11 +216,14 @@ def log(
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
     except SparkMissingError as error:
         raise typer.BadParameter(str(error), param_hint="--engine") from error
+    except UndatedLogError as error:
+        note(f"error: {error}", "red")
+        raise typer.Exit(1) from error
     except LogUnreachableError as error:
         note(str(error), "red")
         raise typer.Exit(3) from error
     print_log_summary(summary, address, output, show)
-    if summary.has_errors:
+    if summary.fails(fail_on):
         raise typer.Exit(1)
 
 
@@ -211,10 +236,14 @@ def _opener(given: str | None) -> Opener | None:
     return partial(open_store, address, user=user, password=password)
 
 
-def _source(name: str, mapping: list[str] | None, dialect: str | None, zone: str | None) -> Source:
+def _source(
+    name: str, mapping: list[str] | None, dialect: str | None, zone: str | None, formats: list[str] | None
+) -> Source:
     fields = _pairs(mapping, "--map") or None
     try:
-        return source_named(name, dialect=dialect, zone=zone, mapping=fields)
+        return source_named(name, dialect=dialect, zone=zone, mapping=fields, time_formats=tuple(formats or ()))
+    except TimeFormatError as error:
+        raise typer.BadParameter(str(error), param_hint="--time-format") from error
     except UnknownSourceError as error:
         raise typer.BadParameter(str(error), param_hint="--source") from error
     except MappingError as error:
@@ -251,17 +280,32 @@ def print_log_summary(summary: LogSummary, address: str, output: OutputFormat, s
     failures = summary.failures[:_FAILURES]
     if output is OutputFormat.JSON:
         listed = [{"reason": reason, "runs": runs} for reason, runs in failures]
-        print_object({"store": address, "run": summary.run.key, **summary.to_dict(), "failures": listed})
+        print_object(
+            {
+                "store": address,
+                "run": summary.run.key,
+                **summary.to_dict(),
+                "failures": listed,
+                "notes": list(summary.notes),
+            }
+        )
         return
     if output is OutputFormat.CSV:
         figures = summary.to_dict()
         print_listing(tuple(figures), [tuple(figures.values())], output)
         return
+    # Files first: of each something is lost that nothing else shows.
     errors = [d for d in summary.diagnostics if d.diagnostic.severity is Severity.ERROR]
+    files = [d for d in errors if d.diagnostic.code is DiagnosticCode.UNREADABLE_FILE]
+    for record in files:
+        note(f"error: file not read: {record.diagnostic.message}", "red")
+    errors = [d for d in errors if d not in files]
     for record in errors[: show or None]:
         note(f"{record.job or record.source}: {record.diagnostic}", "red")
     if show and len(errors) > show:
         note(f"… and {counted(len(errors) - show, 'more error')}; --show 0 prints all")
+    for text in summary.notes:
+        note(text, "yellow")
     counts = summary.run.counts
     out = console()
     if failures:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -18,11 +18,16 @@ from lineage.catalog import Catalog
 from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
 from lineage.store import open_store
 from lineage.store.protocol import AppliedChanges
+from lineage_ingest.query_log.ingest import FailOn
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import SparkMissingError, SparkOptions
+from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 from lineage_ingest.query_log.sources import Source
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint, CheckpointError, default_checkpoint
 from lineage_ingest.query_log.streaming.inputs import Kafka, StreamInput, StreamInputError
+
+if TYPE_CHECKING:
+    from lineage_ingest.query_log.streaming.following import BatchDone
 
 __all__ = [
     "AtOnceOption",
@@ -146,6 +151,20 @@ class _Totals:
     failures: Counter[str] = field(default_factory=Counter)
     applied: AppliedChanges = field(default_factory=AppliedChanges)
     errors: int = 0
+    failed_files: int = 0
+
+    def add(self, batch: BatchDone) -> None:
+        """Add a micro-batch."""
+        self.batches += 1
+        self.counts.update(batch.run.counts)
+        self.failures.update(dict(batch.failures))
+        self.applied += batch.applied
+        self.errors += len(batch.errors)
+        self.failed_files += batch.run.counts["failed_files"]
+
+    def fails(self, on: FailOn) -> bool:
+        """Return whether the stream has failed, where these failures count."""
+        return self.failed_files > 0 if on is FailOn.FILE else self.errors > 0 and on is FailOn.STATEMENT
 
 
 def follow(
@@ -157,16 +176,17 @@ def follow(
     spark: SparkOptions,
     output: OutputFormat,
     show: int,
+    fail_on: FailOn,
 ) -> None:
     """Follow a log until it ends, is interrupted or fails; print a line a micro-batch, and what all were together.
 
     Raises:
         typer.BadParameter: the checkpoint is another stream's, or Spark is missing.
-        typer.Exit: 1 with errors in the input, 3 where Kafka does not answer.
+        typer.Exit: 1 with failures that count, or where nobody says when anything ran; 3 where Kafka does not answer.
         StoreError: the store could not be read or written.
     """
     try:
-        from lineage_ingest.query_log.streaming.following import BatchDone, follow_log  # noqa: PLC0415  Spark is an extra
+        from lineage_ingest.query_log.streaming.following import follow_log  # noqa: PLC0415  Spark is an extra
         from lineage_ingest.query_log.streaming.running import StreamFailedError  # noqa: PLC0415
     except ImportError as error:
         message = "a log is followed by Spark, which is not installed: pip install 'lineage-graph[spark]'"
@@ -178,20 +198,8 @@ def follow(
     failed: StreamFailedError | None = None
 
     def done(batch: BatchDone) -> None:
-        counts = batch.run.counts
-        totals.batches += 1
-        totals.counts.update(counts)
-        totals.failures.update(dict(batch.failures))
-        totals.applied += batch.applied
-        totals.errors += len(batch.errors)
-        for record in batch.errors[: show or None]:
-            note(f"{record.job or record.source}: {record.diagnostic}", "red")
-        lag = f", {_span(batch.lag)} behind" if batch.lag is not None else ""
-        again = ", stored again" if batch.again else ""
-        note(
-            f"batch {batch.number}: {counted(counts['rows'], 'row')}, {counted(counts['templates'], 'template')}, "
-            f"{counted(batch.applied.edges_created, 'new edge')}, {batch.seconds:.1f} s{lag}{again}"
-        )
+        totals.add(batch)
+        _print_batch(batch, show)
 
     try:
         with (
@@ -225,14 +233,30 @@ def follow(
         raise typer.BadParameter(message, param_hint="--follow") from error
     except StreamFailedError as error:
         failed = error
+    except UndatedLogError as error:
+        failed = StreamFailedError(str(error), "nothing of this micro-batch is stored: start again with one of these")
     _print_totals(totals, address, output)
     if failed is not None:
         note(f"error: {failed}", "red")
         if failed.hint:
             note(failed.hint)
         raise typer.Exit(3 if failed.unreachable else 1)
-    if totals.errors:
+    if totals.fails(fail_on):
         raise typer.Exit(1)
+
+
+def _print_batch(batch: BatchDone, show: int) -> None:
+    for record in batch.errors[: show or None]:
+        note(f"{record.job or record.source}: {record.diagnostic}", "red")
+    for text in batch.notes:
+        note(text, "yellow")
+    counts = batch.run.counts
+    lag = f", {_span(batch.lag)} behind" if batch.lag is not None else ""
+    again = ", stored again" if batch.again else ""
+    note(
+        f"batch {batch.number}: {counted(counts['rows'], 'row')}, {counted(counts['templates'], 'template')}, "
+        f"{counted(batch.applied.edges_created, 'new edge')}, {batch.seconds:.1f} s{lag}{again}"
+    )
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from functools import partial
 
 from lineage.catalog import Catalog, TableSchema
@@ -20,10 +21,19 @@ from lineage_ingest.query_log.pipeline.extraction import Knowledge, Setting
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.stars import opened_stars
 
-__all__ = ["LogSummary", "ingest_log", "learnt_from", "stored"]
+__all__ = ["FailOn", "LogSummary", "ingest_log", "learnt_from", "stored"]
 
 _LARGE = 20_000
 """Edges and counts of use from which on it pays to write in parts."""
+
+
+class FailOn(StrEnum):
+    """Which failures make the ingest of a log fail."""
+
+    FILE = "file"
+    STATEMENT = "statement"
+    """Files, and statements without lineage."""
+    NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +45,25 @@ class LogSummary:
     diagnostics: tuple[DiagnosticRecord, ...]
     failures: tuple[tuple[str, int], ...]
     """Why statements are not resolved in full, or rows left out, with how many runs that were; the most first."""
+    notes: tuple[str, ...]
+    """What else is to be said: of runs without a time."""
     seconds: float
     storing: float
     """The part of the seconds that the store took."""
 
     @property
+    def failed_files(self) -> int:
+        """Number of files that could not be read, or not to their end."""
+        return self.run.counts["failed_files"]
+
+    @property
     def has_errors(self) -> bool:
-        """Whether some of the input could not be used."""
+        """Whether a file or a statement could not be used."""
         return any(d.diagnostic.severity is Severity.ERROR for d in self.diagnostics)
+
+    def fails(self, on: FailOn) -> bool:
+        """Return whether the ingest has failed, where these failures count."""
+        return self.failed_files > 0 if on is FailOn.FILE else self.has_errors and on is FailOn.STATEMENT
 
     def to_dict(self) -> dict[str, int | float]:
         """Return the counts, and the seconds that it took."""
@@ -80,6 +101,7 @@ def ingest_log(
     Raises:
         StoreError: the store could not be read or written.
         ColumnsMissingError: the log is not of this source.
+        UndatedLogError: none of the runs has a time, and `setting` does not say when they were observed.
     """
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
@@ -95,6 +117,7 @@ def ingest_log(
         applied,
         found.merger.diagnostics,
         tuple(found.failures),
+        found.notes,
         ended - began,
         ended - extracted,
     )

@@ -30,6 +30,8 @@ class Problem(StrEnum):
     UNKNOWN_DIALECT = "unknown dialect"
     LEGACY_SQL = "legacy SQL"
     ABSURD_TIME = "absurd time"
+    FILE_REPORT = "file report"
+    """Not a row: `query_text` holds a FileReport."""
 
 
 class LogField(NamedTuple):
@@ -83,6 +85,11 @@ FIELDS: tuple[LogField, ...] = (
         "SELECT. That write is lineage, and is lost without this field.",
     ),
     LogField("source_lineage", _LINEAGE, "What the source itself knows of the columns; null where it says nothing."),
+    LogField(
+        "unread_time",
+        _TEXT,
+        "What stands where the time should, if that could not be read: its digits as 9, its letters as x.",
+    ),
     LogField("problem", _TEXT, "Null for a good row, else a Problem. Such a row is kept, counted and sampled."),
 )
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.coercion import texts
+from lineage_ingest.query_log.file_reports import without_reports
 from lineage_ingest.query_log.sources.runs import starts
 from lineage_ingest.query_log.sources.source import Source
 
@@ -34,13 +35,16 @@ def normalised(batches: Iterable[Any], source: Source, *, clustered: bool = Fals
         clustered: of a source with an `assembly`: False, the rows of a group lie anywhere, and all rows are held;
             True, they follow each other (in whatever order), and the memory needed is that of the largest group.
     """
+    reports: list[Any] = []
+    rows = without_reports(iter(batches), reports)
     if source.assembly is None:
-        for batch in batches:
+        for batch in rows:
             yield from _of_schema(source, batch)
-        return
-    for table in assembled(batches, source, clustered=clustered):
-        for batch in table.combine_chunks().to_batches(max_chunksize=_ROWS):
-            yield from _of_schema(source, batch)
+    else:
+        for table in assembled(rows, source, clustered=clustered):
+            for batch in table.combine_chunks().to_batches(max_chunksize=_ROWS):
+                yield from _of_schema(source, batch)
+    yield from reports
 
 
 def assembled(batches: Iterable[Any], source: Source, *, clustered: bool = False) -> Iterator[Any]:

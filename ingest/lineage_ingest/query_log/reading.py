@@ -9,16 +9,16 @@ from __future__ import annotations
 import csv
 import glob
 import io
-import json
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lineage_ingest.query_log.coercion import texts
+from lineage_ingest.query_log.file_reports import FileReport, report_batch
+from lineage_ingest.query_log.records import Tally, read_csv, read_json_lines, read_lines, read_records
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, Source
 
 __all__ = [
@@ -26,14 +26,16 @@ __all__ = [
     "NoLogFilesError",
     "find_log_files",
     "read_log",
+    "Piece",
+    "file_pieces",
     "read_log_file",
     "read_messages",
-    "read_records",
-    "row_groups",
 ]
 
 _ROWS = 8_192
 _CHARACTERS = 32_000_000
+_PIECE = 64_000_000
+"""Bytes of plain lines that one worker reads."""
 _PACKED = (".gz", ".bz2", ".zst", ".lz4")
 _FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 
@@ -79,53 +81,94 @@ def read_log(source: Source, paths: Iterable[str | Path]) -> Iterator[Any]:
         yield from read_log_file(source, file)
 
 
-def row_groups(source: Source, path: Path) -> int:
-    """Return how many pieces a Parquet file can be read in; one, where it cannot be read.
+class Piece(NamedTuple):
+    """A part of a file that can be read by itself: a row group of Parquet, or bytes of plain lines."""
+
+    group: int | None = None
+    start: int = 0
+    end: int | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the whole file."""
+        return self == Piece()
+
+
+def file_pieces(source: Source, path: Path) -> list[Piece]:
+    """Return the pieces that a file can be read in: one, where it has to be read whole.
 
     Raises:
-        ColumnsMissingError: the file is not of this source.
+        LogFormatError: the file's name does not say its format.
+        ColumnsMissingError: the file is a Parquet file and not of this source.
     """
-    try:
-        with pq.ParquetFile(path) as file:
-            source.check(file.schema_arrow.names)
-            return int(file.num_row_groups)
-    except (OSError, pa.ArrowException):
-        return 1
+    kind = _format(source, path)
+    if kind == "parquet":
+        try:
+            with pq.ParquetFile(path) as file:
+                source.check(file.schema_arrow.names)
+                return [Piece(group) for group in range(file.num_row_groups)] or [Piece()]
+        except (OSError, pa.ArrowException):
+            return [Piece()]
+    if kind not in ("json", "lines") or path.suffix.lower() in _PACKED or source.reading.placed:
+        return [Piece()]
+    size = path.stat().st_size
+    if size <= 2 * _PIECE:
+        return [Piece()]
+    return [Piece(None, start, min(start + _PIECE, size)) for start in range(0, size, _PIECE)]
 
 
-def read_log_file(source: Source, path: Path, group: int | None = None) -> Iterator[Any]:
-    """Yield the rows of a file, or of one row group of a Parquet file.
-
-    Where a file breaks off (a damaged archive), the last row says so in `_corrupt_record`.
+def read_log_file(source: Source, path: Path, piece: Piece = Piece()) -> Iterator[Any]:  # noqa: B008  frozen
+    """Yield the rows of a file or of a piece of it; where something failed, a `FileReport` as well.
 
     Raises:
         LogFormatError: the file's name does not say its format.
         ColumnsMissingError: the file is not of this source.
     """
-    suffix = _suffix(path)
-    file_format = _FORMATS.get(suffix)
+    kind = _format(source, path)
+    tally = Tally()
+    batches = _Batches(source, str(path), tally)
+    try:
+        if kind == "parquet":
+            yield from _parquet(source, path, piece.group, tally)
+        elif piece.is_whole:
+            with pa.input_stream(str(path), compression="detect") as raw:
+                text = io.TextIOWrapper(
+                    raw, encoding="utf-8-sig", errors="surrogateescape", newline="" if kind == "csv" else "\n"
+                )
+                read = {"csv": read_csv, "json": read_json_lines, "lines": read_lines, "records": read_records}[kind]
+                yield from batches.of(read(source, text, tally))
+        else:
+            lines = _lines_of_piece(path, piece)
+            yield from batches.of((read_json_lines if kind == "json" else read_lines)(source, lines, tally))
+    except (OSError, EOFError, pa.ArrowException, csv.Error) as error:
+        yield from batches.rest()
+        tally.failed(str(error))
+    report = FileReport(str(path), tally.rows, tally.unreadable, tally.error)
+    if report.reason is not None or not piece.is_whole:
+        yield report_batch(report)
+
+
+def _format(source: Source, path: Path) -> str:
+    file_format = _FORMATS.get(_suffix(path))
     if source.reading.kind != "table":
-        file_format = "parquet" if file_format == "parquet" else source.reading.kind
-    elif file_format is None:
+        return "parquet" if file_format == "parquet" else source.reading.kind
+    if file_format is None:
         known = ", ".join(sorted(_FORMATS))
         raise LogFormatError(
             f"{path.name}: expected a name that ends in one of {known}, packed ({', '.join(_PACKED)}) or not"
         )
-    batches = _Batches(source, str(path))
-    try:
-        if file_format == "parquet":
-            yield from _parquet(source, path, group)
-            return
-        with pa.input_stream(str(path), compression="detect") as raw:
-            text = io.TextIOWrapper(
-                raw, encoding="utf-8-sig", errors="surrogateescape", newline="" if file_format == "csv" else "\n"
-            )
-            read = {"csv": _csv, "json": _json_lines, "lines": _lines, "records": read_records}[file_format]
-            yield from batches.of(read(source, text))
-    except (OSError, EOFError, pa.ArrowException, csv.Error) as error:
-        yield from batches.rest()
-        yield pa.record_batch({CORRUPT: pa.array([f"{path.name} cannot be read on: {error}"])})
-        return
+    return file_format
+
+
+def _lines_of_piece(path: Path, piece: Piece) -> Iterator[str]:
+    """Yield the lines that begin within a piece."""
+    with path.open("rb") as raw:
+        raw.seek(max(piece.start - 1, 0))
+        if piece.start:
+            raw.readline()
+        while (piece.end is None or raw.tell() < piece.end) and (line := raw.readline()):
+            encoding = "utf-8" if piece.start else "utf-8-sig"
+            yield line.decode(encoding, "surrogateescape")
 
 
 def read_messages(source: Source, batches: Iterable[Any]) -> Iterator[Any]:
@@ -142,33 +185,22 @@ def read_messages(source: Source, batches: Iterable[Any]) -> Iterator[Any]:
             value is None and given
             for value, given in zip(values, batch.column(LINE).is_valid().to_pylist(), strict=True)
         )
-        yield from _Batches(source, "").of(_rows_of(source, values, lost))
+        tally = Tally()
+        yield from _Batches(source, "", tally).of(_rows_of(source, values, lost, tally))
 
 
-def _rows_of(source: Source, values: list[str | None], lost: int) -> Iterator[dict[str, Any]]:
+def _rows_of(source: Source, values: list[str | None], lost: int, tally: Tally) -> Iterator[dict[str, Any]]:
     for value in values:
         if value is not None:
             lines = value.splitlines(keepends=True)
             if source.reading.kind == "records":
-                yield from read_records(source, lines)
+                yield from read_records(source, lines, tally)
             elif source.reading.headers:
-                yield from _csv(source, lines)
+                yield from read_csv(source, lines, tally, whole=False)
             else:
-                yield from _json_lines(source, lines, checked=True)
+                yield from read_json_lines(source, lines, tally, whole=False)
     for _ in range(lost):
         yield {CORRUPT: "not text"}
-
-
-def read_records(source: Source, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the records of lines of text as rows by column.
-
-    Raises:
-        TypeError: the source's files are not text with records.
-    """
-    if source.reading.records is None:
-        raise TypeError(f"{source.title} is not read by records")
-    for record in source.reading.records(line.rstrip("\r\n") for line in lines):
-        yield dict(zip(source.columns, record, strict=False))
 
 
 def _suffix(path: Path) -> str:
@@ -176,78 +208,38 @@ def _suffix(path: Path) -> str:
     return plain.suffix.lower()
 
 
-def _parquet(source: Source, path: Path, group: int | None) -> Iterator[Any]:
+def _parquet(source: Source, path: Path, group: int | None, tally: Tally) -> Iterator[Any]:
     with pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
         source.check(names)
         wanted = {name.lower() for name in source.columns} | {FILE, POSITION, CORRUPT}
         columns = [name for name in names if name.lower() in wanted]
-        yield from file.iter_batches(_ROWS, None if group is None else [group], columns)
-
-
-def _lines(source: Source, text: Iterable[str]) -> Iterator[dict[str, Any]]:
-    wanted = re.compile(source.reading.only)
-    for line in text:
-        if (stripped := line.rstrip("\r\n")) and wanted.search(stripped):
-            yield {LINE: stripped}
-
-
-def _json_lines(source: Source, text: Iterable[str], *, checked: bool = False) -> Iterator[dict[str, Any]]:
-    wanted = {name.lower(): name for name in source.columns}
-    for line in text:
-        if line.isspace():
-            continue
-        try:
-            read = json.loads(line)
-        except (ValueError, RecursionError):
-            read = None
-        if not isinstance(read, dict):
-            yield {CORRUPT: line}
-            continue
-        if not checked:
-            source.check(read)
-            checked = True
-        yield {wanted[key.lower()]: _as_text(value) for key, value in read.items() if key.lower() in wanted}
-
-
-def _as_text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _csv(source: Source, text: Iterable[str]) -> Iterator[dict[str, Any]]:
-    csv.field_size_limit(2**31 - 1)  # statements of megabytes are statements
-    rows = csv.reader(text)
-    wanted = {name.lower(): name for name in source.columns}
-    headers = {len(names): [wanted.get(name, "") for name in names] for names in source.reading.headers}
-    header: list[str] | None = None
-    for row in rows:
-        if not row:
-            continue
-        if not headers and header is None:
-            source.check(row)
-            header = [wanted.get(name.strip().lower(), "") for name in row]
-            continue
-        names = headers.get(len(row)) if headers else header
-        if names is None or len(names) != len(row):
-            yield {CORRUPT: ",".join(row)}
-            continue
-        yield {name: value for name, value in zip(names, row, strict=True) if name}
+        for one in range(file.num_row_groups) if group is None else [group]:
+            try:  # what is damaged in one row group is not in the next
+                for batch in file.iter_batches(_ROWS, [one], columns):
+                    tally.rows += batch.num_rows
+                    yield batch
+            except (OSError, EOFError, pa.ArrowException) as error:
+                tally.failed(str(error))
 
 
 class _Batches:
     """Rows by column into record batches of bounded size."""
 
-    def __init__(self, source: Source, file: str) -> None:
+    def __init__(self, source: Source, file: str, tally: Tally) -> None:
         own = [LINE] if source.reading.kind == "lines" else list(source.columns)
         placed = [FILE, POSITION] if source.reading.placed else []
         self._columns: dict[str, list[Any]] = {name: [] for name in dict.fromkeys([*own, *placed, CORRUPT])}
         self._placed = bool(placed)
         self._file = file
+        self._tally = tally
         self._rows = self._characters = self._position = 0
 
     def of(self, rows: Iterable[dict[str, Any]]) -> Iterator[Any]:
         for row in rows:
             self._position += 1
+            self._tally.rows += 1
+            self._tally.unreadable += CORRUPT in row
             if self._placed:
                 row[FILE] = self._file
                 row[POSITION] = self._position

@@ -19,6 +19,7 @@ from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
 from lineage_ingest.query_log.streaming.following import BatchDone, follow_log
 from lineage_ingest.query_log.streaming.inputs import StreamInput
 from lineage_ingest.query_log.streaming.running import StreamFailedError
+from tests.query_logs.broken_files import break_files
 from tests.query_logs.pipeline.running import AT
 from tests.query_logs.streaming.running import MAPPING, PIECES, graph, land
 
@@ -103,6 +104,18 @@ def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     path = tmp_path_factory.mktemp("whole") / "graph.lbug"
     followed(StreamInput(SOURCE, (str(files),), at_once=1), path)
     return graph(path)
+
+
+def test_a_file_that_cannot_be_read_is_a_failed_file_and_ends_nothing(tmp_path: Path) -> None:
+    broken = break_files(tmp_path / "files")
+    source = source_named("generic", dialect="postgres")
+    batches: list[BatchDone] = []
+    followed(StreamInput(source, (str(tmp_path / "files"),), at_once=4), tmp_path / "graph.lbug", done=batches.append)
+    named = [d.diagnostic.message.partition(": ")[0] for batch in batches for d in batch.errors]
+    assert sorted(Path(name).name for name in named) == sorted(broken)
+    assert sum(batch.run.counts["failed_files"] for batch in batches) == len(broken)
+    with open_store(tmp_path / "graph.lbug") as store:
+        assert "postgres/good" in {dataset.key for dataset in store.datasets()}
 
 
 def test_it_fails_at_each_point_once(files: Path, whole: list[str], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from lineage.store.planning.parts import BatchPart
 from lineage.store.protocol import AppliedChanges, GraphStore
+from lineage_ingest.query_log.file_reports import FileReports
 from lineage_ingest.query_log.pipeline.definitions import Span
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, UnitLineage
 from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession
@@ -49,11 +50,16 @@ class Work(NamedTuple):
 
 @dataclass(slots=True)
 class LogCounts:
-    """What was read: rows, those of them that are no lineage by their reason, one of each."""
+    """What was read: rows, those of them that are no lineage by their reason, one of each; and how files went."""
 
     rows: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
     samples: dict[str, str] = field(default_factory=dict)
+    undated: int = 0
+    """Runs whose time is not said, or could not be read."""
+    unread_time: str | None = None
+    """What stands where such a time should, masked: the smallest."""
+    files: FileReports = field(default_factory=FileReports)
 
 
 class Engine(Protocol):

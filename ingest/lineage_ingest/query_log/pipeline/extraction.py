@@ -66,12 +66,21 @@ class Setting:
     source: str
     """What diagnostics name as their source."""
     at: datetime
-    """When runs ran whose log does not say it."""
+    """When the log is read."""
     namespace: str = ""
     database: str | None = None
     schema: str | None = None
     functions: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
+    observed_at: datetime | None = None
+    """When runs ran whose log does not say it, as the user says; None: nobody knows."""
+    begins_at: datetime | None = None
+    """When the first run of the log was whose time is known: what has none is not taken to be newer than any other."""
+
+    @property
+    def undated_at(self) -> datetime:
+        """The time of lineage whose runs have none."""
+        return self.observed_at or self.begins_at or self.at
 
 
 @dataclass(frozen=True)
@@ -192,7 +201,9 @@ class Extractor:
         for number, part in enumerate(unit.parts):
             if part.stated is not None:
                 statements = _with_stated(statements, str(number), part.stated)
-        builder = BatchBuilder(naming, Catalog(), self._setting.at, self._attribution(unit), self._setting.source)
+        builder = BatchBuilder(
+            naming, Catalog(), self._setting.undated_at, self._attribution(unit), self._setting.source
+        )
         builder.add_texts({part.name: part.text for part in parts}, statements)
         batch = builder.batch("unit", self._setting.source, ())
         facts = _facts(unit, naming, statements, script.decisions())
@@ -239,8 +250,8 @@ class Extractor:
         return Catalog((*kept, *anew), naming.dialect)
 
     def _attribution(self, unit: Unit) -> Any:
-        first = moment(unit.first, self._setting.at)
-        last = moment(unit.last, self._setting.at)
+        first = moment(unit.first, self._setting.undated_at)
+        last = moment(unit.last, self._setting.undated_at)
 
         def attribute(statement: StatementLineage, target: str | None) -> Attribution:
             part = unit.parts[int(statement.source or 0)]

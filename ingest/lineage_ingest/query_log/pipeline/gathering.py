@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage_ingest.query_log.log_schema import Problem
 from lineage_ingest.query_log.pipeline.engine import LogCounts
 from lineage_ingest.query_log.pipeline.packets import bucket_of, dealt, packets, unpacked
 from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA
@@ -23,8 +24,8 @@ __all__ = [
     "RUNS",
     "TEMPLATES",
     "TOTALS",
-    "add_left_out",
-    "count_left_out",
+    "add_counts",
+    "count_rows",
     "gathered",
     "templates_from",
 ]
@@ -47,6 +48,7 @@ TEMPLATE_SCHEMA = pa.schema(
 )
 _TOTALS = ("template", "first", "last", "runs")
 _AT_ONCE = 262_144
+_UNDATED = "undated"
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -65,19 +67,8 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _parcels(rows: pa.Table) -> Iterator[tuple[str, int, pa.Table]]:
     counts = LogCounts()
-    count_left_out(counts, rows)
-    kinds = sorted(counts.left_out)
-    yield (
-        LEFT_OUT,
-        0,
-        pa.table(
-            {
-                "rows": pa.array([rows.num_rows, *(counts.left_out[kind] for kind in kinds)], pa.int64()),
-                "outcome": pa.array([None, *kinds], pa.string()),
-                "sample": pa.array([None, *map(counts.samples.get, kinds)], pa.string()),
-            }
-        ),
-    )
+    count_rows(counts, rows)
+    yield LEFT_OUT, 0, _counts_table(counts)
     texts = _smallest(rows.filter(pc.is_valid(rows["part"])).select(["template", "part"]))
     runs = rows.filter(pc.is_valid(rows["template"])).select(OF_RUNS)
     totals = runs.group_by("template", use_threads=False).aggregate(
@@ -124,26 +115,54 @@ def _smallest(texts: pa.Table) -> pa.Table:
     return texts.take(order.take(first))
 
 
-def add_left_out(counts: LogCounts, table: pa.Table) -> None:
+def _counts_table(counts: LogCounts) -> pa.Table:
+    """Return counts as `add_counts` takes them in."""
+    kinds = sorted(counts.left_out)
+    told = [(counts.rows, None, None), (counts.undated, _UNDATED, counts.unread_time)]
+    told += [(counts.left_out[kind], kind, counts.samples.get(kind)) for kind in kinds]
+    told += [(0, str(Problem.FILE_REPORT), text) for text in counts.files.texts()]
+    types = (pa.int64(), pa.string(), pa.string())
+    columns = [pa.array(values, kind) for values, kind in zip(zip(*told, strict=True), types, strict=True)]
+    return pa.table(columns, ["rows", "outcome", "sample"])
+
+
+def add_counts(counts: LogCounts, table: pa.Table) -> None:
     """Add what a packet of LEFT_OUT tells."""
     for row in table.to_pylist():
         kind, sample = row["outcome"], row["sample"]
         if kind is None:
             counts.rows += row["rows"]
-            continue
-        counts.left_out[kind] = counts.left_out.get(kind, 0) + row["rows"]
-        if sample is not None:
-            counts.samples[kind] = _smaller(counts.samples.get(kind, sample), sample)
+        elif kind == _UNDATED:
+            counts.undated += row["rows"]
+            counts.unread_time = _smaller(counts.unread_time, sample)
+        elif kind == Problem.FILE_REPORT:
+            counts.files.add(sample)
+        else:
+            counts.left_out[kind] = counts.left_out.get(kind, 0) + row["rows"]
+            if sample is not None:
+                counts.samples[kind] = _smaller(counts.samples.get(kind), sample) or ""
 
 
-def count_left_out(counts: LogCounts, rows: pa.RecordBatch | pa.Table) -> None:
-    """Count the rows that are no lineage, by the reason, and keep the smallest sample of each."""
+def count_rows(counts: LogCounts, rows: pa.RecordBatch | pa.Table) -> None:
+    """Count rows of `RUN_SCHEMA`: all, those that are no lineage by the reason, those without a time; keep samples."""
+    is_report = pc.fill_null(pc.equal(rows["outcome"], str(Problem.FILE_REPORT)), False)
+    reports = rows.filter(is_report)
+    for text in reports["sample"].to_pylist():
+        counts.files.add(text)
+    counts.rows += rows.num_rows - reports.num_rows
+    rows = rows.filter(pc.invert(is_report)) if reports.num_rows else rows
     for entry in pc.value_counts(rows["outcome"].drop_null()).to_pylist():
         counts.left_out[entry["values"]] = counts.left_out.get(entry["values"], 0) + entry["counts"]
+    ran = pc.and_(pc.is_valid(rows["template"]), pc.greater(rows["runs"], 0))
+    undated = rows.filter(pc.and_(ran, pc.is_null(rows["started_at"])))
+    counts.undated += pc.sum(undated["runs"]).as_py() or 0
     samples = rows.filter(pc.is_valid(rows["sample"]))
     for kind, sample in zip(samples["outcome"].to_pylist(), samples["sample"].to_pylist(), strict=True):
-        counts.samples[kind] = _smaller(counts.samples.get(kind, sample), sample)
+        if kind is None:
+            counts.unread_time = _smaller(counts.unread_time, sample)
+        else:
+            counts.samples[kind] = _smaller(counts.samples.get(kind), sample) or ""
 
 
-def _smaller(one: str, other: str) -> str:
-    return min(one, other, key=lambda text: (len(text), text))
+def _smaller(one: str | None, other: str | None) -> str | None:
+    return min((text for text in (one, other) if text is not None), key=lambda text: (len(text), text), default=None)

@@ -22,7 +22,7 @@ from lineage_ingest.query_log.pipeline.extraction import (
     extracted,
     results_from,
 )
-from lineage_ingest.query_log.pipeline.gathering import OF_RUNS, count_left_out
+from lineage_ingest.query_log.pipeline.gathering import OF_RUNS, count_rows
 from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession, assigned, in_order
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA, templated
@@ -50,8 +50,7 @@ class LocalEngine:
         parts: dict[int, tuple[tuple[int, str], Part]] = {}
         held: list[Any] = []
         for batch in templated(self._log()):
-            counts.rows += batch.num_rows
-            count_left_out(counts, batch)
+            count_rows(counts, batch)
             given = batch.filter(pc.is_valid(batch.column("part")))
             for key, row in zip(given.column("template").to_pylist(), given.column("part").to_pylist(), strict=True):
                 part = Part.of(row)

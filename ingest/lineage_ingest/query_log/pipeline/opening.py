@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from lineage_ingest.query_log.coercion import is_texty, strings
+from lineage_ingest.query_log.file_reports import REPORT, FileReport, report_batch
 from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.local import LocalEngine
-from lineage_ingest.query_log.reading import find_log_files, read_log, read_log_file, row_groups
+from lineage_ingest.query_log.reading import Piece, file_pieces, find_log_files, read_log, read_log_file
 from lineage_ingest.query_log.sources import Source
 from lineage_ingest.query_log.sources.source import CORRUPT
 
@@ -207,26 +210,66 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
         return _clustered(_over_jdbc(spark, given.jdbc, source), source), partial(
             normalised, source=source, clustered=True
         )
-    paths = list(given.paths) if given.is_remote else [str(path) for path in find_log_files(given.paths)]
-    formats = {_spark_format(source, path) for path in paths}
-    if formats == {"parquet"} and not given.is_remote and source.assembly is None:
+    if given.is_remote:
+        return _remote_rows(spark, source, given.paths)
+    paths = find_log_files(given.paths)
+    pieces = [(str(path), piece) for path in paths for piece in file_pieces(source, path)]
+    if source.assembly is None or source.reading.placed:
         # Arrow to Arrow: by way of Spark's own rows, reading takes twice as long.
-        pieces = [(path, group) for path in paths for group in range(row_groups(source, Path(path)))]
         return _pieces(spark, pieces), partial(_read_files, source=source)
+    if {path.suffix.lower() for path in paths} == {".parquet"}:
+        return _assembled_parquet(spark, source, paths, pieces)
+    names = dict.fromkeys((*source.columns, CORRUPT, REPORT))
+    # Bytes, since what is no UTF-8 is no string of Spark's.
+    schema = ", ".join(f"`{name}` {'string' if name == REPORT else 'binary'}" for name in names)
+    rows = _pieces(spark, pieces).mapInArrow(partial(_raw_rows, source=source, names=tuple(names)), schema)
+    return _clustered(rows, source), partial(normalised, source=source, clustered=True)
+
+
+def _remote_rows(spark: SparkSession, source: Source, paths: Sequence[str]) -> tuple[DataFrame, Any]:
+    """Return the rows of files that only Spark reaches, by Spark's own readers."""
+    formats = {_spark_format(source, path) for path in paths}
     if len(formats) == 1 and (only := formats.pop()) is not None:
-        if not given.is_remote:
-            next(read_log_file(source, Path(paths[0])), None)  # Spark takes columns that are not there for empty ones
         rows = _clustered(_read(spark, source, only, paths), source)
         return rows, partial(normalised, source=source, clustered=True)
-    return _pieces(spark, [(path, None) for path in paths]), partial(_read_files, source=source)
+    return _pieces(spark, [(path, Piece()) for path in paths]), partial(_read_files, source=source)
 
 
-def _pieces(spark: SparkSession, pieces: Sequence[tuple[str, int | None]]) -> DataFrame:
-    """Return files, or their row groups, as rows, dealt to the processors."""
+def _assembled_parquet(
+    spark: SparkSession, source: Source, paths: Sequence[Path], pieces: Sequence[tuple[str, Piece]]
+) -> tuple[DataFrame, Any]:
+    """Return the rows of Parquet files that are put together first: typed, as Spark reads them.
+
+    A damaged file would end Spark's job: each is read once before, and left out whole.
+    """
+    looked = _pieces(spark, pieces).mapInArrow(partial(_reports, source=source), f"`{REPORT}` string")
+    reports = [row[REPORT] for row in looked.collect()]
+    failed = {FileReport(*json.loads(text)).file for text in reports}
+    kept = [str(path) for path in paths if str(path) not in failed]
+    if kept:
+        rows = _clustered(_read(spark, source, "parquet", kept), source)
+    else:
+        rows = spark.createDataFrame([], ", ".join(f"`{name}` string" for name in source.columns))
+    if not failed:
+        return rows, partial(normalised, source=source, clustered=True)
+    # In a partition of their own, behind the rows.
+    told = spark.createDataFrame(pa.table({REPORT: pa.array(reports, pa.string())})).coalesce(1)
+    joined = rows.unionByName(told, allowMissingColumns=True)
+    return joined, partial(normalised, source=source, clustered=True)
+
+
+def _pieces(spark: SparkSession, pieces: Sequence[tuple[str, Piece]]) -> DataFrame:
+    """Return files, or pieces of them, as rows, dealt to the processors."""
     tasks = min(len(pieces), 4 * spark.sparkContext.defaultParallelism)
-    paths, groups = [path for path, _ in pieces], [group for _, group in pieces]
     # From Arrow: a list would be taken apart in a Python worker of another kind, with a process of its own to fork it.
-    table = pa.table({"path": pa.array(paths, pa.string()), "row_group": pa.array(groups, pa.int32())})
+    table = pa.table(
+        {
+            "path": pa.array([path for path, _ in pieces], pa.string()),
+            "row_group": pa.array([piece.group for _, piece in pieces], pa.int32()),
+            "start": pa.array([piece.start for _, piece in pieces], pa.int64()),
+            "end": pa.array([piece.end for _, piece in pieces], pa.int64()),
+        }
+    )
     return spark.createDataFrame(table).repartition(max(1, tasks))
 
 
@@ -284,8 +327,40 @@ def _clustered(rows: DataFrame, source: Source) -> DataFrame:
     return rows.repartition(*by).sortWithinPartitions(*by) if by else rows.coalesce(1)
 
 
-def _read_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
-    """Yield the rows of files, or of row groups of them, each read by one worker, as batches of the log schema."""
+def _read_pieces(batches: Iterable[Any], source: Source) -> Iterator[Iterator[Any]]:
+    """Yield the rows of pieces of files, each read by one worker."""
     for batch in batches:
-        for piece in batch.to_pylist():
-            yield from normalised(read_log_file(source, Path(piece["path"]), piece["row_group"]), source)
+        for row in batch.to_pylist():
+            yield read_log_file(source, Path(row["path"]), Piece(row["row_group"], row["start"], row["end"]))
+
+
+def _read_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
+    """Yield the rows of pieces of files as batches of the log schema."""
+    for piece in _read_pieces(batches, source):
+        yield from normalised(piece, source)
+
+
+def _raw_rows(batches: Iterable[Any], source: Source, names: tuple[str, ...]) -> Iterator[Any]:
+    """Yield the rows of pieces of files, all columns of the source as bytes."""
+    for piece in _read_pieces(batches, source):
+        for batch in piece:
+            here = {name.lower(): batch.column(name) for name in batch.schema.names}
+            columns = [here.get(name.lower()) for name in names]
+            kinds = [pa.string() if name == REPORT else pa.binary() for name in names]
+            made = [
+                pa.nulls(batch.num_rows, kind)
+                if column is None
+                else (column if is_texty(column.type) else strings(column)).cast(kind)
+                for column, kind in zip(columns, kinds, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(made, names=list(names))
+
+
+def _reports(batches: Iterable[Any], source: Source) -> Iterator[Any]:
+    """Yield a report of each piece that cannot be read."""
+    for piece in _read_pieces(batches, source):
+        for batch in piece:
+            if REPORT in batch.schema.names:
+                found = FileReport(*json.loads(batch.column(REPORT)[0].as_py()))
+                if found.error is not None:
+                    yield report_batch(found)

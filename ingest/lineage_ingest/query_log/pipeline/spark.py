@@ -38,7 +38,7 @@ from lineage_ingest.query_log.pipeline.gathering import (
     RUNS,
     TEMPLATES,
     TOTALS,
-    add_left_out,
+    add_counts,
     templates_from,
 )
 from lineage_ingest.query_log.pipeline.packets import tables, unpack
@@ -101,7 +101,7 @@ class SparkEngine:
         for table in self._tables(self._all, LEFT_OUT, REFUSED):
             if "error" in table.column_names:
                 raise pickle.loads(table["error"][0].as_buffer())  # our own, of this run
-            add_left_out(counts, table)
+            add_counts(counts, table)
         progress("reading", counts.rows, counts.rows)
         told = _by_bucket(self._all.where(f.col("kind").isin(TOTALS, PARTS)), self._processors * 8)
         self._templates = self._keep(told.mapInArrow(templates_from, _PACKETS))

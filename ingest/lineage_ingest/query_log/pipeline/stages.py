@@ -13,14 +13,17 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import Completeness
 from lineage_ingest.query_log.pipeline.definitions import Definitions, Span
 from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Slice, Work
-from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting
+from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
 from lineage_ingest.query_log.pipeline.merging import Merger
 from lineage_ingest.query_log.pipeline.sessions import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
 
-__all__ = ["Extraction", "extract_log"]
+__all__ = ["Extraction", "UndatedLogError", "extract_log"]
 
 _USES_AT_ONCE = 20_000
+_DATING = "--time-format names the form of the times, --observed-at dates what has none"
+_MOST_FILES = 100
+"""So many failed files are named."""
 _MOST_WAVES = 50
 """Of views over views, each known only after the one below it; what is still open then is a circle."""
 
@@ -30,6 +33,18 @@ _COUNTED = {
     Completeness.TABLES: "tables_only",
     Completeness.NONE: "unresolved",
 }
+
+
+class UndatedLogError(ValueError):
+    """A log of which no row says when it ran; dating it by the clock would be a guess."""
+
+    def __init__(self, runs: int, unread: str | None) -> None:
+        """Take how many runs there are, and what stands where a time should, masked."""
+        cause = f"the times cannot be read{_unread(unread)}" if unread else "there are none"
+        super().__init__(
+            f"none of the {runs:,} runs has a time: {cause}. Name the column (--map started_at=COLUMN, of the source "
+            "generic), its form (--time-format FORMAT), or say when they were observed (--observed-at TIME)"
+        )
 
 
 @dataclass
@@ -45,13 +60,16 @@ class Extraction:
     """Why statements are not resolved in full, with how often these ran; the most frequent first."""
     engine: Engine
     setting: Setting
+    notes: tuple[str, ...] = ()
+    """What a reader of the summary has to know besides: of runs without a time."""
     templates: dict[int, Facts] = field(default_factory=dict)
     """What is known of each template by itself."""
 
     @property
     def key(self) -> str:
         """What makes this log this and no other: what ran in it, when and how often, in whatever files it lies."""
-        digest = hashlib.sha256(repr((self.setting.namespace, self.setting.database, self.setting.schema)).encode())
+        setting = self.setting
+        digest = hashlib.sha256(repr((setting.namespace, setting.database, setting.schema)).encode())
         for unit in sorted(self.runs):
             for part, one in sorted(self.runs[unit].items()):
                 digest.update(repr((unit, part, one.runs, one.first, one.last, one.duration_us)).encode())
@@ -64,7 +82,7 @@ class Extraction:
         nothing = LineageBatch(run=run)
         yield from before
         for table in self.engine.days():
-            for usage in usage_by_day(table, self.uses, self.setting.at):
+            for usage in usage_by_day(table, self.uses, self.setting.observed_at):
                 held += usage
                 if len(held) >= _USES_AT_ONCE:
                     yield replace(last, usage=tuple(held))
@@ -81,13 +99,21 @@ def extract_log(engine: Engine, setting: Setting, base: Knowledge, progress: Pro
         setting: how names are completed, and the like.
         base: the tables that are known beforehand.
         progress: told the stages, and how far they are.
+
+    Raises:
+        UndatedLogError: none of the runs has a time, and nobody says when they were observed.
     """
     progress("reading", 0, None)
     log = engine.read(progress)
-    templates = {
-        template.key: (template.part.dialect, template.part.database, template.part.schema)
-        for template in engine.templates()
-    }
+    templates: dict[int, tuple[str, str | None, str | None]] = {}
+    begins: list[int] = []
+    for template in engine.templates():
+        templates[template.key] = template.part.dialect, template.part.database, template.part.schema
+        if template.span.first is not None and template.runs:
+            begins.append(template.span.first)
+    if log.undated and not begins and setting.observed_at is None:
+        raise UndatedLogError(log.undated, log.unread_time)
+    setting = replace(setting, begins_at=moment(min(begins), setting.at) if begins else None)
     first: dict[int, Facts] = {}
     progress("extracting", 0, len(templates))
     for facts in engine.extract(None, setting, base, progress):
@@ -164,26 +190,48 @@ def _merged(
     for table in base.given:
         for namespace in sorted(namespaces):
             merger.know(namespace, table)
-    for problem in _problems(log, setting.source):
+    for problem in _problems(log, setting):
         merger.note(problem)
     for kind, count in log.left_out.items():
         failures[kind] += count
     figures = {
         "rows": log.rows,
         "left_out": sum(log.left_out.values()),
+        "undated": log.undated,
+        "failed_files": len(log.files.failed()),
         "templates": sum(any(part.runs for part in parts.values()) for parts in runs.values()),
         "statements": sum(counts.values()),
         **{name: counts[name] for name in _COUNTED.values()},
         "waves": waves,
         **merger.counts,
     }
-    return Extraction(log, merger, runs, uses, figures, failures.most_common(), engine, setting)
+    notes = (f"{_undated(log)}; {_DATING}",) if log.undated and setting.observed_at is None else ()
+    return Extraction(log, merger, runs, uses, figures, failures.most_common(), engine, setting, notes)
 
 
-def _problems(log: LogCounts, source: str) -> Iterator[DiagnosticRecord]:
-    """Yield a diagnostic for each reason for which rows are no lineage."""
+def _problems(log: LogCounts, setting: Setting) -> Iterator[DiagnosticRecord]:
+    """Yield a diagnostic for each reason for which rows are no lineage, and for each file that could not be read."""
+    source, code = setting.source, DiagnosticCode.LOG_ROWS_LEFT_OUT
     for kind, count in sorted(log.left_out.items()):
-        code = DiagnosticCode.LOG_ROWS_LEFT_OUT
         example = log.samples.get(kind)
         hint = f"for example: {example}" if example else None
         yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, f"{count:,} rows: {kind}", None, hint), source)
+    if log.undated and setting.observed_at is None:
+        yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, _undated(log), None, _DATING), source)
+    failed = log.files.failed()
+    for number, (name, reason) in enumerate(failed.items(), 1):
+        text = f"{name}: {reason}"
+        if number == _MOST_FILES and len(failed) > number:
+            text += f"; and {len(failed) - number:,} more files"
+        yield DiagnosticRecord(Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, text), source)
+        if number == _MOST_FILES:
+            return
+
+
+def _undated(log: LogCounts) -> str:
+    runs = "1 run" if log.undated == 1 else f"{log.undated:,} runs"
+    return f"{runs} without a readable time, in no day of use{_unread(log.unread_time)}"
+
+
+def _unread(shape: str | None) -> str:
+    return f" (one is written {shape}, with 9 for each digit and x for each letter)" if shape else ""

@@ -133,19 +133,21 @@ def _rows(grouped: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def usage_by_day(
-    table: Any, uses: Mapping[tuple[int, int], tuple[Sequence[str], Sequence[str]]], at: datetime
+    table: Any, uses: Mapping[tuple[int, int], tuple[Sequence[str], Sequence[str]]], at: datetime | None
 ) -> Iterator[list[UsageRecord]]:
     """Yield the use of tables and columns, some of a day's at a time.
 
     Args:
         table: counts of `COUNTED_SCHEMA`.
         uses: what each part of each unit reads and writes, as keys of datasets and columns.
-        at: the day of runs whose log does not say it.
+        at: the day of runs whose log does not say it; None: they are in no day.
     """
-    days = table["day"].unique().to_pylist()
-    otherwise = (at.date() - EPOCH.date()).days
-    for day in sorted({otherwise if d is None else d for d in days}):
-        own = table.filter(pc.equal(pc.fill_null(table["day"], otherwise), day))
+    if at is not None:
+        table = table.set_column(
+            table.column_names.index("day"), "day", pc.fill_null(table["day"], (at.date() - EPOCH.date()).days)
+        )
+    for day in sorted(table["day"].unique().drop_null().to_pylist()):
+        own = table.filter(pc.equal(table["day"], day))
         # Each turn takes the tables and columns of its share: what is held does not grow with what there is.
         turns = sum(len(read) + len(written) for read, written in uses.values()) // _HELD + 1
         for turn in range(turns):

@@ -32,7 +32,8 @@ RUN_SCHEMA = pa.schema(
         pa.field("duration_us", pa.int64()),
         pa.field("runs", pa.int64()),
         pa.field("outcome", pa.string()),
-        pa.field("sample", pa.string()),  # of a row with an outcome, masked: the smallest so far
+        # Masked, the smallest so far: the text of a row with an outcome, or else a time that could not be read.
+        pa.field("sample", pa.string()),
         pa.field("part", PART_TYPE),  # of a template's smallest text so far
     ]
 )
@@ -95,7 +96,7 @@ class _Templates:
                 columns["duration_us"],
                 columns["runs"],
                 outcome,
-                self._samples(outcome, columns["query_text"], columns["dialect"]),
+                self._samples(outcome, columns),
                 self._parts(template, columns, prints),
             ],
             schema=RUN_SCHEMA,
@@ -165,12 +166,26 @@ class _Templates:
         for (place, code), row in first.items():
             yield numbers[place], words[code], row
 
-    def _samples(self, outcome: Any, texts: Any, dialects: Any) -> Any:
-        """Return, for each reason why rows are no lineage, the beginning of the smallest text so far."""
+    def _samples(self, outcome: Any, columns: dict[str, Any]) -> Any:
+        """Return, for each reason why rows are no lineage, the beginning of the smallest text so far.
+
+        And of rows that ran the smallest time that could not be read; reports of files as they are.
+        """
+        texts, dialects, times = columns["query_text"], columns["dialect"], columns["unread_time"]
         found: list[str | None] = [None] * len(outcome)
+        if times.null_count < len(times):
+            shapes = pc.if_else(pc.is_null(outcome), times, pa.scalar(None, pa.string()))
+            for shape in sorted(shapes.unique().drop_null().to_pylist()):
+                best = self._sampled.get("")
+                if best is None or (len(shape), shape) < best:
+                    self._sampled[""] = len(shape), shape
+                    found[pc.index(shapes, shape).as_py()] = shape
         for row in pc.indices_nonzero(pc.is_valid(outcome)).to_pylist():
             kind, text = outcome[row].as_py(), texts[row].as_py()
             if not text:
+                continue
+            if kind == Problem.FILE_REPORT:
+                found[row] = text
                 continue
             best = self._sampled.get(kind)
             if best is None or min(len(text), _SAMPLE_LENGTH) <= best[0]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lineage.model.dialects import dialect_named
-from lineage_ingest.query_log.coercion import zone_named
 from lineage_ingest.query_log.sources.bigquery import BIGQUERY
 from lineage_ingest.query_log.sources.bigquery_audit import BIGQUERY_AUDIT
 from lineage_ingest.query_log.sources.clickhouse import CLICKHOUSE
@@ -24,6 +23,7 @@ from lineage_ingest.query_log.sources.snowflake_access import SNOWFLAKE_ACCESS
 from lineage_ingest.query_log.sources.source import Assembly, ColumnsMissingError, NotOverJdbcError, Reading, Source
 from lineage_ingest.query_log.sources.spark import SPARK
 from lineage_ingest.query_log.sources.trino import TRINO
+from lineage_ingest.query_log.written_times import TimeFormatError, time_format_named, zone_named
 
 __all__ = [
     "Assembly",
@@ -33,6 +33,7 @@ __all__ = [
     "Reading",
     "SOURCES",
     "Source",
+    "TimeFormatError",
     "UnknownSourceError",
     "source_named",
 ]
@@ -64,7 +65,12 @@ class UnknownSourceError(ValueError):
 
 
 def source_named(
-    name: str, *, dialect: str | None = None, zone: str | None = None, mapping: Mapping[str, str] | None = None
+    name: str,
+    *,
+    dialect: str | None = None,
+    zone: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    time_formats: Sequence[str] = (),
 ) -> Source:
     """Return the source of that name, set to what the user says of this log.
 
@@ -80,11 +86,13 @@ def source_named(
         dialect: of the statements, where it is not the source's own (MariaDB's in a MySQL log, a fork of PostgreSQL).
         zone: the time zone of times that do not say theirs; UTC if left out.
         mapping: of `generic` only: which column holds which field of the log schema, where it is not named so.
+        time_formats: of times that are texts, as of `strptime`; needed where they are of no known form.
 
     Raises:
         UnknownSourceError: no source has that name.
         UnknownDialectError: no dialect has that name.
         MappingError: the mapping has a field that the schema does not have; or the source needs none.
+        TimeFormatError: a format is none.
         ValueError: there is no such time zone.
     """
     found = SOURCES.get(name.strip().lower())
@@ -96,6 +104,8 @@ def source_named(
         found = replace(found, dialect=dialect_named(dialect).name)
     if zone is not None:
         found = replace(found, zone=zone_named(zone))
+    if time_formats:
+        found = replace(found, time_formats=tuple(map(time_format_named, time_formats)))
     if mapping is not None:
         if found.name != GENERIC.name:
             raise MappingError(f"{found.title} knows its columns; a mapping is for the source 'generic'")

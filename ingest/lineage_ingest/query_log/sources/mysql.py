@@ -31,6 +31,7 @@ from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.runs import carried, starts
 from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Reading, Source, SourceRows
+from lineage_ingest.query_log.times import times
 
 __all__ = ["MYSQL"]
 
@@ -89,7 +90,7 @@ def _assemble(table: Any) -> Any:
             FILE: rows.text(FILE),
             "thread": rows.trimmed("thread_id"),
             POSITION: rows.count(POSITION),
-            "time": coercion.times(rows.column("event_time")),
+            "time": times(rows.column("event_time")),
             **{name: rows.column(name) for name in MYSQL.columns},
         }
     )
@@ -145,7 +146,7 @@ MYSQL = Source(
     columns=("event_time", "user_host", "thread_id", "server_id", "command_type", "argument"),
     needed=("argument",),
     convert=_convert,
-    reading=Reading("records", record_start=RECORD_START, records=_records, placed=True),
+    reading=Reading("records", record_start=RECORD_START, records=_records, preamble=_BANNER.pattern, placed=True),
     assembly=Assembly(by=(FILE, "thread_id"), order=(POSITION, "event_time"), rows=_assemble),
     jdbc="SELECT CONVERT_TZ(event_time, @@session.time_zone, '+00:00') AS event_time, user_host, thread_id, server_id, "
     "command_type, CONVERT(argument USING utf8mb4) AS argument FROM mysql.general_log "

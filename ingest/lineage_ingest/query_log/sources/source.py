@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Problem, Status, log_batch
+from lineage_ingest.query_log.times import is_absurd, times
 
 __all__ = [
     "CORRUPT",
@@ -40,6 +41,10 @@ POSITION = "log_position"
 """The number of the row among those read of its file, from 1 on."""
 
 
+_SHAPE = 40
+"""Characters that are shown of a time that could not be read."""
+
+
 class ColumnsMissingError(ValueError):
     """Rows without the columns that a source cannot do without: most likely another source's."""
 
@@ -61,6 +66,8 @@ class Reading:
     """Where a record of `records` begins: a regular expression that its first line, and no other, matches."""
     records: Callable[[Iterable[str]], Iterator[tuple[Any, ...]]] | None = field(default=None, repr=False)
     """Lines of one file in, rows of the source's columns out (without `log_file` and `log_position`)."""
+    preamble: str = ""
+    """Of `records`: a regular expression of the lines that may stand before the first record."""
     only: str = ""
     """Of `lines`: a regular expression; lines that it is not found in say nothing, and are not read."""
     placed: bool = False
@@ -102,6 +109,8 @@ class Source:
     documentation: tuple[str, ...] = ()
     zone: str | None = None
     """The time zone of times that do not say theirs; None is UTC."""
+    time_formats: tuple[str, ...] = ()
+    """The forms of times that are texts, as of `strptime`; none: those that are known."""
     mapping: tuple[tuple[str, str], ...] = ()
     """Of `generic` only: fields of the log schema, and the columns they stand in."""
 
@@ -178,6 +187,7 @@ class SourceRows:
         self._batch = batch
         self._names = {name.lower(): name for name in reversed(batch.schema.names)}
         self._problems: dict[Problem, Any] = {}
+        self._unread_time: Any = None
         if CORRUPT in self._names:
             self.note(Problem.UNREADABLE, pc.is_valid(self.column(CORRUPT)))
 
@@ -221,8 +231,12 @@ class SourceRows:
     def time(self, *names: str, unit: str | None = None) -> Any:
         """Return a column as moments in UTC, and note where there is something else."""
         values = self.column(*names)
-        moments = coercion.times(values, self.source.zone, unit)
-        self.note(Problem.ABSURD_TIME, coercion.is_absurd(values, moments))
+        moments = times(values, self.source.zone, unit, self.source.time_formats)
+        absurd = pc.fill_null(is_absurd(values, moments), False)
+        self.note(Problem.ABSURD_TIME, absurd)
+        if pc.any(absurd).as_py():
+            shape = pc.if_else(absurd, _shape(coercion.strings(values)), pa.scalar(None, pa.string()))
+            self._unread_time = shape if self._unread_time is None else pc.coalesce(self._unread_time, shape)
         return moments
 
     def count(self, *names: str, scale: float = 1) -> Any:
@@ -252,11 +266,20 @@ class SourceRows:
             if found in self._problems:
                 problem = pc.if_else(pc.fill_null(self._problems[found], False), str(found), problem)
         columns.setdefault("dialect", self.source.dialect)
+        if self._unread_time is not None and isinstance(columns.get("started_at"), pa.Array):
+            undated = pc.is_null(columns["started_at"])
+            columns["unread_time"] = pc.if_else(undated, self._unread_time, pa.scalar(None, pa.string()))
         if Problem.UNREADABLE in self._problems:
             columns["status"] = pc.if_else(
                 self._problems[Problem.UNREADABLE], str(Status.UNKNOWN), columns.get("status", str(Status.UNKNOWN))
             )
         return log_batch(self.rows, query_text=query_text, problem=problem, **columns)
+
+
+def _shape(texts: Any) -> Any:
+    """Return what a time looks like, without the time: the column may hold something else, and that is nobody's."""
+    letters = pc.replace_substring_regex(pc.utf8_slice_codeunits(texts, 0, _SHAPE), r"\pL", "x")
+    return pc.replace_substring_regex(letters, r"\pN", "9")
 
 
 def raw_records(column: Any) -> Any:

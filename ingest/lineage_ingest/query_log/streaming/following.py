@@ -15,7 +15,7 @@ from pyspark.sql import functions as f
 
 from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord
-from lineage.model.diagnostics import Severity
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import GraphStore
 from lineage.store.errors import StoreAccessError, StoreUnreachableError
 from lineage.store.protocol import AppliedChanges
@@ -56,6 +56,8 @@ class BatchDone:
     errors: tuple[DiagnosticRecord, ...]
     failures: tuple[tuple[str, int], ...]
     """Why statements are not resolved in full, or rows left out, with how many runs that were; the most first."""
+    notes: tuple[str, ...]
+    """What else is to be said: of runs without a time."""
     seconds: float
     lag: float | None
     """Seconds since the latest of its statements began; None where the log does not say when."""
@@ -68,6 +70,7 @@ class _Header(NamedTuple):
     errors: tuple[DiagnosticRecord, ...]
     failures: tuple[tuple[str, int], ...]
     latest: datetime | None
+    notes: tuple[str, ...] = ()
 
 
 def follow_log(
@@ -151,7 +154,11 @@ class _Follower:
         if self._done is not None:
             lag = (datetime.now(UTC) - header.latest).total_seconds() if header.latest is not None else None
             seconds = time.perf_counter() - began
-            self._done(BatchDone(number, header.run, applied, header.errors, header.failures, seconds, lag, again))
+            self._done(
+                BatchDone(
+                    number, header.run, applied, header.errors, header.failures, header.notes, seconds, lag, again
+                )
+            )
 
     def _store(self, number: int, header: _Header, store: GraphStore) -> AppliedChanges:
         touched: dict[str, None] = {}
@@ -202,11 +209,14 @@ class _Follower:
             f"log:{self._checkpoint.stream}/{number}", "log", setting.source, setting.at, found.counts, seconds
         )
         moments = [one.last for parts in found.runs.values() for one in parts.values() if one.runs and one.last]
+        errors = [d for d in found.merger.diagnostics if d.diagnostic.severity is Severity.ERROR]
         header = _Header(
             run,
-            tuple(d for d in found.merger.diagnostics if d.diagnostic.severity is Severity.ERROR),
+            # Files first: of each something is lost that nothing else shows.
+            tuple(sorted(errors, key=lambda d: d.diagnostic.code is not DiagnosticCode.UNREADABLE_FILE)),
             tuple(found.failures),
             moment(max(moments), setting.at) if moments else None,
+            found.notes,
         )
         self._checkpoint.write_stated(number, header, found.batches(run))
         return header

@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import pyarrow as pa
-
+from lineage_ingest.query_log.file_reports import FileReport, report_batch
 from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.opening import SparkOptions
 from lineage_ingest.query_log.reading import LogFormatError, read_log_file, read_messages
 from lineage_ingest.query_log.sources import ColumnsMissingError, Source
-from lineage_ingest.query_log.sources.source import CORRUPT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -148,8 +146,8 @@ def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
 
 
 def _read(path: Path, source: Source) -> Iterator[Any]:
-    """Yield the rows of a file. One that is no log of this source is a bad row: it must not end the stream."""
+    """Yield the rows of a file. One that is no log of this source is a failed file: it must not end the stream."""
     try:
         yield from read_log_file(source, path)
     except (ColumnsMissingError, LogFormatError) as error:
-        yield pa.record_batch({CORRUPT: pa.array([f"{path.name}: {error}"])})
+        yield report_batch(FileReport(str(path), 0, 0, str(error)))

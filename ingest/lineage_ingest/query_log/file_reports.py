@@ -1,0 +1,90 @@
+"""How reading a file of a log went: a report travels with the file's rows, and says where the file failed.
+
+A file that breaks off, cannot be opened, or of which no record can be read is a failed file, not a bad row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log.log_schema import Problem, log_batch
+
+__all__ = ["REPORT", "FileReport", "FileReports", "report_batch", "without_reports"]
+
+REPORT = "_file_report"
+"""The column that a report stands in, beside the source's own; null in rows of the log."""
+_LONGEST = 300
+
+
+class FileReport(NamedTuple):
+    """What was read of a file, or of a piece of it."""
+
+    file: str
+    rows: int
+    unreadable: int
+    """Records among the rows that could not be read."""
+    error: str | None = None
+    """Why the file could not be read to its end."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why this is a failed file, if it was the whole file; None where it is none."""
+        if self.error is not None:
+            return self.error
+        if self.rows and self.unreadable == self.rows:
+            return f"none of its {self.rows:,} records could be read" if self.rows > 1 else "it could not be read"
+        return None
+
+    def dumps(self) -> str:
+        """Return the report as text."""
+        return json.dumps([self.file, self.rows, self.unreadable, self.error and self.error[:_LONGEST]])
+
+
+class FileReports:
+    """The reports of all files, in whatever order their pieces come."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, FileReport] = {}
+
+    def add(self, text: str) -> None:
+        """Add a report that `FileReport.dumps` wrote."""
+        found = FileReport(*json.loads(text))
+        known = self._files.get(found.file, FileReport(found.file, 0, 0))
+        errors = [error for error in (known.error, found.error) if error is not None]
+        self._files[found.file] = FileReport(
+            found.file, known.rows + found.rows, known.unreadable + found.unreadable, min(errors, default=None)
+        )
+
+    def failed(self) -> dict[str, str]:
+        """Return the files that failed, in order, each with the reason."""
+        reasons = {name: self._files[name].reason for name in sorted(self._files)}
+        return {name: reason for name, reason in reasons.items() if reason is not None}
+
+    def texts(self) -> list[str]:
+        """Return what `add` takes in again."""
+        return [self._files[name].dumps() for name in sorted(self._files)]
+
+
+def report_batch(report: FileReport) -> Any:
+    """Return a record batch that carries a report among those of a source's rows."""
+    return pa.record_batch({REPORT: pa.array([report.dumps()], pa.string())})
+
+
+def without_reports(batches: Iterator[Any], held: list[Any]) -> Iterator[Any]:
+    """Yield the batches of a source's rows; reports go to `held`, as batches of the log schema."""
+    for batch in batches:
+        if REPORT not in batch.schema.names:
+            yield batch
+            continue
+        reports = batch.column(REPORT)
+        given = reports.drop_null()
+        if len(given):
+            held.append(log_batch(len(given), query_text=given.cast(pa.string()), problem=str(Problem.FILE_REPORT)))
+        rest = batch.filter(pc.is_null(reports)).drop_columns([REPORT])
+        if rest.num_rows and rest.num_columns:
+            yield rest

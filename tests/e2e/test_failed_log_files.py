@@ -1,0 +1,60 @@
+"""`lineage ingest log` with files that cannot be read: named with the reason, and the rest is ingested."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.running import lineage
+from tests.query_logs.broken_files import break_files
+
+GOOD = {"query_text": "CREATE TABLE mart.t AS SELECT a FROM core.s", "started_at": "2026-03-01T10:00:00Z"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ingest(*arguments: str, code: int) -> str:
+    done = lineage("ingest", "log", *arguments)
+    assert done.code == code, done.err + done.out
+    return " ".join((done.out + done.err).split())
+
+
+def test_every_broken_file_is_named_and_the_others_are_ingested(folder: Path) -> None:
+    broken = break_files(folder / "log")
+    said = ingest("log", "--dialect", "postgres", code=1)
+    for name, reason in broken.items():
+        assert f"file not read: log/{name}: " in said
+        assert reason in said.partition(f"log/{name}: ")[2][:200], name
+    for name in ("good", "empty", "whole"):
+        assert f"log/{name}." not in said
+    found = lineage("ingest", "log", "log", "--dialect", "postgres", "--format", "json").json
+    assert found["failed_files"] == len(broken)
+    assert found["left_out"] == 1  # the line of the file of which none could be read
+    assert 15_000 < found["rows"] < 30_000
+    for name in ("good", "whole", "gz", "cut", "quoted", "middle"):  # what came before the damage counts
+        assert f"postgres/{name}#a1" in lineage("impact", "src.a1", "--format", "json").out
+
+
+def test_what_counts_as_a_failure(folder: Path) -> None:
+    rows = [GOOD, {**GOOD, "query_text": "SELECT FROM WHERE"}]
+    (folder / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ingest("log.jsonl", "--dialect", "postgres", code=0)
+    ingest("log.jsonl", "--dialect", "postgres", "--fail-on", "statement", code=1)
+    (folder / "log.parquet").write_bytes(b"PAR1")
+    ingest("log.jsonl", "log.parquet", "--fail-on", "never", code=0)
+    said = ingest("log.jsonl", "log.parquet", code=1)
+    assert "2 rows, 0 left out" in said
+
+
+def test_a_file_that_is_mended_fails_no_longer(folder: Path) -> None:
+    text = (json.dumps(GOOD) + "\n") * 2
+    (folder / "log.jsonl").write_text(text[:-9])
+    assert "breaks off in the middle of a record" in ingest("log.jsonl", code=1)
+    (folder / "log.jsonl").write_text(text)
+    assert "breaks off" not in ingest("log.jsonl", code=0)

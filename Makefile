@@ -11,14 +11,14 @@ UV ?= $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 STORE ?= embedded
 # -n: test processes. Two share a Neo4j server; more would need more memory than they save time.
 WORKERS ?= 2
-# Random queries of `make soundness`: how many, and which.
+# Random queries of `make soundness`, warehouses of `make soundness-warehouse`: how many, and which.
 N ?= 2000
 SEED ?= 1
 
-.PHONY: help setup native lock demo test soundness lint format bench docs clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs clean
 
 help: ## what each command does
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'
 
 .uv/bin/uv:
 	@echo "uv is not installed: putting it into .uv/"
@@ -77,6 +77,9 @@ test: setup $(DBT)/.installed ## every test, against real stores
 
 soundness: setup ## N random queries against DuckDB, on every core (N=100000 SEED=1)
 	@$(BIN)/python -m tests.soundness $(N) --seed $(SEED)
+
+soundness-warehouse: setup ## N random warehouses, ingested and asked about, against DuckDB (N=2000 SEED=1)
+	@$(BIN)/python -m tests.soundness.warehouse $(N) --seed $(SEED)
 
 lint: setup ## ruff, mypy strict, import-linter
 	@$(BIN)/ruff check .

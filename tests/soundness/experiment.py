@@ -13,7 +13,17 @@ from typing import Any, TypeAlias
 
 import duckdb
 
-__all__ = ["WAYS", "Change", "Changes", "Laboratory", "Outcome", "RejectedError", "Schema"]
+__all__ = [
+    "TURNED",
+    "WAYS",
+    "Change",
+    "Changes",
+    "Laboratory",
+    "Outcome",
+    "RejectedError",
+    "Schema",
+    "changed_values",
+]
 
 Schema: TypeAlias = "Mapping[str, Mapping[str, str]]"
 """Tables, their columns and the types that DuckDB gives them."""
@@ -108,7 +118,7 @@ class Laboratory:
             for column, old in zip(columns, tuple(values), strict=True):
                 for way in WAYS:
                     wide[f"{column} {way}"] = columns[column]
-                    values.append(tuple(_changed(old, way, domains[table, column], rng)))
+                    values.append(tuple(changed_values(old, way, domains[table, column], rng)))
             self._store("wide", table, wide, list(zip(*values, strict=True)))
         self._database.execute("SET search_path = 'changed,main'")
         self._watch = _Watch(self._database)
@@ -200,7 +210,7 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
     return list({repr(value): value for value in values}.values())
 
 
-def _changed(values: Sequence[Any], way: str, domain: Sequence[Any], rng: random.Random) -> list[Any]:
+def changed_values(values: Sequence[Any], way: str, domain: Sequence[Any], rng: random.Random) -> list[Any]:
     domain = _distinct(domain)
     match way:
         case "redrawn":

@@ -30,7 +30,7 @@ from tests.soundness.tree import (
     Type,
 )
 
-__all__ = ["random_statement"]
+__all__ = ["QueryGenerator", "random_statement"]
 
 TYPES: tuple[Type, ...] = ("int", "int", "int", "text", "bool", "list")
 _SQL_TYPES: dict[Type, str] = {"int": "HUGEINT", "text": "VARCHAR", "bool": "BOOLEAN", "list": "HUGEINT[]"}
@@ -39,18 +39,20 @@ _SQL_TYPES["struct"] = "STRUCT(x HUGEINT, y VARCHAR)"
 
 def random_statement(seed: str) -> Statement:
     """Return the statement that a seed stands for."""
-    return _Generator(random.Random(seed)).statement()
+    return QueryGenerator(random.Random(seed)).statement()
 
 
-class _Generator:
+class QueryGenerator:
     """Makes queries; the builders of clauses call back for those that stand inside."""
+
+    sources: type[FromBuilder] = FromBuilder
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._uids: Iterator[int] = count(1)
         self._expressions = Expressions(rng)
-        sources = FromBuilder(rng, self._uids, self._expressions, self)
-        self._selects = SelectBuilder(rng, self._uids, self._expressions, sources)
+        self._from = self.sources(rng, self._uids, self._expressions, self)
+        self._selects = SelectBuilder(rng, self._uids, self._expressions, self._from)
 
     def statement(self) -> Statement:
         rng = self._rng

@@ -229,7 +229,7 @@ class Meaning:
 
     def _join(self, join: Join, slots: list[tuple[int, str]]) -> Sources:
         """Add an item and return what decides the rows; `slots` are the columns that `*` stands for."""
-        relation = self.relations[join.item.uid] = self._from_item(join.item)
+        relation = self.relations[join.item.uid] = self.from_item(join.item)
         rows = relation.rows
         if join.on is not None:
             rows |= through(self.value(join.on), JOIN)
@@ -245,7 +245,7 @@ class Meaning:
             slots += [(join.item.uid, name) for name in relation.names if name not in merged]
         return rows
 
-    def _from_item(self, item: FromItem) -> Relation:
+    def from_item(self, item: FromItem) -> Relation:
         if isinstance(item, TableItem):
             columns = TABLES[item.table]
             sources = tuple(frozenset({(f"{item.table}.{name}", IDENTITY)}) for name in columns)
@@ -260,7 +260,7 @@ class Meaning:
         if isinstance(item, Pivoted):
             return self._pivoted(item)
         if isinstance(item, Unpivoted):
-            source = self._from_item(item.source)
+            source = self.from_item(item.source)
             turned = NOTHING.union(*map(source.column, item.turned))
             kept = source.arranged(tuple(name for name in source.names if name not in item.turned))
             rows = source.rows | (NOTHING if item.with_nulls else through(turned, FILTER))
@@ -276,7 +276,7 @@ class Meaning:
 
     def _pivoted(self, item: Pivoted) -> Relation:
         """Return a column for each value and aggregate: `aggregate(CASE WHEN key = value THEN column END)`."""
-        source = self._from_item(item.source)
+        source = self.from_item(item.source)
         used = {item.key, *(column for _, column, _ in item.aggregates)}
         kept = source.arranged(tuple(name for name in source.names if name not in used))
         decided = through(source.column(item.key), CONDITIONAL)

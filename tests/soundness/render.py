@@ -33,12 +33,12 @@ from tests.soundness.tree import (
     ValuesItem,
 )
 
-__all__ = ["query_text", "script", "statements"]
+__all__ = ["Renderer", "query_text", "script", "statements"]
 
 
 def statements(statement: Statement) -> list[str]:
     """Return the texts of a script's statements; the last is the one that is asked about."""
-    renderer = _Renderer()
+    renderer = Renderer()
     made = [f"CREATE TEMP TABLE {t.name} AS {renderer.query(t.query)}" for t in statement.temporaries]
     query = renderer.query(statement.query)
     listed = f"({', '.join(statement.columns)})" if statement.columns else ""
@@ -58,7 +58,7 @@ def statements(statement: Statement) -> list[str]:
 
 def query_text(statement: Statement) -> str:
     """Return the text of the query that the last statement writes the rows of."""
-    return _Renderer().query(statement.query)
+    return Renderer().query(statement.query)
 
 
 def script(statement: Statement) -> str:
@@ -66,7 +66,7 @@ def script(statement: Statement) -> str:
     return ";\n".join(statements(statement))
 
 
-class _Renderer:
+class Renderer:
     """Writes queries; what select items are called, and where they stand, is kept by their number."""
 
     def __init__(self) -> None:
@@ -172,16 +172,16 @@ class _Renderer:
 
     def _join(self, join: Join) -> str:
         if not join.kind:
-            return self._from_item(join.item)
+            return self.from_item(join.item)
         kind = f"NATURAL {join.kind}" if join.natural else join.kind
-        text = f"{kind} {self._from_item(join.item)}"
+        text = f"{kind} {self.from_item(join.item)}"
         if join.on is not None:
             text += f" ON {self.value(join.on)}"
         if join.using and not join.natural:
             text += f" USING ({', '.join(using.name for using in join.using)})"
         return text
 
-    def _from_item(self, item: FromItem) -> str:
+    def from_item(self, item: FromItem) -> str:
         listed = () if isinstance(item, Pivoted | Unpivoted) else item.columns
         columns = f"({', '.join(listed)})" if listed else ""
         match item:
@@ -191,10 +191,10 @@ class _Renderer:
                 return f"{'LATERAL ' if lateral else ''}({self.query(query)}) AS {alias}{columns}"
             case Pivoted(_, source, aggregates, key, values, alias):
                 texts = ", ".join(text for text, _, _ in aggregates)
-                return f"{self._from_item(source)} PIVOT ({texts} FOR {key} IN ({', '.join(values)})) AS {alias}"
+                return f"{self.from_item(source)} PIVOT ({texts} FOR {key} IN ({', '.join(values)})) AS {alias}"
             case Unpivoted(_, source, turned, alias, with_nulls):
                 word = "UNPIVOT INCLUDE NULLS" if with_nulls else "UNPIVOT"
-                return f"{self._from_item(source)} {word} (val FOR nam IN ({', '.join(turned)})) AS {alias}"
+                return f"{self.from_item(source)} {word} (val FOR nam IN ({', '.join(turned)})) AS {alias}"
             case ValuesItem(_, rows, alias):
                 return f"(VALUES {', '.join(f'({self._all(row)})' for row in rows)}) AS {alias}{columns}"
             case FunctionItem(_, template, args, alias, _, ordinality):

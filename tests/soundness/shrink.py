@@ -23,7 +23,7 @@ from tests.soundness.tree import (
     TableItem,
 )
 
-__all__ = ["as_case", "shrink"]
+__all__ = ["as_case", "shrink", "smaller"]
 
 
 def shrink(statement: Statement, fails: Callable[[Statement], bool]) -> Statement:
@@ -31,14 +31,14 @@ def shrink(statement: Statement, fails: Callable[[Statement], bool]) -> Statemen
     found = True
     while found:
         found = False
-        for candidate in _smaller(statement):
+        for candidate in smaller(statement):
             if fails(candidate):
                 statement, found = candidate, True
                 break
     return statement
 
 
-def _smaller(node: Any) -> Iterator[Any]:
+def smaller(node: Any) -> Iterator[Any]:
     """Yield the trees that one step makes of a node: first those that cut most away."""
     yield from _own_steps(node)
     if not is_dataclass(node) or isinstance(node, type):
@@ -47,11 +47,11 @@ def _smaller(node: Any) -> Iterator[Any]:
         value = getattr(node, field.name)
         if isinstance(value, tuple) and field.name not in ("steps", "schema"):
             for position, element in enumerate(value):
-                for smaller in _smaller(element):
-                    yield replace(node, **{field.name: (*value[:position], smaller, *value[position + 1 :])})
+                for less in smaller(element):
+                    yield replace(node, **{field.name: (*value[:position], less, *value[position + 1 :])})
         elif is_dataclass(value):
-            for smaller in _smaller(value):
-                yield replace(node, **{field.name: smaller})
+            for less in smaller(value):
+                yield replace(node, **{field.name: less})
 
 
 def _own_steps(node: Any) -> Iterator[Any]:

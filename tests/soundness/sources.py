@@ -212,14 +212,8 @@ class FromBuilder:
         rng = self._rng
         uid = next(self._uids)
         choice = rng.random()
-        taken = {item.alias for item in scope.visible}
         if ctes and choice < 0.45:
-            name = rng.choice(sorted(ctes))
-            known = ctes[name]
-            columns = self._listed(known.columns)
-            alias = self._alias(scope) if name in taken or columns != known.columns or rng.random() < 0.5 else None
-            listed = tuple(c.name for c in columns) if columns != known.columns else ()
-            return CteItem(uid, known.uid, name, alias, listed), columns, alias or name
+            return self._known(uid, scope, ctes)
         if depth > 0 and choice < 0.65:
             # Beside other items a name could mean theirs: DuckDB reads every derived table as LATERAL.
             query, columns = self._queries.query(depth - 1, None if scope.visible else scope.parent, ctes)
@@ -236,12 +230,31 @@ class FromBuilder:
             rows = tuple(tuple(self._expressions.constant(kind) for kind in kinds) for _ in range(3))
             alias = self._alias(scope)
             return ValuesItem(uid, rows, alias, ("id", "s")), (Output("id", "int"), Output("s", "text")), alias
-        table = rng.choice([table for table in TABLES if table not in ctes] or ["t"])
-        own = tuple(Output(name, kind) for name, kind in TABLES[table].items())
-        columns = self._listed(own)
-        alias = self._alias(scope) if table in taken or columns != own or rng.random() < 0.5 else None
-        listed = tuple(c.name for c in columns) if columns != own else ()
+        return self._table(uid, scope, ctes)
+
+    def _known(self, uid: int, scope: Scope, ctes: Ctes) -> tuple[FromItem, tuple[Output, ...], str]:
+        """Return a CTE, or what else the query may read by its name."""
+        name = self._rng.choice(sorted(ctes))
+        known = ctes[name]
+        columns, listed = self._columns(known.columns)
+        alias = self._own_alias(scope, name, bool(listed))
+        return CteItem(uid, known.uid, name, alias, listed), columns, alias or name
+
+    def _table(self, uid: int, scope: Scope, ctes: Ctes) -> tuple[FromItem, tuple[Output, ...], str]:
+        """Return a base table that no CTE hides."""
+        table = self._rng.choice([table for table in TABLES if table not in ctes] or ["t"])
+        columns, listed = self._columns(tuple(Output(name, kind) for name, kind in TABLES[table].items()))
+        alias = self._own_alias(scope, table, bool(listed))
         return TableItem(uid, table, alias, listed), columns, alias or table
+
+    def _columns(self, own: tuple[Output, ...]) -> tuple[tuple[Output, ...], tuple[str, ...]]:
+        """Return columns as they are shown, and the list behind the alias that says so."""
+        columns = self._listed(own)
+        return columns, () if columns == own else tuple(c.name for c in columns)
+
+    def _own_alias(self, scope: Scope, name: str, needed: bool) -> str | None:
+        taken = {item.alias for item in scope.visible}
+        return self._alias(scope) if name in taken or needed or self._rng.random() < 0.5 else None
 
     def _turned(
         self, depth: int, scope: Scope, ctes: Ctes, uid: int

@@ -1,0 +1,139 @@
+"""The ways into a store, and the questions to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from lineage import Catalog
+from lineage.sql.extractor import options_for
+from lineage.store.protocol import GraphDump, GraphStore
+from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column, root_cause
+from lineage.traversal.answer import Answer
+from lineage_ingest.query_log import source_named
+from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions, open_engine
+from lineage_ingest.sql_files import ingest_sql_files
+from tests.soundness.warehouse.render import sql_of
+from tests.soundness.warehouse.tree import HOME, CreateTable, File, Part, Run, State, Warehouse
+from tests.soundness.warehouse.world import Lineage
+
+__all__ = ["Answers", "Ingester", "ask", "day_of", "frozen"]
+
+_FIRST_DAY = datetime(2026, 1, 1, tzinfo=UTC)
+_MOVES = {"last_seen", "observations", "seconds"}
+DIALECT = "duckdb"
+_CAUSES = 8
+"""The root causes of about so many columns are asked for."""
+
+
+def day_of(number: int) -> datetime:
+    """Return when a state of files held, or a part of a log began."""
+    return _FIRST_DAY + timedelta(days=number)
+
+
+class Ingester:
+    """Brings a warehouse into a store, one state or part at a time."""
+
+    def __init__(self, warehouse: Warehouse, store: GraphStore, folder: Path, engine: EngineKind) -> None:
+        self._warehouse = warehouse
+        self._store = store
+        self._folder = folder
+        self._engine = engine
+        self._catalog = catalog_of(warehouse)
+
+    def state(self, number: int) -> None:
+        """Write the files of a state, and ingest what is ingested then."""
+        state = self._warehouse.states[number]
+        self._write(state)
+        options = options_for(DIALECT, default_schema=HOME)
+        for path in state.ingested:
+            ingest_sql_files([self._folder / path], self._store, options, self._catalog, observed_at=day_of(number))
+
+    def part(self, number: int) -> None:
+        """Ingest a part of the log."""
+        part = self._warehouse.parts[number]
+        path = self._folder / f"log{number}.jsonl"
+        lines = [json.dumps(row) for row in self._rows(part, number)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        given = LogInput(source_named("generic", dialect=DIALECT), (str(path),))
+        with open_engine(given, self._engine, SparkOptions()) as engine:
+            ingest_log(engine, self._store, Setting(given.name, day_of(number), schema=HOME), self._catalog)
+
+    def _rows(self, part: Part, number: int) -> Iterator[dict[str, object]]:
+        for minute, run in enumerate(part.runs):
+            if self._is_written(run):
+                yield {
+                    "query_text": sql_of(run.step),
+                    "started_at": (day_of(number) + timedelta(minutes=minute)).isoformat(),
+                    "session": f"session {number}.{run.session}",
+                    "user": "ann",
+                }
+
+    def _write(self, state: State) -> None:
+        wanted = {self._folder / file.project / file.path: self._text(file) for file in state.files}
+        for old in self._folder.rglob("*.sql"):
+            if old not in wanted:
+                old.unlink()
+        for path, text in wanted.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+    def _text(self, file: File) -> str:
+        return "".join(f"{sql_of(run.step)};\n" for run in file.runs if self._is_written(run)) or "SELECT 1;\n"
+
+    def _is_written(self, run: Run) -> bool:
+        return self._warehouse.known == "input" or not isinstance(run.step, CreateTable)
+
+
+def catalog_of(warehouse: Warehouse) -> Catalog | None:
+    """Return the catalog that is given beside the input; None where all is in the input."""
+    if warehouse.known == "input":
+        return None
+    runs: list[Run] = [run for part in warehouse.parts for run in part.runs]
+    runs += [run for state in warehouse.states for file in state.files for run in file.runs]
+    steps = [run.step for run in runs if isinstance(run.step, CreateTable)]
+    return Catalog.from_dict({step.name: [name for name, _ in step.columns] for step in steps}, DIALECT)
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What impact and root cause answer, as names of columns; None where the start is unknown."""
+
+    impact: dict[str, frozenset[str] | None]
+    causes: dict[str, frozenset[str] | None]
+
+
+def ask(store: GraphStore, lineage: Lineage, as_of: datetime | None = None, *, both: bool = True) -> Answers:
+    """Return the answers about the columns of base tables, and about all that must be reached."""
+    options = TraversalOptions(as_of=as_of, max_hops=60)
+    outputs = sorted({output for reached in lineage.must.values() for output in reached}) if both else []
+    outputs = outputs[:: max(1, len(outputs) // _CAUSES)]
+    return Answers(
+        {base: _asked(store, base, options, impact) for base in lineage.must},
+        {output: _asked(store, output, options, root_cause) for output in outputs},
+    )
+
+
+def _asked(store: GraphStore, name: str, options: TraversalOptions, question) -> frozenset[str] | None:  # type: ignore[no-untyped-def]
+    try:
+        answer: Answer = question(store, resolve_column(store, name), options)
+    except UnknownNameError:
+        return None
+    return frozenset(f"{each.table}.{each.key.rpartition('#')[2]}" for each in answer.outlines)
+
+
+def frozen(dump: GraphDump) -> tuple[Sequence[object], Sequence[object]]:
+    """Return a graph as it can be compared: without what every ingest moves."""
+    nodes = [
+        (label, key, {k: v for k, v in properties.items() if k not in _MOVES}) for label, key, properties in dump.nodes
+    ]
+    relationships = [
+        (kind, start, end, {k: v for k, v in properties.items() if k not in _MOVES})
+        for kind, start, end, properties in dump.relationships
+    ]
+    return nodes, relationships

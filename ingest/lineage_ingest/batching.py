@@ -22,7 +22,7 @@ from lineage.model.batch import (
     file_job_key,
 )
 from lineage.model.diagnostics import Diagnostic
-from lineage.model.names import Naming, column_key, dataset_key, split_location
+from lineage.model.names import ColumnPath, Naming, column_key, column_text, dataset_key, split_location
 from lineage.model.statement import (
     ColumnRef,
     Completeness,
@@ -151,7 +151,7 @@ class BatchBuilder:
     def batch(self, kind: str, source: str, content: Iterable[str], seconds: float | None = None) -> LineageBatch:
         """Return the batch. `content` is what makes it this batch and no other: its hash is the run's key."""
         for table in self._catalog:
-            self._know(table.name, [ColumnRecord(c.name, c.data_type, i) for i, c in enumerate(table.columns)])
+            self._know(table.name, ColumnRecord.of_schema(table.columns))
         datasets = tuple(self._record(name, dataset) for name, dataset in sorted(self._datasets.items()))
         jobs = tuple(self._job(job) for job in self._jobs.values())
         edges = tuple(edge for job in self._jobs.values() for edge in self._edges(job))
@@ -208,8 +208,8 @@ class BatchBuilder:
         if statement.defines:
             dataset.kind = statement.target_kind
         if statement.schema:
-            self._know(target, [ColumnRecord(c.name, c.data_type, i) for i, c in enumerate(statement.schema)])
-        for position, name in enumerate(statement.output_columns):
+            self._know(target, ColumnRecord.of_schema(statement.schema))
+        for position, name in enumerate(map(column_text, statement.output_columns)):
             if not dataset.schema_known:
                 dataset.columns.setdefault(
                     name, ColumnRecord(name, None, position if statement.defines else None, True)
@@ -229,7 +229,7 @@ class BatchBuilder:
         writes = dict.fromkeys([target] if target is not None else [])
         if target is not None:
             columns = (e.target.column for e in statement.edges if isinstance(e.target, ColumnRef))
-            named = dict.fromkeys((*statement.output_columns, *columns))
+            named = dict.fromkeys((*map(column_text, statement.output_columns), *columns))
             writes.update(dict.fromkeys(column_key(target, name) for name in named if name != _STAR))
         return Use(source, job, tuple(reads), tuple(writes))
 
@@ -243,12 +243,13 @@ class BatchBuilder:
             if target in statement.temporary:
                 continue
             columns = dict.fromkeys(e.target.column for e in edges if isinstance(e.target, ColumnRef))
+            names = [ColumnPath.parse(column).name for column in columns]
             beside = replace(
                 statement,
                 target=target,
                 target_kind=DatasetKind.TABLE,
                 edges=edges,
-                output_columns=list(columns),
+                output_columns=names,
                 schema=(),
                 diagnostics=[],
             )
@@ -290,7 +291,7 @@ class BatchBuilder:
             key = self._keys[name] = dataset_key(*self._place(name))
         return key
 
-    def _know(self, name: str, columns: list[ColumnRecord]) -> None:
+    def _know(self, name: str, columns: Iterable[ColumnRecord]) -> None:
         dataset = self._datasets.setdefault(name, _Dataset())
         if dataset.schema_known and dataset.is_target:
             return

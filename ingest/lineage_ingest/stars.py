@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, JobRecord, LineageBatch, RunRecord
-from lineage.model.names import column_key, split_column_key
+from lineage.model.names import column_key, dataset_of, split_column_key
 from lineage.store.protocol import Direction, GraphStore, StoredDataset, StoredEdge, StoredJob
 
 __all__ = ["opened_stars"]
@@ -83,7 +83,7 @@ def _said(store: GraphStore, stars: list[str]) -> list[_Said]:
     touched: dict[str, set[str]] = defaultdict(set)
     for hop in store.expand(stars, Direction.DOWNSTREAM):
         if hop.edge.source in asked:
-            touched[_output(hop.edge.target)].add(hop.edge.job)
+            touched[dataset_of(hop.edge.target)].add(hop.edge.job)
     jobs = {job.key: job for job in store.jobs(sorted({key for keys in touched.values() for key in keys}))}
     said: list[_Said] = []
     for output, keys in sorted(touched.items()):
@@ -96,11 +96,6 @@ def _said(store: GraphStore, stars: list[str]) -> list[_Said]:
             own = tuple(edge for (job, *_), edge in edges.items() if job == key)
             said.append(_Said(jobs[key], output, own))
     return said
-
-
-def _output(target: str) -> str:
-    """Return the dataset that the target of an edge belongs to."""
-    return split_column_key(target)[0] if "#" in target else target
 
 
 def _batch(store: GraphStore, said: list[_Said], columns: dict[str, list[str]], at: datetime) -> LineageBatch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -10,12 +11,14 @@ import typer
 from lineage.cli.evidence import excerpt
 from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
 from lineage.cli.options import FormatOption, StoreOption
+from lineage.model.names import is_column_key, split_name
 from lineage.model.transformations import EdgeKind
 from lineage.store import open_store
 from lineage.store.protocol import Direction, GraphStore
 from lineage.traversal import Answer, Reached, Route, Target, TraversalOptions, resolve, shortest_paths
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
+from lineage.traversal.lookup import names_of
 
 __all__ = ["NameArgument", "RowsOption", "impact", "path", "print_answer", "root_cause"]
 
@@ -26,9 +29,9 @@ def _complete_name(context: typer.Context, incomplete: str) -> list[str]:
 
     try:
         with open_store(context.params.get("store"), read_only=True) as store:
-            last = incomplete.rpartition(".")[2] or incomplete
-            names = (_named(hit.key).removesuffix(" (rows)") for hit in store.search(last, limit=200))
-            return sorted(name for name in names if name.startswith(incomplete))
+            last = [part for part, _ in split_name(incomplete)][-1:] or [incomplete]
+            names = names_of(store, (hit.key for hit in store.search(last[0], limit=200)))
+            return sorted(name for name in names.values() if name.startswith(incomplete))
     except StoreError:
         return []
 
@@ -174,7 +177,12 @@ def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
     upstream = answer.direction is Direction.UPSTREAM
     columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
     shown = answer.columns if output is OutputFormat.CSV or not rows else answer.page(0, rows)
-    listed = [_row(reached, upstream) for reached in shown]
+    neighbours = [_neighbour(reached, upstream) for reached in shown]
+    names = answer.names_of(key for key in neighbours if key is not None)
+    listed = [
+        _row(reached, upstream, _with_rows(names, key) if key is not None else None)
+        for reached, key in zip(shown, neighbours, strict=True)
+    ]
     if output is OutputFormat.CSV:
         print_listing(columns, listed, output)
         return
@@ -184,8 +192,8 @@ def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
     if len(shown) < answer.total:
         note(f"… and {answer.total - len(shown):,} more; --rows 0 shows all, --format json every path")
     if answer.possibly_affected:
-        names = ", ".join(affected.table for affected in answer.possibly_affected)
-        note(f"possibly affected, by table-level lineage only: {names}", "yellow")
+        tables = ", ".join(affected.table for affected in answer.possibly_affected)
+        note(f"possibly affected, by table-level lineage only: {tables}", "yellow")
     if answer.truncated:
         note(f"cut short by {answer.truncated}", "yellow")
 
@@ -200,10 +208,15 @@ def _print_headline(answer: Answer, upstream: bool) -> None:
     out.print(f"{verb} {columns} in {tables}{hops}", markup=False)
 
 
-def _row(reached: Reached, upstream: bool) -> tuple[object, ...]:
+def _neighbour(reached: Reached, upstream: bool) -> str | None:
+    """Return the key of what comes before a column on its path; None where that is the start."""
+    if reached.hops <= 1:
+        return None
+    return reached.path[0].target if upstream else reached.path[-1].source
+
+
+def _row(reached: Reached, upstream: bool, neighbour: str | None) -> tuple[object, ...]:
     influence = " + ".join(sorted(str(kind) for kind in reached.influence))
-    step = reached.path[0] if upstream else reached.path[-1]
-    neighbour = _named(step.target if upstream else step.source) if reached.hops > 1 else None
     how = str(reached.transformation.subtype)
     root = (reached.root,) if upstream else ()
     return (reached.hops, reached.name, influence, how, reached.masked, *root, neighbour)
@@ -219,6 +232,7 @@ def _steps(routes: tuple[Route, ...]) -> list[tuple[object, ...]]:
 
 def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
     jobs = {job.key: job for job in store.jobs({step.job for route in routes for step in route.steps})}
+    names = names_of(store, {key for route in routes for step in route.steps for key in (step.source, step.target)})
     out = console()
     for number, route in enumerate(routes, 1):
         composed = route.transformation
@@ -227,16 +241,14 @@ def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
         out.print(title, style="bold", markup=False)
         for step in route.steps:
             subtypes = " ".join(step.subtypes)
-            out.print(f"  {_named(step.source)}", style="cyan", markup=False)
-            out.print(f"    {step.kind} [{subtypes}] → {_named(step.target)}", markup=False)
+            out.print(f"  {_with_rows(names, step.source)}", style="cyan", markup=False)
+            out.print(f"    {step.kind} [{subtypes}] → {_with_rows(names, step.target)}", markup=False)
             job = jobs.get(step.job)
             if job is not None and job.sql and step.spans:
                 out.print("    ", excerpt(job, step.spans[0], out.width - 4), sep="")
         out.print()
 
 
-def _named(key: str) -> str:
-    """Return a key as people write the name: without the namespace."""
-    head, _, column = key.partition("#")
-    name = head.rpartition("/")[2]
-    return f"{name}.{column}" if column else f"{name} (rows)"
+def _with_rows(names: Mapping[str, str], key: str) -> str:
+    """Return a name; of a dataset it says that its rows are meant."""
+    return names[key] if is_column_key(key) else f"{names[key]} (rows)"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage.model.names import split_column_key
+from lineage.model.names import dataset_of, split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import Direction, GraphStore, StoredColumn, StoredDataset, StoredEdge, StoredJob
 
@@ -196,8 +196,8 @@ def _described(dataset: StoredDataset, columns: Sequence[StoredColumn]) -> Json:
 
 def _fields(columns: Sequence[StoredColumn]) -> list[Json]:
     """Return columns as fields, nested ones within those that they belong to."""
-    paths = {column.key: column.path for column in columns}
-    made = {column.key: _field(column, paths.get(column.parent or "")) for column in columns}
+    keys = {column.key for column in columns}
+    made = {column.key: _field(column, nested=column.parent in keys) for column in columns}
     top: list[Json] = []
     for column in columns:
         if column.parent in made:
@@ -207,8 +207,8 @@ def _fields(columns: Sequence[StoredColumn]) -> list[Json]:
     return top
 
 
-def _field(column: StoredColumn, above: str | None) -> Json:
-    field: Json = {"name": column.path if above is None else column.path[len(above) + 1 :]}
+def _field(column: StoredColumn, *, nested: bool) -> Json:
+    field: Json = {"name": column.name if nested or column.parent is None else column.path}
     if column.data_type is not None:
         field["type"] = column.data_type
     if column.ordinal is not None:
@@ -267,7 +267,7 @@ def _base(kind: str, at: datetime) -> Json:
 
 
 def _dataset(column: str) -> str:
-    return split_column_key(column)[0]
+    return dataset_of(column)
 
 
 def _all(by_job: dict[str, set[str]]) -> set[str]:

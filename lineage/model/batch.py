@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
 
 from lineage.model.diagnostics import Diagnostic
-from lineage.model.names import column_key, dataset_key
-from lineage.model.statement import ChangeKind, Completeness, DatasetKind
+from lineage.model.names import ColumnPath, column_key, column_text, dataset_key
+from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 
 __all__ = [
@@ -100,12 +100,30 @@ def query_job_key(fingerprint: str, *defaults: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRecord:
-    """A column or a nested field (a path with dots) of a dataset. `inferred`: concluded from use, in no schema."""
+    """A column or a nested field of a dataset. `inferred`: concluded from use, in no schema.
+
+    `path` is the text of its `ColumnPath`: a name with a dot in it stands in quotes there.
+    """
 
     path: str
     data_type: str | None = None
     ordinal: int | None = None
     inferred: bool = False
+
+    @property
+    def name(self) -> str:
+        """The column's or field's own name."""
+        return ColumnPath.parse(self.path).name
+
+    @classmethod
+    def of_schema(cls, columns: Iterable[ColumnSchema]) -> tuple[ColumnRecord, ...]:
+        """Return the columns of a known schema, in order."""
+        return tuple(cls(column_text(one.name), one.data_type, place) for place, one in enumerate(columns))
+
+    @property
+    def is_top_level(self) -> bool:
+        """Whether it is a column of its own, not a field in one."""
+        return ColumnPath.parse(self.path).parent is None
 
 
 @dataclass(frozen=True, slots=True)

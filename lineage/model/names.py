@@ -10,24 +10,35 @@ from lineage.model.dialects import Dialect
 from lineage.model.namespaces import normal_namespace, normal_place
 
 __all__ = [
+    "ColumnPath",
     "Naming",
     "column_key",
+    "column_text",
     "dataset_key",
+    "dataset_of",
     "format_name",
+    "is_column_key",
     "parse_column_name",
     "parse_table_name",
     "split_column_key",
+    "split_dataset_key",
     "split_location",
     "split_name",
 ]
 
 _PLAIN = re.compile(r"[^.\"`\[\]\s]+")
+# A part of a column's path that needs no quotes: what is read back is what was written.
+_BARE = re.compile(r"[^.\"`\[\]\s](?:[^.\"`\[\]]*[^.\"`\[\]\s])?")
 # BigQuery: date-sharded tables share a prefix and differ by a day, YYYYMMDD.
 _SHARD = re.compile(r"^(.+?)_?(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$")
 # … and a wildcard over some of them, `events_2024*`.
 _SHARDS = re.compile(r"^(.+?)_?(?:19|20)\d{0,6}\*$")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]+)/?(.*)", re.DOTALL)
-_PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[([^\]]*)\]|([^."`\[\]]+)')
+_PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[((?:[^\]]|\]\])*)\]|([^."`\[\]]+)')
+# In keys `#` parts a column's path from its dataset, so in names it is `%23`. A `%` is `%25` only where it would read
+# as one of these two: keys of names with other escapes (`%20` in a path) are as the names are.
+_ESCAPED = re.compile(r"#|%(?=2[35])")
+_ESCAPES = re.compile(r"%2[35]")
 
 
 def format_name(parts: Sequence[str]) -> str:
@@ -55,8 +66,77 @@ def split_name(name: str) -> list[tuple[str, bool]]:
         elif double is not None:
             parts.append((double.replace('""', '"'), True))
         else:
-            parts.append((back.replace("``", "`") if back is not None else bracket, True))
+            parts.append((back.replace("``", "`") if back is not None else bracket.replace("]]", "]"), True))
     return parts
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPath:
+    """A column by its parts: the name of a top-level column, then those of the nested fields.
+
+    As text the parts are joined by dots. A part that would not be read back as it is (it holds a dot, a quote, a
+    backtick or a bracket, is empty, or begins or ends with white space) is quoted with `"`, a quote in it is doubled.
+
+    >>> str(ColumnPath(("address", "zip code"))), str(ColumnPath(("Total.Amount",)))
+    ('address.zip code', '"Total.Amount"')
+    """
+
+    parts: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> ColumnPath:
+        """Return the path that a text is; a text that is none is the name of a top-level column.
+
+        >>> ColumnPath.parse('address."zip.code"').parts, ColumnPath.parse('6"').parts
+        (('address', 'zip.code'), ('6"',))
+        """
+        return cls.read(text) or cls((text,))
+
+    @classmethod
+    def read(cls, text: str) -> ColumnPath | None:
+        """Return the path that a text is, with parts in any of the usual quotes; None where it is none.
+
+        >>> ColumnPath.read("[zip.code]"), ColumnPath.read('a."b')
+        (ColumnPath(parts=('zip.code',)), None)
+        """
+        if _BARE.fullmatch(text):
+            return cls((text,))
+        parts: list[str] = []
+        end = 0
+        while True:
+            match = _PART.match(text, end)
+            if match is None:
+                return None
+            (part, _) = split_name(match.group())[0]
+            parts.append(part)
+            end = match.end()
+            if end == len(text):
+                return cls(tuple(parts))
+            if text[end] != ".":
+                return None
+            end += 1
+
+    @property
+    def name(self) -> str:
+        """The column's or field's own name."""
+        return self.parts[-1]
+
+    @property
+    def parent(self) -> ColumnPath | None:
+        """The path of the column or field that a nested field lies in; None for a top-level column."""
+        return ColumnPath(self.parts[:-1]) if len(self.parts) > 1 else None
+
+    def __str__(self) -> str:
+        return ".".join(map(column_text, self.parts))
+
+
+def column_text(name: str) -> str:
+    """Return the text of the path of a top-level column.
+
+    >>> column_text("item#"), column_text("a.b")
+    ('item#', '"a.b"')
+    """
+    return name if _BARE.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 def parse_table_name(name: str, dialect: Dialect) -> tuple[str, ...]:
@@ -133,12 +213,33 @@ class Naming:
 def dataset_key(namespace: str, name: str) -> str:
     """Return the key of a dataset's node.
 
-    `#` begins a column in a key, so one in a name is written `%23`.
-
     >>> dataset_key("postgres://db:5432", "shop.public.orders")
     'postgres://db:5432/shop.public.orders'
+    >>> dataset_key("mssql", "shop.dbo.a#1")
+    'mssql/shop.dbo.a%231'
     """
-    return f"{namespace}/{name.replace('#', '%23')}"
+    return _escaped(f"{namespace}/{name}")
+
+
+def split_dataset_key(key: str, likely: str | None = None) -> tuple[str, str]:
+    """Return namespace and name of a dataset's key; a namespace may be a URL with an authority.
+
+    `likely` is the namespace if the key begins so: only that tells one with further slashes in it.
+
+    >>> split_dataset_key("postgres://db:5432/shop.orders")
+    ('postgres://db:5432', 'shop.orders')
+    >>> split_dataset_key("mssql/shop.dbo.a%231")
+    ('mssql', 'shop.dbo.a#1')
+    """
+    text = _unescaped(key)
+    if likely is not None and text.startswith(f"{likely}/"):
+        return likely, text[len(likely) + 1 :]
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        namespace, _, name = scheme.partition("/")
+        return namespace, name
+    authority, _, name = rest.partition("/")
+    return f"{scheme}://{authority}", name
 
 
 def split_location(name: str) -> tuple[str, str] | None:
@@ -156,19 +257,47 @@ def split_location(name: str) -> tuple[str, str] | None:
 
 
 def column_key(dataset: str, path: str) -> str:
-    """Return the key of a column's node; a nested field's path has dots.
+    """Return the key of a column's node: its dataset's key, `#`, and its path as text (`ColumnPath`).
 
-    >>> column_key("bigquery/web.users", "address.city")
-    'bigquery/web.users#address.city'
+    >>> column_key("bigquery/web.users", "address.city"), column_key("db2/shop.orders", "item#")
+    ('bigquery/web.users#address.city', 'db2/shop.orders#item%23')
     """
-    return f"{dataset}#{path}"
+    return f"{dataset}#{_escaped(path)}"
 
 
 def split_column_key(key: str) -> tuple[str, str]:
-    """Return the dataset's key and the column's path.
+    """Return the dataset's key and the column's path as text; of a dataset's key, the key and no path.
 
-    >>> split_column_key("bigquery/web.users#address.city")
-    ('bigquery/web.users', 'address.city')
+    >>> split_column_key("bigquery/web.users#address.city"), split_column_key("db2/shop.orders#item%23")
+    (('bigquery/web.users', 'address.city'), ('db2/shop.orders', 'item#'))
     """
-    dataset, _, path = key.rpartition("#")
-    return dataset, path
+    dataset, _, path = key.partition("#")
+    return dataset, _unescaped(path)
+
+
+def dataset_of(key: str) -> str:
+    """Return the key of the dataset that a column belongs to; a dataset's key as it is.
+
+    >>> dataset_of("bigquery/web.users#address.city"), dataset_of("bigquery/web.users")
+    ('bigquery/web.users', 'bigquery/web.users')
+    """
+    return key.partition("#")[0]
+
+
+def is_column_key(key: str) -> bool:
+    """Return whether a key is a column's, not a dataset's.
+
+    >>> is_column_key("postgres/shop.orders#id"), is_column_key("postgres/shop.orders")
+    (True, False)
+    """
+    return "#" in key
+
+
+def _escaped(text: str) -> str:
+    if "#" not in text and "%" not in text:
+        return text
+    return _ESCAPED.sub(lambda match: "%23" if match.group() == "#" else "%25", text)
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPES.sub(lambda match: "#" if match.group() == "%23" else "%", text) if "%" in text else text

@@ -213,7 +213,7 @@ def resolve_statement(
         operation=outcome.operation,
         target=outcome.target,
         sources=list(resolver.reads),
-        output_columns=list(outcome.names),
+        output_columns=outcome.output_columns,
         edges=edges,
         diagnostics=resolver.diagnostics,
         completeness=completeness,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lineage.model.diagnostics import Diagnostic, Severity, Span
+from lineage.model.names import column_text
 from lineage.model.statement import ColumnRef, Completeness, Edge, TableRef
 from lineage.sql.effects import LIMITED_SORT, STEPS
-from lineage.sql.relations import Sources
+from lineage.sql.relations import FieldPath, Sources
 from lineage.sql.spans import span_of
 from lineage.sql.statements import Outcome
 
@@ -43,7 +44,7 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
 
     for written in (outcome, *outcome.others):
         for name, sources in _by_name(written):
-            add(sources, ColumnRef(written.target, name))
+            add(sources, ColumnRef(written.target, name if type(name) is FieldPath else column_text(name)))
         add(written.rows, TableRef(written.target))
     return edges
 

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from lineage.model.names import column_text
 from lineage.model.statement import ColumnRef
 from lineage.sql.effects import COMPOSE, IDENTITY
 
@@ -20,6 +21,7 @@ __all__ = [
     "BaseTable",
     "BaseTables",
     "Composite",
+    "FieldPath",
     "FunctionTable",
     "Relation",
     "RowFields",
@@ -36,8 +38,14 @@ STAR = "*"
 """The name of what a star over an unknown table stands for."""
 
 
+class FieldPath(str):
+    """The path of a nested field as text, where a column's name is expected: UPDATE sets fields, too."""
+
+    __slots__ = ()
+
+
 class Source:
-    """A column of a base table. There is one object for one column, so identity is equality."""
+    """A column of a base table, by its path as text. There is one object for one column, so identity is equality."""
 
     __slots__ = ("ambiguous", "column", "reference", "table")
 
@@ -241,7 +249,7 @@ class BaseTable(Relation):
         """Return the sources of a column, whether a schema knows it or not."""
         found = self._columns.get(name)
         if found is None:
-            made: Sources = {(self._make(self.name, name), IDENTITY): None}
+            made: Sources = {(self._make(self.name, column_text(name)), IDENTITY): None}
             found = self._columns.setdefault(name, made)
         return found
 

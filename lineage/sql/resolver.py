@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.names import Naming
+from lineage.model.names import ColumnPath, Naming, column_text
 from lineage.model.statement import ColumnRef, Edge, UnresolvedReference
 from lineage.sql.budget import Budget
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
@@ -127,7 +127,7 @@ class Resolver:
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
         """Return whether a table without a schema is known, from use elsewhere, to have a column."""
-        return self._tables.seen(tables, column)
+        return self._tables.seen(tables, column_text(column))
 
     def inferred(self, edges: list[Edge]) -> tuple[ColumnRef, ...]:
         """Return the base columns of the edges that no schema knows, but for stars and ambiguous ones."""
@@ -139,7 +139,7 @@ class Resolver:
             table, column = edge.source
             if table in schemas and column != STAR and not edge.ambiguous:
                 known = schemas[table]
-                if known is None or column not in known:
+                if known is None or not (column in known or _is_one_of(column, known)):
                     found[edge.source] = None
         return tuple(found)
 
@@ -333,3 +333,9 @@ class Resolver:
         step = self.functions.of_type(kind) if issubclass(kind, exp.Func) else TRANSFORMATION
         self._steps[kind] = step
         return step
+
+
+def _is_one_of(path: str, names: Collection[str]) -> bool:
+    """Return whether a path is a top-level column's of one of these names, which its text may quote."""
+    parts = ColumnPath.parse(path).parts
+    return len(parts) == 1 and parts[0] in names

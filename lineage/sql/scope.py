@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.model.names import format_name
+from lineage.model.names import ColumnPath
 from lineage.sql.effects import IDENTITY, TRANSFORMATION
 from lineage.sql.relations import BaseTable, Composite, Elements, FunctionTable, Relation, RowFields, Sources, absorb
 
@@ -457,7 +457,7 @@ class Scope:
         return sources
 
     def _path(self, sources: Sources, path: list[str]) -> Sources:
-        suffix = "." + format_name(path)
+        suffix = f".{ColumnPath(tuple(path))}"
         nested: Sources = {}
         for (source, effect), place in sources.items():
             is_column = effect == IDENTITY

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from datetime import date, datetime
 from typing import Any
 
+from lineage.model.names import is_column_key
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts, latest
 from lineage.store.backend import Row, Transaction
@@ -140,7 +141,7 @@ def steps(
     groups: dict[tuple[str, EdgeKind], list[dict[str, Any]]] = defaultdict(list)
     for source, target, kind in set(pairs):
         row = {"source": source, "target": target, **_at(as_of)}
-        groups["Column" if "#" in target else "Table", kind].append(row)
+        groups["Column" if is_column_key(target) else "Table", kind].append(row)
     found = []
     for (label, kind), rows in groups.items():
         types = _types([Relation(str(kind))], as_of)
@@ -274,7 +275,7 @@ def usage(transaction: Transaction, of: Collection[str], since: date | None, unt
     days: dict[tuple[str, date], list[Usage]] = defaultdict(list)
     between = {"since": since or date.min, "until": until or date.max}
     for label, name in (("Table", "usage_of_dataset_between"), ("Column", "usage_of_column_between")):
-        asked = [{"key": key, **between} for key in sorted(set(of)) if ("#" in key) == (label == "Column")]
+        asked = [{"key": key, **between} for key in sorted(set(of)) if is_column_key(key) == (label == "Column")]
         for row in transaction.read(query(name), asked):
             used = usage_from(row["n"], row["of"], of_column=label == "Column")
             days[row["of"], row["n"]["day"]].append(used)

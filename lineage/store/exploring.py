@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
+from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.errors import StoreTimeoutError
 from lineage.store.protocol import Direction
@@ -172,7 +173,7 @@ class Explorer(ABC):
 
     def _is_nested(self, node: int) -> bool:
         """Return whether a column may be a field, as its key tells: others have no dot in their path."""
-        return "." in self.keys[node].rpartition("#")[2]
+        return "." in split_column_key(self.keys[node])[1]
 
     def _take(self, source: int, end: int, way: int) -> None:
         """Keep a relationship of a node that was not read before."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from lineage.model.names import split_dataset_key
 from lineage.store.answers import stored_dataset
 from lineage.store.backend import Transaction
-from lineage.store.planning.intake import split_dataset_key
 from lineage.store.protocol import SearchHit, StoredDataset
 from lineage.store.queries import query
 from lineage.store.records import dataset_from

@@ -23,7 +23,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 

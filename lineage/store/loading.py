@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from lineage.model.batch import definition_job_key
+from lineage.model.names import is_column_key
 from lineage.store.backend import Row, Transaction
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.naming import Naming
@@ -223,7 +224,7 @@ class _Loading:
         keys = {usage_key(run, used.of, used.day): used.of for used in self.intake.usage}
         # Most are new: whether there is such a node is answered faster than what it hangs on.
         there = {row["key"] for row in self._by_key("usage_keys", keys.keys())}
-        of_datasets = {key for key in there if self.intake.column_owner(keys[key]) == keys[key]}
+        of_datasets = {key for key in there if not is_column_key(keys[key])}
         rows = [
             *((row, row["of"], False) for row in self._by_key("usage_of_dataset_by_key", of_datasets)),
             *((row, row["of"], True) for row in self._by_key("usage_of_column_by_key", there - of_datasets)),

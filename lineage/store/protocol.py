@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 from lineage.model.batch import JobKind, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.names import ColumnPath
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts
@@ -90,6 +91,11 @@ class StoredColumn:
     dropped_at: datetime | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The column's or field's own name; `path` is the text of its whole path."""
+        return ColumnPath.parse(self.path).name
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import Subtype
 from lineage.model.usage import UserCounts
 from lineage.store.graph import Node, Relationship
-from lineage.store.planning.columns import last_part
 from lineage.store.planning.periods import History, Meaning, Period
 from lineage.store.planning.state import (
     Dataset,
@@ -114,7 +113,7 @@ def column_records(column: StoredColumn) -> Iterator[Node | Relationship]:
         {
             "dataset": column.dataset,
             "path": column.path,
-            "name": last_part(column.path),
+            "name": column.name,
             "data_type": column.data_type,
             "ordinal": column.ordinal,
             "inferred": column.inferred,

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 
+from lineage.model.names import is_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.backend import Transaction
 from lineage.store.changes import difference
@@ -49,7 +50,7 @@ def _described(
     changed: dict[str, object] = {} if description is None else {"description": description or None}
     if tags is not None:
         changed["tags"] = tags
-    if "#" in key:
+    if is_column_key(key):
         for row in transaction.read(query("columns_by_key"), [{"key": key}]):
             column = replace(column_from(row["n"]), **changed)  # type: ignore[arg-type]
             return next(record for record in column_records(column) if isinstance(record, Node))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from lineage.model.names import split_column_key
+from lineage.model.names import dataset_of, split_column_key
 from lineage.model.transformations import EdgeKind, Step
+from lineage.traversal.lookup import names_of
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep, Route
@@ -220,7 +221,7 @@ class Answer:
         for (hops, references), nodes in search.nearest.items():
             for node in sorted(nodes, key=self._keys.__getitem__):
                 key = self._keys[node]
-                dataset = split_column_key(key)[0]
+                dataset = dataset_of(key)
                 masked = node in search.flows and node not in search.unmasked
                 influence = self._influence(node)
                 found.append(
@@ -247,6 +248,10 @@ class Answer:
             self._reached(node, names, routes[node, label], routes[node, flow] if flow else None)
             for node, label, flow in shown
         )
+
+    def names_of(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return the full names of columns and datasets by key, as people write them."""
+        return names_of(self._store, keys)
 
     @property
     def possibly_affected(self) -> tuple[PossiblyAffected, ...]:
@@ -296,7 +301,7 @@ class Answer:
         """How many columns of each dataset were reached, and how near the nearest is, by the dataset's key."""
         found: dict[str, tuple[int, int]] = {}
         for (hops, _), nodes in self._search.nearest.items():
-            counts = Counter([self._keys[node].rpartition("#")[0] for node in nodes])
+            counts = Counter([dataset_of(self._keys[node]) for node in nodes])
             for dataset, count in counts.items():
                 before, nearest = found.get(dataset, (0, hops))
                 found[dataset] = (before + count, nearest)
@@ -332,7 +337,7 @@ class Answer:
         return frozenset(kind for kind, nodes in influence if node in nodes)
 
     def _dataset_of(self, node: int) -> str:
-        return split_column_key(self._keys[node])[0]
+        return dataset_of(self._keys[node])
 
     def _reached(self, node: int, names: Mapping[str, str], route: Route, contribution: Route | None) -> Reached:
         key = self._keys[node]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from lineage.model.names import format_name, split_name
+from lineage.model.names import ColumnPath, dataset_of, format_name, is_column_key, split_column_key, split_name
 from lineage.store.protocol import StoredColumn, StoredDataset
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.suggest import nearest_columns, nearest_tables
@@ -14,6 +15,7 @@ __all__ = [
     "AmbiguousNameError",
     "NameLookupError",
     "UnknownNameError",
+    "names_of",
     "resolve",
     "resolve_column",
     "resolve_table",
@@ -93,45 +95,83 @@ def resolve_table(store: LineageReader, text: str) -> Target:
     return _the_one(found, text) if found else _unknown(store, text, "table")
 
 
+def names_of(store: LineageReader, keys: Iterable[str]) -> dict[str, str]:
+    """Return the full names of datasets and columns by key, as people write them: `resolve` accepts them.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    wanted = list(keys)
+    tables = store.dataset_names({dataset_of(key) for key in wanted})
+    return {key: _full_name(tables, key) for key in wanted}
+
+
+def _full_name(tables: Mapping[str, str], key: str) -> str:
+    dataset, path = split_column_key(key)
+    name = tables.get(dataset, dataset)
+    return f"{name}.{path}" if is_column_key(key) else name
+
+
 def _tables(store: LineageReader, text: str) -> list[Target]:
     return [Target(dataset.key, dataset.name, dataset.key) for dataset in _present(store.find_datasets(text))]
 
 
 def _columns(store: LineageReader, text: str) -> list[Target]:
-    datasets: dict[str, StoredDataset] = {}
-    wanted: dict[str, str] = {}
-    for table, path in _splits(text):
-        for dataset in _present(store.find_datasets(table)):
-            datasets[dataset.key] = dataset
-            wanted[dataset.key] = path
-    if not datasets:
+    if is_column_key(text):
+        dataset, path = split_column_key(text.strip())
+        by_key = [one for one in store.find_datasets(dataset) if one.key == dataset]
+        found = _columns_of(store, by_key, {dataset: {path}})
+        if found:
+            return found
+    tables: dict[str, StoredDataset] = {}
+    wanted: dict[str, set[str]] = {}
+    for name, path in _splits(text):
+        for table in _present(store.find_datasets(name)):
+            tables[table.key] = table
+            wanted.setdefault(table.key, set()).add(path)
+    return _columns_of(store, list(tables.values()), wanted)
+
+
+def _columns_of(store: LineageReader, tables: list[StoredDataset], wanted: dict[str, set[str]]) -> list[Target]:
+    """Return the columns of datasets with the paths that are wanted of each (by key), whatever their case."""
+    if not tables:
         return []
-    columns = [
+    names = {dataset.key: dataset.name for dataset in tables}
+    folded = {key: {path.casefold() for path in paths} for key, paths in wanted.items()}
+    alike = [
         column
-        for column in store.columns(sorted(datasets), dropped=True)
-        if column.path.casefold() == wanted[column.dataset].casefold()
+        for column in store.columns(sorted(names), dropped=True)
+        if column.path.casefold() in folded[column.dataset]
     ]
     by_dataset: dict[str, list[StoredColumn]] = {}
-    for column in _present(columns):
+    for column in _present(alike):
         by_dataset.setdefault(column.dataset, []).append(column)
     return [
-        Target(column.key, f"{datasets[key].name}.{column.path}", key, column.path)
-        for key, alike in by_dataset.items()
-        for column in _by_case(alike, wanted[key])
+        Target(column.key, f"{names[key]}.{column.path}", key, column.path)
+        for key, columns in by_dataset.items()
+        for column in _by_case(columns, wanted[key])
     ]
 
 
-def _by_case(columns: list[StoredColumn], path: str) -> list[StoredColumn]:
-    return [column for column in columns if column.path == path] or columns
+def _by_case(columns: list[StoredColumn], paths: set[str]) -> list[StoredColumn]:
+    return [column for column in columns if column.path in paths] or columns
 
 
 def _splits(text: str) -> list[tuple[str, str]]:
-    """Return every way to read the text as a table and a column: `a.b.c` is `c` of `a.b`, or `b.c` of `a`."""
-    table, mark, path = text.rpartition("#")
-    if mark:
-        return [(table, path)]
-    parts = [part for part, _ in split_name(text)]
-    return [(format_name(parts[:place]), format_name(parts[place:])) for place in range(1, len(parts))]
+    """Return every way to read the text as a table and the path of a column.
+
+    `a.b.c` is `c` of `a.b`, or `b.c` of `a`; `a.b#c` is `c` of `a.b` as well.
+    """
+    text = text.strip()
+    found: dict[tuple[str, str], None] = {}
+    for place, character in enumerate(text):
+        path = ColumnPath.read(text[place + 1 :]) if character in ".#" else None
+        if path is not None and place:
+            table = text[:place]
+            # A table is found by the name that is shown, or as it is written in other quotes.
+            names = (table, format_name([part for part, _ in split_name(table)]))
+            found.update(dict.fromkeys((name, str(path)) for name in names if name))
+    return list(found)
 
 
 def _present(found: list[Stored]) -> list[Stored]:

@@ -1,4 +1,4 @@
-"""What keys tell, and which columns a dataset has at a time."""
+"""Which columns a dataset has at a time."""
 
 from __future__ import annotations
 
@@ -8,16 +8,7 @@ from datetime import datetime
 from lineage.store.protocol import StoredColumn
 from lineage.traversal.reader import LineageReader
 
-__all__ = ["columns_at", "is_column"]
-
-
-def is_column(key: str) -> bool:
-    """Return whether the key is a column's, not a dataset's.
-
-    >>> is_column("postgres/shop.orders#id"), is_column("postgres/shop.orders")
-    (True, False)
-    """
-    return "#" in key
+__all__ = ["columns_at"]
 
 
 def columns_at(store: LineageReader, datasets: Collection[str], as_of: datetime | None) -> list[StoredColumn]:

@@ -7,11 +7,11 @@ import itertools
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from lineage.model.names import split_column_key
+from lineage.model.names import dataset_of
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
 from lineage.store.protocol import Direction
-from lineage.traversal.neighbours import columns_at, is_column
+from lineage.traversal.neighbours import columns_at
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import Route
@@ -65,7 +65,7 @@ def shortest_paths(
 
 def _is_end(target: Target) -> Callable[[str], bool]:
     if target.is_table:
-        return lambda key: key == target.key or (is_column(key) and split_column_key(key)[0] == target.key)
+        return lambda key: dataset_of(key) == target.key
     return lambda key: key == target.key or key.startswith(f"{target.key}.") or target.key.startswith(f"{key}.")
 
 
@@ -118,7 +118,7 @@ def _steps(explorer: Explorer, before: int, wanted: set[int]) -> Iterator[tuple[
             itself = way < Leads.ROWS or end in wanted
             nodes = {end} & wanted if itself else wanted.intersection(explorer.columns(end))
             for node in nodes:
-                target = keys[node] if way < Leads.ROWS else split_column_key(keys[node])[0] or keys[node]
+                target = keys[node] if way < Leads.ROWS else dataset_of(keys[node])
                 for member in explorer.origins(before, end, way):
                     yield node, Pair(keys[member], target, kind)
 

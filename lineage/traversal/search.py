@@ -22,11 +22,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from lineage.model.names import split_column_key
+from lineage.model.names import dataset_of, is_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
 from lineage.store.protocol import Direction
-from lineage.traversal.neighbours import is_column
 from lineage.traversal.options import TraversalOptions
 
 __all__ = ["Group", "Label", "Search"]
@@ -172,8 +171,8 @@ class Search:
 
     def _load_datasets(self, columns: Iterable[int]) -> None:
         keys = self.explorer.keys
-        new = {column: split_column_key(keys[column])[0] for column in columns if column not in self._datasets}
-        new = {column: dataset for column, dataset in new.items() if is_column(keys[column])}
+        new = {column: dataset_of(keys[column]) for column in columns if column not in self._datasets}
+        new = {column: dataset for column, dataset in new.items() if is_column_key(keys[column])}
         numbers = self.explorer.numbers((), sorted(set(new.values())))
         self._datasets.update({column: numbers[dataset] for column, dataset in new.items() if dataset in numbers})
         self.explorer.load(sorted(set(numbers.values())))

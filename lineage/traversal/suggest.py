@@ -6,9 +6,8 @@ import difflib
 import math
 from collections.abc import Iterable
 
-from lineage.model.names import split_column_key, split_name
+from lineage.model.names import is_column_key, split_column_key, split_name
 from lineage.store.protocol import StoredDataset
-from lineage.traversal.neighbours import is_column
 from lineage.traversal.reader import LineageReader
 
 __all__ = ["nearest_columns", "nearest_tables"]
@@ -49,8 +48,8 @@ def nearest_tables(store: LineageReader, text: str, *, columns: bool) -> tuple[s
 
 
 def _full_names(store: LineageReader, keys: set[str]) -> set[str]:
-    columns = [split_column_key(key) for key in keys if is_column(key)]
-    tables = {*(key for key in keys if not is_column(key)), *(dataset for dataset, _ in columns)}
+    columns = [split_column_key(key) for key in keys if is_column_key(key)]
+    tables = {*(key for key in keys if not is_column_key(key)), *(dataset for dataset, _ in columns)}
     name = {dataset.key: dataset.name for dataset in store.datasets(sorted(tables))}
     of_columns = {f"{name[dataset]}.{path}" for dataset, path in columns if dataset in name}
     return of_columns | {name[key] for key in keys if key in name}

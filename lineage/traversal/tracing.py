@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from lineage.model.names import split_column_key
+from lineage.model.names import dataset_of
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Leads
 from lineage.store.protocol import Direction
@@ -102,11 +102,11 @@ class Tracing:
             if origin == node or not self._leads_to(label, group, way):
                 continue
             if self._down:
-                dataset = split_column_key(keys[node])[0]
+                dataset = dataset_of(keys[node])
                 for member in explorer.origins(origin, self._dataset(node), way):
                     yield (group, keys[origin], 1), Pair(keys[member], dataset, EdgeKind.REFERENCES), origin
             else:
-                dataset = split_column_key(keys[origin])[0]
+                dataset = dataset_of(keys[origin])
                 yield (group, keys[origin], 1), Pair(keys[node], dataset, EdgeKind.REFERENCES), origin
 
     def _leads_to(self, label: Label, group: int, way: Leads) -> bool:

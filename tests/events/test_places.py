@@ -62,5 +62,5 @@ def test_keys(namespace: str, name: str, key: str) -> None:
 
 def test_our_own_names_stay() -> None:
     assert place_of("postgres://db:5432", "Shop.T", exact=True).key == "postgres://db:5432/Shop.T"
-    assert place_of("postgres://db:5432", "Shop.T", exact=True).path("Id") == "Id"
-    assert place_of("postgres://db:5432", "Shop.T").path("Id") == "id"
+    assert place_of("postgres://db:5432", "Shop.T", exact=True).fold("Id") == "Id"
+    assert place_of("postgres://db:5432", "Shop.T").fold("Id") == "id"

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from lineage.catalog import Catalog
+from lineage.model.dialects import dialect_named
+from lineage.model.names import Naming, column_key
+from lineage.sql.script import extract_script
+from lineage.store import GraphStore
+from lineage_ingest.batching import BatchBuilder, of_files
 from tests.contract.telling import day, key
-from tests.service.running import Service
+from tests.service.running import Service, running
 
 _IMPACT = """
 query ($column: String, $table: String, $first: Int = 100, $after: String, $filter: ReachedFilter, $asOf: DateTime,
@@ -252,3 +258,18 @@ def test_extract_tells_what_sql_would_do_and_stores_nothing(service: Service) ->
     assert bad["diagnostics"][0]["code"] == "PARSE_ERROR"
     no_dialect = '{ extract(sql: "select 1", dialect: "klingon") { operation } }'
     assert service.refusal(no_dialect)["code"] == "BAD_ARGUMENT"
+
+
+def test_columns_of_any_name_are_asked_for_by_name_and_by_key(store: GraphStore) -> None:
+    sql = 'CREATE VIEW v AS SELECT "item#", "my col", "Total.Amount", "50%" FROM o'
+    builder = BatchBuilder(Naming(dialect_named("postgres")), Catalog(), day(1), of_files(day(1)))
+    builder.add_file("v.sql", sql, extract_script({"v.sql": sql}, "postgres"))
+    store.apply(builder.batch("sql", "v.sql", [sql]))
+    asked = "query ($of: String!) { impact(column: $of) { edges { node { column { key name path } } } } }"
+    with running(store) as service:
+        for name in ("item#", "my col", '"Total.Amount"', "50%"):
+            for of in (f"o.{name}", column_key("postgres/o", name)):
+                [edge] = service.data(asked, of=of)["impact"]["edges"]
+                found = edge["node"]["column"]
+                assert (found["path"], found["name"]) == (name, f"v.{name}")
+                assert found["key"] == column_key("postgres/v", name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import strawberry
 
 from lineage.model.batch import JobKind
+from lineage.model.names import is_column_key
 from lineage.model.statement import DatasetKind
 from lineage.store.protocol import JobFilter, StoredColumn, StoredDataset
 from lineage_graphql.context import LineageInfo
@@ -184,4 +185,4 @@ async def node_of(info: LineageInfo, key: str) -> Column | Table:
     Raises:
         LookupError: the graph has no such node.
     """
-    return await (column_of if "#" in key else table_of)(info, key)
+    return await (column_of if is_column_key(key) else table_of)(info, key)

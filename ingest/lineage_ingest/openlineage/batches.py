@@ -23,8 +23,9 @@ from lineage.model.batch import (
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import UnknownDialectError, dialect_named
+from lineage.model.names import ColumnPath, column_text
 from lineage.model.namespaces import normal_namespace
-from lineage.model.statement import ChangeKind, Completeness, DatasetKind
+from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, explicit_lineage
@@ -172,6 +173,7 @@ class _Reading:
         self._problems = list(told.problems)
         namespace, name = told.job_name
         self._source = f"{namespace}/{name}"
+        self._quoted = {} if told.is_ours else _quoted_names(told)
 
     def observed(self) -> Observed:
         found = self._found
@@ -209,7 +211,9 @@ class _Reading:
         return found
 
     def _locate(self, namespace: str, name: str) -> Place:
-        return place_of(namespace, name, exact=self._told.is_ours)
+        place = place_of(namespace, name, exact=self._told.is_ours)
+        quoted = self._quoted.get((namespace, name))
+        return replace(place, quoted=quoted) if quoted else place
 
     def _entries(self) -> list[tuple[Place, tuple[str, str], Mapping[str, Any]]]:
         """Return what the job's own lineage facet says of datasets."""
@@ -276,7 +280,7 @@ class _Reading:
             operation = " ".join(by_sql.operations)
             self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in by_sql.diagnostics)
             if by_sql.columns and not is_whole(facets):
-                columns = tuple(ColumnRecord(name, None, place) for place, name in enumerate(by_sql.columns))
+                columns = ColumnRecord.of_schema(map(ColumnSchema, by_sql.columns))
                 record = _record(output, facets, self._at)
                 self._found.datasets.append(replace(record, columns=columns, schema_known=True))
         self._found.edges += edges
@@ -367,9 +371,9 @@ def _record(place: Place, facets: Facets, at: datetime) -> DatasetRecord:
     ours = facet_of(facets, DATASET_FACET)
     inferred = set(ours.get("inferred") or ())
     if is_whole(facets) or "schemaKnown" in ours:
-        columns = [replace(one, inferred=one.path in inferred) for one in _columns(fields, "", place)]
+        columns = [replace(one, inferred=one.path in inferred) for one in _columns(fields, (), place)]
     else:
-        columns = [replace(one, inferred=True, ordinal=None) for one in _columns(fields, "", place)]
+        columns = [replace(one, inferred=True, ordinal=None) for one in _columns(fields, (), place)]
     kind = _KINDS.get(str(facet_of(facets, "datasetType").get("datasetType", "")).upper())
     identifiers = facet_of(facets, "symlinks").get("identifiers") or ()
     dialect = ours.get("dialect")
@@ -394,13 +398,23 @@ def _alias(identifier: Mapping[str, Any]) -> str:
     return f"{namespace}/{identifier['name']}" if namespace else str(identifier["name"])
 
 
-def _columns(fields: Iterable[Mapping[str, Any]], above: str, place: Place) -> Iterator[ColumnRecord]:
+def _quoted_names(told: Told) -> dict[tuple[str, str], frozenset[str]]:
+    """Return the columns of each dataset whose names would be read as the paths of nested fields."""
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    for named, facets in (*told.inputs.items(), *told.outputs.items()):
+        fields = (str(one["name"]) for one in facet_of(facets, "schema").get("fields") or ())
+        if quoted := {name for name in fields if column_text(name) != name}:
+            found[named] = found.get(named, frozenset()) | quoted
+    return found
+
+
+def _columns(fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], place: Place) -> Iterator[ColumnRecord]:
     for position, one in enumerate(fields):
-        path = f"{above}{place.path(str(one['name']))}"
+        parts = (*above, place.fold(str(one["name"])))
         told = one.get("ordinal_position")
         ordinal = told - 1 if isinstance(told, int) and told > 0 else (None if place.exact else position)
-        yield ColumnRecord(path, one.get("type"), ordinal)
-        yield from _columns(one.get("fields") or (), f"{path}.", place)
+        yield ColumnRecord(str(ColumnPath(parts)), one.get("type"), ordinal)
+        yield from _columns(one.get("fields") or (), parts, place)
 
 
 def _listed(place: Place, facets: Facets, schemas: Schemas) -> Listed:
@@ -408,4 +422,4 @@ def _listed(place: Place, facets: Facets, schemas: Schemas) -> Listed:
     if not is_whole(facets):
         return Listed(place, names, schemas.get(place.key, ()))
     fields = facet_of(facets, "schema")["fields"]
-    return Listed(place, names, tuple((place.path(str(one["name"])), one.get("type")) for one in fields))
+    return Listed(place, names, tuple((place.fold(str(one["name"])), one.get("type")) for one in fields))

@@ -158,7 +158,7 @@ class EventIngest:
             said = observed(one, at, self._budget, schemas)
             for record in said.datasets:
                 if record.schema_known:
-                    schemas[record.key] = tuple((column.path, column.data_type) for column in record.columns)
+                    schemas[record.key] = tuple((one.name, one.data_type) for one in record.columns if one.is_top_level)
             found.append(said)
         return found
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lineage.model.dialects import Dialect
-from lineage.model.names import Naming, column_key, dataset_key, parse_table_name
+from lineage.model.names import ColumnPath, Naming, column_key, dataset_key, parse_table_name
 from lineage.model.namespaces import STORAGE, dialect_of, normal_place, scheme_of
 from lineage.model.statement import DatasetKind
 
@@ -17,12 +17,16 @@ _KINDS = {"kafka": DatasetKind.TOPIC, "pubsub": DatasetKind.TOPIC, **dict.fromke
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A dataset by namespace and name as the graph has them; `exact` names are taken as they stand."""
+    """A dataset by namespace and name as the graph has them; `exact` names are taken as they stand.
+
+    `quoted` are those names of its columns that are no paths of nested fields, though they read so (`a.b`).
+    """
 
     namespace: str
     name: str
     dialect: Dialect | None = None
     exact: bool = False
+    quoted: frozenset[str] = frozenset()
 
     @property
     def key(self) -> str:
@@ -34,13 +38,14 @@ class Place:
         """What its namespace says that it is."""
         return _KINDS.get(scheme_of(self.namespace), DatasetKind.TABLE)
 
-    def path(self, field: str) -> str:
-        """Return a column's path, in the case that the dataset's dialect gives it."""
-        return field if self.dialect is None or self.exact else self.dialect.fold_column(field)
+    def fold(self, name: str) -> str:
+        """Return the name of a column or field in the case that the dataset's dialect gives it."""
+        return name if self.dialect is None or self.exact else self.dialect.fold_column(name)
 
     def column(self, field: str) -> str:
-        """Return the key of a column's node."""
-        return column_key(self.key, self.path(field))
+        """Return the key of a column's node; `field` is its name, or the path of a nested field."""
+        path = ColumnPath((field,)) if field in self.quoted else ColumnPath.parse(field)
+        return column_key(self.key, str(ColumnPath(tuple(map(self.fold, path.parts)))))
 
 
 @lru_cache(maxsize=50_000)

@@ -197,7 +197,7 @@ def learnt_from(store: GraphStore, keys: Collection[str] | None = None) -> dict[
     columns: dict[str, list[ColumnSchema]] = {key: [] for key in known}
     for column in store.columns(list(known)):
         if column.parent is None and not column.inferred:
-            columns[column.dataset].append(ColumnSchema(column.path, column.data_type))
+            columns[column.dataset].append(ColumnSchema(column.name, column.data_type))
     return {
         (dataset.namespace, dataset.name): TableSchema(dataset.name, tuple(columns[key]))
         for key, dataset in known.items()

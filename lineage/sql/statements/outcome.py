@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from lineage.model.names import ColumnPath
 from lineage.model.statement import ColumnSchema, DatasetKind, TableChange
-from lineage.sql.relations import Relation, Rows, Sources
+from lineage.sql.relations import FieldPath, Relation, Rows, Sources
 from lineage.sql.resolver import Resolver
 
 __all__ = ["STATEMENT_RULES", "Outcome", "statement_rule", "write"]
@@ -41,6 +42,13 @@ class Outcome:
     def adds_to_temporary(self) -> bool:
         """Whether it changes the rows of a temporary table that is there."""
         return self.target_kind is DatasetKind.TEMPORARY and not self.defines and not self.changes
+
+    @property
+    def output_columns(self) -> list[str]:
+        """The names of the columns that are written; of a nested field, that of its column."""
+        if FieldPath not in map(type, self.names):
+            return list(self.names)
+        return list(dict.fromkeys(ColumnPath.parse(n).parts[0] if type(n) is FieldPath else n for n in self.names))
 
     def addition(self) -> Relation:
         """Return what the target's columns take in, and what decides the rows."""

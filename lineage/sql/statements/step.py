@@ -10,9 +10,10 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from lineage.model.names import ColumnPath
 from lineage.sql.effects import IDENTITY
 from lineage.sql.procedural import Step
-from lineage.sql.relations import Relation, Sources, absorb, absorb_rows
+from lineage.sql.relations import FieldPath, Relation, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import STATEMENT_RULES, Outcome
@@ -63,7 +64,8 @@ def _assigned(outcome: Outcome, relation: Relation, step: Step) -> Outcome:
     names, columns = [], []
     pairs = list(relation.columns())
     is_row = step.is_row or (len(step.assigns) == 1 and len(pairs) > 1)
-    targets = [f"{step.assigns[0]}.{name}" for name, _ in pairs] if is_row else list(step.assigns)
+    row = step.assigns[0] if is_row else ""
+    targets = [FieldPath(ColumnPath((row, name))) for name, _ in pairs] if is_row else list(step.assigns)
     for name, (column, sources) in zip(targets, pairs, strict=False):
         value: Sources = {}
         absorb(value, sources, IDENTITY, None)

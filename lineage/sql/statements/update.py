@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from lineage.model.names import format_name
+from lineage.model.names import ColumnPath
 from lineage.sql.effects import FILTER, IDENTITY, LIMITED_SORT, SORT
-from lineage.sql.relations import BaseTable, Relation, Rows, Sources, TemporaryTable, absorb, absorb_rows
+from lineage.sql.relations import BaseTable, FieldPath, Relation, Rows, Sources, TemporaryTable, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.rules.from_clause import add_joins, add_source
@@ -175,7 +175,7 @@ def _written(resolver: Resolver, name: exp.Expr, scope: Scope, through: Relation
         if scope.item(path[0]) is not None:
             path = path[1:]
         if len(path) > 1 and scope.item(path[-2]) is None:  # a field: `SET address.city = …`
-            return format_name(path)
+            return FieldPath(ColumnPath(tuple(path)))
     return written if through is None else column_behind(written, through)
 
 
@@ -184,5 +184,6 @@ def column_behind(name: str, relation: Relation) -> str:
     if not isinstance(relation, BaseTable | TemporaryTable) and (found := relation.find(name)):
         sources = list(found)
         if len(sources) == 1 and sources[0][1] == IDENTITY:
-            return sources[0][0].column
+            path = ColumnPath.parse(sources[0][0].column)
+            return FieldPath(path) if path.parent else path.name
     return name

@@ -157,6 +157,9 @@ MATCH (n:Usage {key: $key})-[:OF]->(o:`Column`) RETURN n, o.key AS of
 // name: usage_of_dataset
 MATCH (n:Usage)-[:OF]->(o:`Table` {key: $key}) RETURN n, o.key AS of
 
+// name: usage_of_column
+MATCH (n:Usage)-[:OF]->(o:`Column` {key: $key}) RETURN n, o.key AS of
+
 // name: usage_of_dataset_between
 MATCH (n:Usage)-[:OF]->(o:`Table` {key: $key}) WITH n, o WHERE n.day >= $since AND n.day <= $until
 RETURN n, o.key AS of
@@ -297,6 +300,25 @@ MATCH (n:<label>) RETURN n
 
 // name: dump_relationships
 MATCH (a:<from>)-[e:<type>]->(b:<to>) RETURN a.key AS source, b.key AS target, e
+
+// Columns whose keys or paths were written in another way before version 9.
+// name: columns_of_unusual_names
+MATCH (n:`Column`)
+WHERE n.path CONTAINS '"' OR n.path CONTAINS '`' OR n.path CONTAINS '[' OR n.path CONTAINS ']' OR n.path CONTAINS '#'
+  OR n.path CONTAINS '%' OR n.path STARTS WITH ' ' OR n.path ENDS WITH ' ' OR n.path = ''
+RETURN n
+
+// name: all_changes
+MATCH (n:Change) RETURN n
+
+// name: node_by_key
+MATCH (n:<label> {key: $key}) RETURN n.key AS key
+
+// name: relationships_out_of
+MATCH (a:<from> {key: $key})-[e:<type>]->(b:<to>) RETURN a.key AS source, b.key AS target, e
+
+// name: relationships_into
+MATCH (a:<from>)-[e:<type>]->(b:<to> {key: $key}) RETURN a.key AS source, b.key AS target, e
 
 // name: schema_version
 MATCH (n:Meta {key: 'schema'}) RETURN n.version AS version

@@ -31,6 +31,7 @@ from lineage.store.errors import (
 from lineage.store.exploring import Explorer, View
 from lineage.store.graph import SCHEMA_VERSION
 from lineage.store.queries import query, scripts
+from lineage.store.rekeying import REKEYED, rekey
 
 __all__ = ["EmbeddedBackend"]
 
@@ -80,6 +81,9 @@ class EmbeddedBackend:
             if read_only and (self._version < target_version or self._rest_is_due):
                 self._written_by_another(target_version)
             if self._version < target_version:
+                if self._rest_is_due:  # it has the keys of the version that left it
+                    self._migrate(min(target_version, REKEYED - 1))
+                    self._write_rest()
                 self._migrate(target_version)
             if self._rest_is_due:
                 self._write_rest()
@@ -194,11 +198,13 @@ class EmbeddedBackend:
     def _migrate(self, target_version: int) -> None:
         """Take every step that is left, all in one transaction."""
 
-        def work(_: EmbeddedTransaction) -> None:
+        def work(transaction: EmbeddedTransaction) -> None:
             for version, statements in scripts("embedded").items():
                 if self._version < version <= target_version:
                     for statement in statements:
                         self._statements.run_once(statement)
+            if 0 < self._version < REKEYED <= target_version:
+                rekey(transaction)
 
         self._write(work)
         self._version = target_version

@@ -38,6 +38,7 @@ from lineage.store.graph import LABELS, RELATIONSHIPS, SCHEMA_VERSION, Changes, 
 from lineage.store.neo4j.explorer import Neo4jExplorer
 from lineage.store.planning.parts import LANES
 from lineage.store.queries import query, refresh_statement, scripts, write_statement
+from lineage.store.rekeying import REKEYED, rekey
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["Neo4jBackend", "for_rows", "with_times"]
@@ -179,11 +180,19 @@ class Neo4jBackend:
                 f"the graph at {self._uri} has schema version {version}; this program knows {target_version}",
                 "open it with the newer version of lineage-graph that wrote it",
             )
-        steps = [one for number, one in scripts("neo4j").items() if version < number <= target_version]
-        for statement in (statement for step in steps for statement in step):
-            # Neo4j takes changes of schema and of data in separate transactions only.
-            self._run_alone(statement)
+        for number, step in scripts("neo4j").items():
+            if not version < number <= target_version:
+                continue
+            if number == REKEYED and version:
+                self._explaining(StoreWriteError, self._rekey)
+            for statement in step:
+                # Neo4j takes changes of schema and of data in separate transactions only.
+                self._run_alone(statement)
         return target_version
+
+    def _rekey(self) -> None:
+        with self._driver.session() as session:
+            session.execute_write(lambda managed: rekey(Neo4jTransaction(managed)))
 
     def _run_alone(self, statement: str) -> None:
         def run() -> None:

@@ -7,40 +7,26 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from lineage.model.batch import ColumnRecord
-from lineage.model.names import column_key
+from lineage.model.names import ColumnPath, column_key
 from lineage.store.planning.state import State
 from lineage.store.protocol import StoredColumn
 
-__all__ = ["complete_column", "ensure_column", "last_part", "let_go", "parent_path", "with_parents"]
+__all__ = ["complete_column", "ensure_column", "let_go", "with_parents"]
 
 _FOR_EVER = datetime.max.replace(tzinfo=UTC)
 
 
-def parent_path(path: str) -> str | None:
-    """Return the path of the field that a nested field belongs to; a dot within quotes parts nothing.
-
-    >>> parent_path("address.city"), parent_path('"full.name"'), parent_path("city")
-    ('address', None, None)
-    """
-    cut = _last_dot(path)
-    return path[:cut] if cut > 0 else None
-
-
-def last_part(path: str) -> str:
-    """Return the field's own name.
-
-    >>> last_part("address.city")
-    'city'
-    """
-    return path[_last_dot(path) + 1 :]
-
-
 def with_parents(path: str) -> Iterator[str]:
-    """Yield the path and those of all fields that it lies in, the innermost first."""
-    inner: str | None = path
+    """Yield the path of a column and those of all fields that it lies in, the innermost first.
+
+    >>> list(with_parents('address."zip.code"'))
+    ['address."zip.code"', 'address']
+    """
+    yield path
+    inner = ColumnPath.parse(path).parent
     while inner is not None:
-        yield inner
-        inner = parent_path(inner)
+        yield str(inner)
+        inner = inner.parent
 
 
 def ensure_column(state: State, dataset: str, path: str, at: datetime) -> None:
@@ -49,7 +35,7 @@ def ensure_column(state: State, dataset: str, path: str, at: datetime) -> None:
         key = column_key(dataset, inner)
         known = state.columns.get(key)
         if known is None:
-            above = parent_path(inner)
+            above = ColumnPath.parse(inner).parent
             state.columns[key] = StoredColumn(
                 key=key,
                 dataset=dataset,
@@ -57,7 +43,7 @@ def ensure_column(state: State, dataset: str, path: str, at: datetime) -> None:
                 data_type=None,
                 ordinal=None,
                 inferred=True,
-                parent=column_key(dataset, above) if above else None,
+                parent=column_key(dataset, str(above)) if above else None,
             )
         elif known.dropped_at is not None and known.dropped_at < at:
             state.columns[key] = replace(known, dropped_at=None)
@@ -112,15 +98,3 @@ def _last_used(state: State, columns: Collection[str]) -> dict[str, datetime]:
                 used = _FOR_EVER if history[-1].live else history[-1].last_seen
                 last_used[key] = max(used, last_used.get(key, used))
     return last_used
-
-
-def _last_dot(path: str) -> int:
-    quote, dot = "", -1
-    for index, character in enumerate(path):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in '"`':
-            quote = character
-        elif character == ".":
-            dot = index
-    return dot if 0 < dot < len(path) - 1 else -1

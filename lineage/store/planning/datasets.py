@@ -6,10 +6,10 @@ from collections.abc import Container
 from dataclasses import replace
 from datetime import datetime
 
-from lineage.model.names import column_key
+from lineage.model.names import column_key, split_dataset_key
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import complete_column, ensure_column, let_go, with_parents
-from lineage.store.planning.intake import Intake, split_dataset_key
+from lineage.store.planning.intake import Intake
 from lineage.store.planning.mentions import Mention
 from lineage.store.planning.periods import end_at
 from lineage.store.planning.state import Dataset, State

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
@@ -15,16 +15,16 @@ from lineage.model.batch import (
     RunRecord,
     UsageRecord,
 )
-from lineage.model.names import column_key
+from lineage.model.names import dataset_of
 from lineage.model.transformations import EdgeKind
 from lineage.model.usage import latest
-from lineage.store.planning.mentions import Mention, edges_by_job, owner_of_columns, times_of_records
+from lineage.store.planning.mentions import Mention, edges_by_job, times_of_records
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.parts import BatchPart, Stage
 from lineage.store.planning.periods import NOTHING_SAID, Meaning
 from lineage.store.planning.state import Pair, Relation
 
-__all__ = ["DatasetNews", "Intake", "Observation", "Stated", "split_dataset_key", "take_in"]
+__all__ = ["DatasetNews", "Intake", "Observation", "Stated", "take_in"]
 
 _RELATION = {EdgeKind.CONTRIBUTES: Relation.CONTRIBUTES, EdgeKind.REFERENCES: Relation.REFERENCES}
 
@@ -65,7 +65,6 @@ class Intake:
     changes: tuple[DatasetChange, ...]
     diagnostics: tuple[DiagnosticRecord, ...]
     usage: tuple[UsageRecord, ...]
-    column_owner: Callable[[str], str]
     mentions: Mapping[str, Mention]
     stages: frozenset[Stage]
 
@@ -73,17 +72,16 @@ class Intake:
 def take_in(part: BatchPart, naming: Naming) -> Intake:
     """Return a batch, or a part of one, in today's names. `naming` holds the batch's own changes, too."""
     batch = part.batch
-    owner = owner_of_columns(batch, part.names)
     times = {job.key: job.last_seen for job in batch.jobs}
     edges = edges_by_job(batch)
-    observations = (_observation(job, edges.get(job.key, ()), naming, owner) for job in batch.jobs)
+    observations = (_observation(job, edges.get(job.key, ()), naming) for job in batch.jobs)
     time_of = times_of_records(batch)
 
     def job_today(job: str | None) -> str | None:
         return naming.job_today(job, times.get(job, batch.run.at)) if job else None
 
     def used_today(record: UsageRecord) -> UsageRecord:
-        return replace(record, of=_node_today(record.of, record.midnight, naming, owner))
+        return replace(record, of=_node_today(record.of, record.midnight, naming))
 
     return Intake(
         run=batch.run,
@@ -93,38 +91,18 @@ def take_in(part: BatchPart, naming: Naming) -> Intake:
         changes=batch.changes,
         diagnostics=tuple(replace(record, job=job_today(record.job)) for record in batch.diagnostics),
         usage=_one_a_day(used_today(record) for record in batch.usage),
-        column_owner=owner,
         mentions=part.mentions_today(naming),
         stages=part.stages,
     )
 
 
-def split_dataset_key(key: str) -> tuple[str, str]:
-    """Return namespace and name of a dataset's key; a namespace may be a URL with an authority.
-
-    >>> split_dataset_key("postgres://db:5432/shop.orders")
-    ('postgres://db:5432', 'shop.orders')
-    >>> split_dataset_key("bigquery/web.users")
-    ('bigquery', 'web.users')
-    """
-    scheme, separator, rest = key.partition("://")
-    if not separator:
-        namespace, _, name = key.partition("/")
-        return namespace, name
-    authority, _, name = rest.partition("/")
-    return f"{scheme}://{authority}", name
+def _node_today(key: str, at: datetime, naming: Naming) -> str:
+    """Return the key today of a dataset or column that had this key then."""
+    dataset = dataset_of(key)
+    return naming.today(dataset, at) + key[len(dataset) :]
 
 
-def _node_today(key: str, at: datetime, naming: Naming, owner: Callable[[str], str]) -> str:
-    dataset = owner(key)
-    if dataset == key:
-        return naming.today(key, at)
-    return column_key(naming.today(dataset, at), key[len(dataset) + 1 :])
-
-
-def _observation(
-    job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming, owner: Callable[[str], str]
-) -> Observation:
+def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming) -> Observation:
     at = job.last_seen
     job = replace(
         job,
@@ -138,11 +116,10 @@ def _observation(
             if read != output:
                 stated[Pair(read, output, Relation.FEEDS, job.key, read, output)] = Stated()
     for edge in edges:
-        from_dataset, output = naming.today(owner(edge.source), at), naming.today(edge.output, at)
-        to_dataset = edge.target == edge.output
+        from_dataset, output = naming.today(dataset_of(edge.source), at), naming.today(edge.output, at)
         pair = Pair(
-            source=_node_today(edge.source, at, naming, owner),
-            target=output if to_dataset else column_key(output, edge.target[len(edge.output) + 1 :]),
+            source=_node_today(edge.source, at, naming),
+            target=output + edge.target[len(edge.output) :],
             relation=_RELATION[edge.kind],
             job=job.key,
             from_dataset=from_dataset,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lineage.model.batch import DatasetRecord, EdgeRecord, LineageBatch
+from lineage.model.names import dataset_of, split_column_key
 from lineage.store.planning.naming import Naming
 
 __all__ = [
@@ -15,8 +16,6 @@ __all__ = [
     "edges_by_job",
     "find_mentions",
     "joined",
-    "names_of_datasets",
-    "owner_of_columns",
     "times_of_records",
 ]
 
@@ -60,10 +59,9 @@ class Mention:
             self.columns[path] = at
 
 
-def find_mentions(batch: LineageBatch, naming: Naming, names: Iterable[str] = ()) -> dict[str, Mention]:
+def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
     """Return what the batch says of each dataset, by its key today."""
     found: dict[str, Mention] = {}
-    owner = owner_of_columns(batch, names)
     edges = edges_by_job(batch)
 
     def mentioned(told: str, first: datetime, last: datetime) -> Mention:
@@ -80,7 +78,7 @@ def find_mentions(batch: LineageBatch, naming: Naming, names: Iterable[str] = ()
         of_job = edges.get(job.key, ())
         columns: dict[str, set[str]] = defaultdict(set)
         for edge in of_job:
-            columns[owner(edge.source)].add(edge.source)
+            columns[dataset_of(edge.source)].add(edge.source)
             named = columns[edge.output]
             if edge.target != edge.output:
                 named.add(edge.target)
@@ -91,7 +89,7 @@ def find_mentions(batch: LineageBatch, naming: Naming, names: Iterable[str] = ()
                 mention.written = latest(mention.written, last)
                 mention.defined = mention.defined or job.kind.defines_output
             for column in columns.get(told, ()):
-                mention.name_column(column[len(told) + 1 :], last)
+                mention.name_column(split_column_key(column)[1], last)
     time_of = times_of_records(batch)
     for record in batch.datasets:
         at = time_of(record)
@@ -102,10 +100,10 @@ def find_mentions(batch: LineageBatch, naming: Naming, names: Iterable[str] = ()
         if record.schema_known:
             mention.described = latest(mention.described, at)
     for used in batch.usage:
-        told, midnight = owner(used.of), used.midnight
+        told, midnight = dataset_of(used.of), used.midnight
         mention = mentioned(told, midnight, midnight)
         if told != used.of:
-            mention.name_column(used.of[len(told) + 1 :], midnight)
+            mention.name_column(split_column_key(used.of)[1], midnight)
     return found
 
 
@@ -116,28 +114,6 @@ def joined(mentions: Iterable[Mention], naming: Naming) -> dict[str, Mention]:
         key = naming.today(mention.told, mention.at)
         found[key] = _both(found[key], mention) if key in found else mention
     return found
-
-
-def owner_of_columns(batch: LineageBatch, names: Iterable[str] = ()) -> Callable[[str], str]:
-    """Return what finds the dataset of a column's key, though names (here, or in the batch) may hold the sign in it."""
-    known = names_of_datasets(batch).union(names)
-    owners: dict[str, str] = {}
-
-    def owner(key: str) -> str:
-        found = owners.get(key)
-        if found is None:
-            found = owners[key] = _owner(key, known)
-        return found
-
-    return owner
-
-
-def names_of_datasets(batch: LineageBatch) -> set[str]:
-    """Return the keys of all datasets that the batch names as such."""
-    known = {record.key for record in batch.datasets} | {edge.output for edge in batch.edges}
-    for job in batch.jobs:
-        known.update(job.reads, job.writes)
-    return known
 
 
 def edges_by_job(batch: LineageBatch) -> Mapping[str, list[EdgeRecord]]:
@@ -166,16 +142,6 @@ def times_of_records(batch: LineageBatch) -> Callable[[DatasetRecord], datetime]
 def latest(one: datetime | None, other: datetime | None) -> datetime | None:
     """Return the later of two times, if there are two."""
     return max(one, other) if one is not None and other is not None else one or other
-
-
-def _owner(key: str, known: set[str]) -> str:
-    if key in known:
-        return key
-    parts = key.split("#")
-    if len(parts) == 2:
-        return parts[0]
-    candidates = ["#".join(parts[:end]) for end in range(1, len(parts))]
-    return next((name for name in candidates if name in known), candidates[0] if candidates else key)
 
 
 def _both(one: Mention, other: Mention) -> Mention:

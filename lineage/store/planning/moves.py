@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from lineage.model.batch import DatasetChange, definition_job_key
+from lineage.model.names import dataset_of, split_dataset_key
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import let_go
-from lineage.store.planning.intake import split_dataset_key
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.periods import end_at, join
 from lineage.store.planning.state import Dataset, Job, Pair, Relation, Seen, State, Unit, Usage
@@ -105,10 +105,8 @@ class _Rekeying:
 
     def _node_key(self, key: str) -> str:
         """Return the new key of a dataset or a column."""
-        for old, new in self.keys.items():
-            if key == old or key.startswith(f"{old}#"):
-                return new + key[len(old) :]
-        return key
+        old = dataset_of(key)
+        return self.keys.get(old, old) + key[len(old) :]
 
     def _job_key(self, key: str) -> str:
         """Return the new key of a job: a definition's is named after its dataset."""
@@ -121,9 +119,7 @@ class _Rekeying:
         new = self.keys.get(key, key)
         if new == key:
             return key, dataset
-        namespace, name = split_dataset_key(new)
-        if new.startswith(f"{dataset.namespace}/"):
-            namespace, name = dataset.namespace, new[len(dataset.namespace) + 1 :]
+        namespace, name = split_dataset_key(new, dataset.namespace)
         return new, replace(dataset, key=new, namespace=namespace, name=name)
 
     def _column(self, key: str, column: StoredColumn) -> tuple[str, StoredColumn]:

@@ -15,13 +15,12 @@ from itertools import chain
 from zlib import crc32
 
 from lineage.model.batch import DatasetRecord, EdgeRecord, JobRecord, LineageBatch, UsageRecord
+from lineage.model.names import dataset_of
 from lineage.store.planning.mentions import (
     Mention,
     edges_by_job,
     find_mentions,
     joined,
-    names_of_datasets,
-    owner_of_columns,
     times_of_records,
 )
 from lineage.store.planning.naming import Naming
@@ -58,15 +57,13 @@ class BatchPart:
     """A part of a batch: the stages that it is for, and what of the batch they take in. It can be pickled.
 
     `mentions` are the datasets that it is about; without them, all that the batch names. `lanes`: no two parts that
-    share one are written at the same time; a part without any is written alone. `names` are the keys of datasets that
-    hold the sign which parts a column's key.
+    share one are written at the same time; a part without any is written alone.
     """
 
     batch: LineageBatch
     stages: frozenset[Stage] = frozenset(Stage)
     mentions: tuple[Mention, ...] | None = None
     lanes: tuple[int, ...] = ()
-    names: frozenset[str] = frozenset()
 
     def mentions_today(self, naming: Naming) -> Mapping[str, Mention]:
         """Return what is said of each dataset that the part is about, by the dataset's key today."""
@@ -74,7 +71,7 @@ class BatchPart:
             return joined(self.mentions, naming)
         if self.stages.isdisjoint({Stage.CHANGES, Stage.NODES, Stage.DATASETS}):
             return {}
-        return find_mentions(self.batch, naming, self.names)
+        return find_mentions(self.batch, naming)
 
     def with_nodes(self) -> BatchPart:
         """Return the part with the nodes that its relationships need, to be written alone."""
@@ -118,7 +115,6 @@ class _Parting:
         self.batch = batch
         self.naming = naming
         self.mentions = find_mentions(batch, naming)
-        owner = owner_of_columns(batch)
         time_of = times_of_records(batch)
         self.records: dict[str, list[DatasetRecord]] = defaultdict(list)
         for record in batch.datasets:
@@ -126,8 +122,7 @@ class _Parting:
             self.records[naming.today(record.key, at)].append(replace(record, at=at))
         self.usage: dict[str, list[UsageRecord]] = defaultdict(list)
         for used in batch.usage:
-            self.usage[naming.today(owner(used.of), used.midnight)].append(used)
-        self.names = frozenset(name for name in names_of_datasets(batch) if "#" in name)
+            self.usage[naming.today(dataset_of(used.of), used.midnight)].append(used)
         # Each job once, without what only its edges need.
         self.jobs_alone = tuple(replace(job, reads=(), writes=(), sql=None) for job in batch.jobs)
 
@@ -212,7 +207,7 @@ class _Parting:
         **of_batch: object,
     ) -> BatchPart:
         batch = LineageBatch(run=self.batch.run, changes=self.batch.changes, **of_batch)  # type: ignore[arg-type]
-        return BatchPart(batch, frozenset({stage}), mentions, lanes, self.names)
+        return BatchPart(batch, frozenset({stage}), mentions, lanes)
 
 
 def _chunks(sizes: Mapping[str, int], at_most: int) -> Iterator[tuple[tuple[int, ...], Sequence[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lineage.model.names import is_column_key
 from lineage.model.usage import UserCounts
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.state import FoundDiagnostic, Observed, Run, State, Usage
@@ -42,7 +43,7 @@ def record_usage(state: State, intake: Intake) -> None:
         used = Usage(
             run=run.key,
             of=record.of,
-            of_column=intake.column_owner(record.of) != record.of,
+            of_column=is_column_key(record.of),
             day=record.day,
             reads=record.reads,
             writes=record.writes,

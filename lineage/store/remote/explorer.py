@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from lineage.model.names import split_column_key
+from lineage.model.names import dataset_of, is_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads, View
 
@@ -56,7 +56,7 @@ class RemoteExplorer(Explorer):
             # What leads on from a field or a parent is asked of these themselves.
             if near == hop.via:
                 way = Leads.FLOW if hop.edge.kind is EdgeKind.CONTRIBUTES else Leads.REFERENCE
-                way = Leads.ROWS if "#" not in far else way
+                way = Leads.ROWS if not is_column_key(far) else way
                 self._take(self._number(near), self._number(far), way + hop.edge.masking)
 
     def _read_columns(self, datasets: list[int]) -> None:
@@ -68,8 +68,8 @@ class RemoteExplorer(Explorer):
                 self._columns[keys[column.dataset]].append(self._number(column.key))
 
     def _read_family(self, nodes: list[int]) -> None:
-        columns = (self._all_keys[node] for node in nodes if "#" in self._all_keys[node])
-        new = {split_column_key(key)[0] for key in columns} - self._fields_of
+        columns = (self._all_keys[node] for node in nodes if is_column_key(self._all_keys[node]))
+        new = {dataset_of(key) for key in columns} - self._fields_of
         self._fields_of |= new
         for column in self._call("columns", sorted(new), dropped=True) if new else ():
             if column.parent is not None:

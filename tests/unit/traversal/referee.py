@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from lineage.model.names import split_column_key
+from lineage.model.names import is_column_key, split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import Direction, Hop, StoredEdge
 from lineage.traversal.answer import Reached
-from lineage.traversal.neighbours import columns_at, is_column
+from lineage.traversal.neighbours import columns_at
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep, Route
@@ -224,7 +224,7 @@ class Search:
         into_rows: list[Label] = []
         for label in frontier:
             for end, step in self._neighbours.around(label.node):
-                (yield label.then(end, step)) if is_column(end) else into_rows.append(label.then(end, step))
+                (yield label.then(end, step)) if is_column_key(end) else into_rows.append(label.then(end, step))
         self.row_datasets.update(label.node for label in into_rows)
         self._neighbours.load_columns(label.node for label in into_rows)
         for label in sorted(into_rows, key=lambda label: label.rank):
@@ -234,7 +234,7 @@ class Search:
                 yield from (label.at(column) for column in columns if column != origin)
 
     def _upstream(self, frontier: list[Label]) -> Iterator[Label]:
-        datasets = {label.node: split_column_key(label.node)[0] for label in frontier if is_column(label.node)}
+        datasets = {label.node: split_column_key(label.node)[0] for label in frontier if is_column_key(label.node)}
         self._neighbours.load({*(label.node for label in frontier), *datasets.values()})
         for label in frontier:
             for end, step in self._neighbours.around(label.node):
@@ -333,7 +333,7 @@ def paths_by_specification(
 
 def _is_end(target: Target) -> Callable[[str], bool]:
     if target.is_table:
-        return lambda key: key == target.key or (is_column(key) and split_column_key(key)[0] == target.key)
+        return lambda key: key == target.key or (is_column_key(key) and split_column_key(key)[0] == target.key)
     return lambda key: key == target.key or key.startswith(f"{target.key}.") or target.key.startswith(f"{key}.")
 
 
@@ -362,7 +362,7 @@ def _arrive(
 
 
 def _nodes(neighbours: Neighbours, far: str, is_end: Callable[[str], bool]) -> list[str]:
-    if is_column(far) or is_end(far):
+    if is_column_key(far) or is_end(far):
         return [far]
     neighbours.load_columns([far])
     return neighbours.columns(far)

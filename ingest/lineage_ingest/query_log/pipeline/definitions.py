@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from lineage.catalog import TableSchema
+from lineage.model.names import column_text
 from lineage.model.statement import ColumnSchema
 from lineage.sql.script import Decision
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place
@@ -144,7 +145,7 @@ class Definitions:
             return True
         unknown = [n for n in facts.reads if n != place[1] and self._known((facts.namespace, n)) is None]
         used = dict(facts.inferred).get(place[1], ())
-        return bool(unknown) or not set(used) <= set(columns)
+        return bool(unknown) or not set(used) <= set(map(column_text, columns))
 
     def _decides_otherwise(self, facts: Facts) -> bool:
         """Return whether use now decides an ambiguous column, or no longer what it decided when less was known."""

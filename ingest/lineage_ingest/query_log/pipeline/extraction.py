@@ -15,7 +15,7 @@ import pyarrow as pa
 from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import JobKind, LineageBatch, definition_job_key, query_job_key
 from lineage.model.dialects import dialect_named
-from lineage.model.names import Naming, format_name, split_name
+from lineage.model.names import Naming, column_text, format_name, split_name
 from lineage.model.statement import (
     ChangeKind,
     ColumnRef,
@@ -283,24 +283,24 @@ def _with_stated(
         return statements
     known = {(edge.source, edge.target) for s in own for edge in s.edges}
     by_target: dict[str, list[Edge]] = {}
+    names: dict[str, dict[str, None]] = {}
     for column in stated:
         target, table = _name(column.target_table) or "", _name(column.source_table)
         edge = Edge(
-            ColumnRef(table, column.source_column),
-            ColumnRef(target, column.target_column),
+            ColumnRef(table, column_text(column.source_column)),
+            ColumnRef(target, column_text(column.target_column)),
             EdgeKind.CONTRIBUTES,
             Subtype.TRANSFORMATION,
         )
         if (edge.source, edge.target) not in known:
             by_target.setdefault(target, []).append(edge)
+            names.setdefault(target, {})[column.target_column] = None
     added = [
         StatementLineage(
             "WRITE",
             target=target,
             sources=list(dict.fromkeys(str(edge.source.table) for edge in edges)),
-            output_columns=list(
-                dict.fromkeys(edge.target.column for edge in edges if isinstance(edge.target, ColumnRef))
-            ),
+            output_columns=list(names[target]),
             edges=edges,
             source=source,
         )

@@ -79,7 +79,7 @@ class Merger:
         record = DatasetRecord(
             namespace,
             table.name,
-            columns=tuple(ColumnRecord(c.name, c.data_type, n) for n, c in enumerate(table.columns)),
+            columns=ColumnRecord.of_schema(table.columns),
             schema_known=True,
         )
         known = self._datasets.get(record.key)

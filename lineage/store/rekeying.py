@@ -1,0 +1,207 @@
+"""Keys as version 9 writes them: a store of an earlier version gives its nodes their new keys.
+
+Until then a top-level column's path was its name as it is, with dots and quotes in it, and only a dataset's name was
+escaped in a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from lineage.model.batch import assertion_job_key, definition_job_key
+from lineage.model.names import ColumnPath, column_key, dataset_key, split_name
+from lineage.store.backend import Row, Transaction
+from lineage.store.graph import RELATIONSHIPS, Changes, Node, Relationship
+from lineage.store.planning.state import Job, change_key, usage_key
+from lineage.store.protocol import StoredColumn
+from lineage.store.queries import query
+from lineage.store.records import (
+    change_from,
+    change_node,
+    column_from,
+    column_records,
+    dataset_from,
+    dataset_node,
+    diagnostic_from,
+    diagnostic_records,
+    job_from,
+    job_node,
+    usage_from,
+    usage_records,
+)
+
+__all__ = ["REKEYED", "rekey"]
+
+REKEYED = 9
+"""The version of the schema from which keys are as they are now."""
+
+_Moved: TypeAlias = "dict[tuple[str, str], Node]"
+"""Nodes as they become, by label and the key that they had."""
+
+
+def rekey(transaction: Transaction) -> None:
+    """Give every node whose key is another one now that key, with all that it is tied to. Twice is as once."""
+    tables = {
+        node["key"]: replace(dataset_from(node), key=key)
+        for node in _nodes(transaction, "all_datasets")
+        if (key := dataset_key(node["namespace"], node["name"])) != node["key"]
+    }
+    names = {old: dataset.key for old, dataset in tables.items()}
+    columns = _columns(transaction, names)
+    if not tables and not columns:
+        return
+    moved: _Moved = {("Table", old): dataset_node(dataset) for old, dataset in tables.items()}
+    for old, column in columns.items():
+        moved["Column", old] = next(record for record in column_records(column) if isinstance(record, Node))
+    keys = {old: node.key for (_, old), node in moved.items()}
+    moved |= _jobs(transaction, keys)
+    moved |= _usage(transaction, keys)
+    moved |= _changes(transaction, names)
+    transaction.write(_difference(transaction, moved))
+
+
+def _columns(transaction: Transaction, names: Mapping[str, str]) -> dict[str, StoredColumn]:
+    """Return the columns with another key or path, by the key that they had; `names` are new keys of datasets."""
+    found = {node["key"]: column_from(node) for node in _nodes(transaction, "columns_of_unusual_names")}
+    for row in transaction.read(query("columns_of_dataset"), [{"key": key} for key in sorted(names)]):
+        found.setdefault(row["n"]["key"], column_from(row["n"]))
+    changed: dict[str, StoredColumn] = {}
+    for old, column in found.items():
+        dataset = names.get(column.dataset, column.dataset)
+        path = ColumnPath(_parts(found, column))
+        parent = column_key(dataset, str(path.parent)) if path.parent else None
+        new = replace(column, key=column_key(dataset, str(path)), dataset=dataset, path=str(path), parent=parent)
+        if new != column:
+            changed[old] = new
+    return changed
+
+
+def _parts(columns: Mapping[str, StoredColumn], column: StoredColumn) -> tuple[str, ...]:
+    """Return the parts of a path as it was written: a top-level column raw, fields behind dots, in quotes if needed."""
+    if column.parent is None:
+        return (_unquoted(column.path),)
+    above = column.parent[len(column.dataset) + 1 :]
+    parent = columns.get(column.parent)
+    parts = _parts(columns, parent) if parent is not None else tuple(above.split("."))
+    return (*parts, _unquoted(column.path[len(above) + 1 :]))
+
+
+def _unquoted(text: str) -> str:
+    is_quoted = len(text) > 1 and text[0] == text[-1] == '"'
+    parts = split_name(text) if is_quoted else []
+    return parts[0][0] if len(parts) == 1 else text
+
+
+def _jobs(transaction: Transaction, keys: Mapping[str, str]) -> _Moved:
+    """Return the jobs that are named after what has another key, and the diagnostics about them."""
+    listed = [row["key"] for row in transaction.read(query("all_job_keys"), [{}])]
+    names = {old: new for old in listed if (new := _job_key(old, keys)) != old}
+    moved: _Moved = {}
+    asked = [{"key": key} for key in names]
+    for row in transaction.read(query("jobs_by_key"), asked):
+        job: Job = job_from(row["n"])
+        moved["Job", job.key] = job_node(replace(job, key=names[job.key]))
+    for row in transaction.read(query("diagnostics_of_job"), asked):
+        found = diagnostic_from(row["n"])
+        record = replace(found.record, job=names.get(found.record.job or "", found.record.job))
+        records = diagnostic_records(replace(found, record=record), job_known=True)
+        moved["Diagnostic", row["n"]["key"]] = next(one for one in records if isinstance(one, Node))
+    return moved
+
+
+def _job_key(key: str, keys: Mapping[str, str]) -> str:
+    """Return the key of a job with those of the nodes in it as they are now."""
+    kind, _, rest = key.partition(":")
+    if kind == "definition":
+        return definition_job_key(keys.get(rest, rest))
+    for place, character in enumerate(key):
+        if character != ">":
+            continue
+        head, tail = key[:place], key[place + 1 :]
+        if kind == "assertion":
+            source = head.removeprefix("assertion:")
+            if source in keys or tail in keys:
+                return assertion_job_key(keys.get(source, source), keys.get(tail, tail))
+        for old in (tail, tail.rpartition("+")[0]):
+            if old in keys:
+                return f"{head}>{keys[old]}{tail[len(old) :]}"
+    return key
+
+
+def _usage(transaction: Transaction, keys: Mapping[str, str]) -> _Moved:
+    moved: _Moved = {}
+    for statement, of_column in (("usage_of_dataset", False), ("usage_of_column", True)):
+        for row in transaction.read(query(statement), [{"key": key} for key in sorted(keys)]):
+            used = usage_from(row["n"], keys[row["of"]], of_column=of_column)
+            old = usage_key(used.run, row["of"], used.day)
+            moved["Usage", old] = next(one for one in usage_records(used) if isinstance(one, Node))
+    return moved
+
+
+def _changes(transaction: Transaction, names: Mapping[str, str]) -> _Moved:
+    moved: _Moved = {}
+    for node in _nodes(transaction, "all_changes") if names else ():
+        known = change_from(node)
+        told = known.told
+        other = names.get(told.other, told.other) if told.other is not None else None
+        new = replace(told, dataset=names.get(told.dataset, told.dataset), other=other)
+        if new != told:
+            moved["Change", change_key(told)] = change_node(replace(known, told=new))
+    return moved
+
+
+def _difference(transaction: Transaction, moved: _Moved) -> Changes:
+    """Return what puts the nodes in place of those that they were, tied to what those were tied to."""
+    created = {(node.label, node.key): node for node in moved.values()}
+    # What two names were for the graph may be one: a node that is there already stays, and is tied to more.
+    there = {
+        (label, key)
+        for label, key in created
+        if (label, key) not in moved and transaction.read(query("node_by_key", label=f"`{label}`"), [{"key": key}])
+    }
+    tied = {one.id: one for one in _ties(transaction, moved.keys())}
+    kept = {one.id for one in _ties(transaction, there)}
+
+    def end(label: str, key: str) -> str:
+        node = moved.get((label, key))
+        return node.key if node is not None else key
+
+    relationships: dict[tuple[object, ...], Relationship] = {}
+    for one in tied.values():
+        properties = dict(one.properties)
+        if properties.get("job"):
+            properties["job"] = end("Job", properties["job"])
+        new = replace(
+            one,
+            source=end(one.source_label, one.source),
+            target=end(one.target_label, one.target),
+            properties=properties,
+        )
+        if new.id not in kept:
+            relationships.setdefault(new.id, new)
+    return Changes(
+        deleted_nodes=tuple(Node(label, key, {}) for label, key in moved),
+        created_nodes=tuple(node for named, node in created.items() if named not in there),
+        created_relationships=tuple(relationships.values()),
+    )
+
+
+def _ties(transaction: Transaction, nodes: Iterable[tuple[str, str]]) -> Iterator[Relationship]:
+    """Yield all relationships of nodes; one between two of them twice."""
+    asked: dict[str, list[Row]] = {}
+    for label, key in nodes:
+        asked.setdefault(label, []).append({"key": key})
+    for name, kind in RELATIONSHIPS.items():
+        for source, target in kind.ends:
+            names = {"from": f"`{source}`", "type": f"`{name}`", "to": f"`{target}`"}
+            for statement, label in (("relationships_out_of", source), ("relationships_into", target)):
+                for row in transaction.read(query(statement, **names), asked.get(label, ())):
+                    edge: Mapping[str, Any] = row["e"]
+                    properties = {one: edge.get(one) for one in kind.properties}
+                    yield Relationship(name, source, row["source"], target, row["target"], properties)
+
+
+def _nodes(transaction: Transaction, statement: str) -> list[Row]:
+    return [row["n"] for row in transaction.read(query(statement), [{}])]

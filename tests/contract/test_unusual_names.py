@@ -1,0 +1,173 @@
+"""Columns with any name: from SQL into the graph, and found by what is shown of them."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+import ladybug
+import neo4j
+
+from lineage.catalog import Catalog
+from lineage.export.openlineage import openlineage_events
+from lineage.model.dialects import dialect_named
+from lineage.model.names import Naming, column_key, column_text, dataset_key
+from lineage.sql.script import extract_script
+from lineage.store import GraphStore, open_store
+from lineage.store.embedded.backend import EmbeddedBackend
+from lineage.store.neo4j.backend import Neo4jBackend
+from lineage.traversal import impact, resolve_column, root_cause
+from lineage_ingest.batching import BatchBuilder, of_files
+from lineage_ingest.openlineage import EventIngest
+from tests.neo4j_fixture import Neo4jAddress
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+CHOSEN = [
+    *("item#", "my col", "Total.Amount", 'we"ird', "50%", "a%23b", "a%2523b", "`", "[x]", " padded ", "é", "Ω.ß"),
+    *("a#b.c", "#", "%", ".", '"', "'", "a>b", "a/b", "x+y", "a\nb", "\x1b[31m", "日本", "a.b", "a", "b"),
+]
+
+
+def names() -> list[str]:
+    dice = random.Random(12)
+    drawn = ("".join(dice.choices("ab#%.\"`[]' 235/>é", k=dice.randint(1, 6))) for _ in range(12))
+    return list(dict.fromkeys((*CHOSEN, *drawn)))
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def script(columns: list[str]) -> str:
+    listed = ", ".join(map(quoted, columns))
+    defined = ", ".join(f"{quoted(name)} int" for name in columns)
+    return f'CREATE TABLE "s"."o#1" ({defined}); CREATE VIEW "s"."v.%23" AS SELECT {listed} FROM "s"."o#1"'
+
+
+def ingest(store: GraphStore, sql: str) -> None:
+    builder = BatchBuilder(Naming(dialect_named("postgres")), Catalog(), AT, of_files(AT))
+    builder.add_file("f.sql", sql, extract_script({"f.sql": sql}, "postgres"))
+    store.apply(builder.batch("sql", "f.sql", [sql]))
+
+
+def test_every_column_is_found_by_its_name_and_by_its_key(store: GraphStore) -> None:
+    columns = names()
+    ingest(store, script(columns))
+    source, target = dataset_key("postgres", "s.o#1"), dataset_key("postgres", 's."v.%23"')
+    for number, name in enumerate(columns):
+        start, end = column_key(source, column_text(name)), column_key(target, column_text(name))
+        shown = f"s.o#1.{column_text(name)}"
+        assert resolve_column(store, start).key == start
+        assert resolve_column(store, start).name == shown
+        assert resolve_column(store, shown).key == start
+        assert resolve_column(store, f'"s"."o#1".{quoted(name)}').key == start
+        if number % 3:
+            continue
+        [reached] = impact(store, resolve_column(store, shown)).columns
+        assert (reached.key, reached.name) == (end, f's."v.%23".{column_text(name)}')
+        assert resolve_column(store, reached.name).key == end
+        assert [one.key for one in root_cause(store, resolve_column(store, end)).columns] == [start]
+    stored = store.columns([source, target])
+    assert sorted(column.name for column in stored) == sorted([*columns, *columns])
+    assert all(column.parent is None for column in stored)
+
+
+def test_names_survive_export_and_import(store: GraphStore, tmp_path: Path) -> None:
+    ingest(store, script(names()))
+    before = {column.key for column in store.columns(store.dataset_keys())}
+    with open_store(tmp_path / "copy.lbug") as copy:
+        EventIngest(copy).take(list(openlineage_events(store)))
+        assert {column.key for column in copy.columns(copy.dataset_keys())} == before
+
+
+OLD_NAMES = {
+    "item#": "item#",
+    "my col": "my col",
+    'we"ird': '"we""ird"',
+    "a%23b": "a%23b",
+    'j."x.y"': 'j."x.y"',
+    'j."x y"': "j.x y",
+    "[k]": '"[k]"',
+}
+
+
+def old_graph() -> list[str]:
+    """A graph as version 8 wrote it: paths of top-level columns raw, keys unescaped, fields in quotes."""
+    made = []
+    for table in ("o", "v%2"):
+        key = f"pg/s.{table}3" if table != "o" else "pg/s.o"
+        made.append(
+            f"""CREATE (:`Table` {{key: '{key}', namespace: 'pg', name: '{key[3:]}', kind: 'table', aliases: [],
+            schema_known: false, search: '{key[3:]}', first_seen: datetime('2024-01-01T00:00:00Z'),
+            last_seen: datetime('2024-01-01T00:00:00Z')}})"""
+        )
+        for path in ("j", *OLD_NAMES):
+            parent = f"parent: '{key}#j', " if path.startswith("j.") else ""
+            made.append(
+                f"""CREATE (:`Column` {{key: '{key}#{path}', dataset: '{key}', path: '{path}', name: '{path}',
+                {parent}inferred: false, search: '{path}'}})"""
+            )
+            made.append(
+                f"MATCH (t:`Table` {{key: '{key}'}}), (c:`Column` {{key: '{key}#{path}'}}) "
+                "CREATE (t)-[:HAS_COLUMN]->(c)"
+            )
+            if parent:
+                made.append(
+                    f"MATCH (p:`Column` {{key: '{key}#j'}}), (c:`Column` {{key: '{key}#{path}'}}) "
+                    "CREATE (p)-[:HAS_FIELD]->(c)"
+                )
+    job = "definition:pg/s.v%23"
+    made.append(
+        f"""CREATE (:Job {{key: '{job}', kind: 'definition', completeness: 'full',
+        first_seen: datetime('2024-01-01T00:00:00Z'), last_seen: datetime('2024-01-01T00:00:00Z')}})"""
+    )
+    made.append(
+        """MATCH (j:Job), (t:`Table` {key: 'pg/s.v%23'}) CREATE (j)-[:WRITES {
+        first_seen: datetime('2024-01-01T00:00:00Z'), last_seen: datetime('2024-01-01T00:00:00Z'),
+        observations: []}]->(t)"""
+    )
+    made += [
+        f"""MATCH (a:`Column` {{key: 'pg/s.o#{path}'}}), (b:`Column` {{key: 'pg/s.v%23#{path}'}})
+        CREATE (a)-[:CONTRIBUTES {{job: '{job}', subtypes: ['IDENTITY'], masking: false, limited: false,
+        ambiguous: false, spans: [], first_seen: datetime('2024-01-01T00:00:00Z'),
+        last_seen: datetime('2024-01-01T00:00:00Z')}}]->(b)"""
+        for path in OLD_NAMES
+    ]
+    return made
+
+
+def check_rekeyed(store: GraphStore) -> None:
+    source, target = "pg/s.o", dataset_key("pg", "s.v%23")
+    assert store.dataset_keys() == [source, target]
+    assert {column.path for column in store.columns([source])} == {"j", *OLD_NAMES.values()}
+    for path in OLD_NAMES.values():
+        start = resolve_column(store, f"s.o.{path}")
+        assert start.key == column_key(source, path)
+        [reached] = [one for one in impact(store, start).columns if one.path[0].source == start.key]
+        assert (reached.key, reached.path[0].job) == (column_key(target, path), f"definition:{target}")
+    assert store.job_keys_of([target]) == {target: [f"definition:{target}"]}
+    assert resolve_column(store, "s.o.j").key == "pg/s.o#j"
+    nested = [column for column in store.columns([source]) if column.parent == "pg/s.o#j"]
+    assert sorted(column.name for column in nested) == ["x y", "x.y"]
+
+
+def test_keys_of_an_embedded_store_of_version_8_are_written_anew(tmp_path: Path) -> None:
+    path = tmp_path / "old.lbug"
+    EmbeddedBackend(path, target_version=8).close()
+    with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
+        for statement in old_graph():
+            connection.execute(statement.replace("datetime(", "timestamp("))
+    with open_store(path, read_only=True) as store:
+        check_rekeyed(store)
+
+
+def test_keys_of_a_neo4j_store_of_version_8_are_written_anew(neo4j_uri: Neo4jAddress) -> None:
+    login = (neo4j_uri.user, neo4j_uri.password)
+    with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
+        driver.execute_query("MATCH (n) DETACH DELETE n")
+        Neo4jBackend(neo4j_uri.uri, login, target_version=8).close()
+        for statement in old_graph():
+            driver.execute_query(statement)
+    with open_store(neo4j_uri.uri, user=login[0], password=login[1], read_only=True) as store:
+        check_rekeyed(store)

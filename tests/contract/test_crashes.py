@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import signal
@@ -16,9 +17,10 @@ import pytest
 from lineage.store import open_store
 from lineage.store.embedded import transaction
 from lineage.store.protocol import GraphDump
-from tests.contract import stopped_writer
-from tests.contract.telling import batch, key, view
+from tests.contract import checkpointing_writer, stopped_writer
+from tests.contract.telling import batch, day, key, view
 
+KILLS = 10
 STATES = 12
 """How many of the states that the files were seen in are opened."""
 
@@ -69,6 +71,36 @@ def test_each_state_of_the_files_holds_whole_batches(
     assert _opened(states[-1]) == after
     for state in states[::step]:
         assert _applied_again(state) == after
+
+
+def test_a_kill_around_a_checkpoint_loses_nothing(tmp_path: Path) -> None:
+    path, chance, number = tmp_path / "store.lbug", random.Random(5), 0
+    for _ in range(KILLS):
+        writer = subprocess.Popen(
+            [sys.executable, "-m", "tests.contract.checkpointing_writer", str(path), str(number + 1)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert writer.stdout is not None
+        for _ in range(chance.randrange(1, 4)):
+            number = int(writer.stdout.readline())
+        time.sleep(chance.random() / 20)
+        writer.kill()
+        writer.wait()
+        number = max([number, *map(int, writer.stdout.read().split())])
+        writer.stdout.close()
+        with open_store(path, read_only=chance.random() < 0.5) as store:
+            dump = store.dump()
+        edges = [one for one in dump.relationships if one[0] == "CONTRIBUTES"]
+        (last,) = {one[3]["last_seen"] for one in edges if one[2].startswith(key("v."))}
+        stored = round((last - day(1)).total_seconds())
+        assert number <= stored <= number + 1
+        number = stored
+        assert len(edges) == checkpointing_writer.COLUMNS + number
+    with open_store(path) as store, open_store(tmp_path / "expected.lbug") as expected:
+        for one in range(1, number + 1):
+            expected.apply(checkpointing_writer.seen(one))
+        assert store.dump() == expected.dump()
 
 
 _KILLED = """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,14 @@ def test_large_batches_give_their_memory_back(tmp_path: Path) -> None:
             used.append(_buffers(store))
     # Each takes 15 MB while it is copied, and a tenth of that for good.
     assert used[-1] - used[1] < 6 * 5 << 20, used
+
+
+def test_small_runs_do_not_keep_memory(tmp_path: Path) -> None:
+    """The whole of it: `python -m tests.contract.small_runs STORE 20000`."""
+    command = [sys.executable, "-m", "tests.contract.small_runs", str(tmp_path / "store.lbug"), "400"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    used = {int(runs): float(size) for runs, size in (line.split() for line in told.splitlines())}
+    assert used[400] < 1.3 * used[100], used
 
 
 def _buffers(store: Any) -> int:

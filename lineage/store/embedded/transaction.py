@@ -61,6 +61,8 @@ class EmbeddedTransaction:
         self._limited = limited
         self.new_rows = 0
         """How many nodes and relationships were created."""
+        self.changed_rows = 0
+        """How many nodes and relationships were changed: ladybug keeps what they were until a checkpoint."""
         self.has_copied = False
         """Whether rows went in by COPY."""
         self.leaves_rest = False
@@ -122,6 +124,8 @@ class EmbeddedTransaction:
             self._change(relationship, "update_relationship", relationship.properties)
         for unit in changes.refreshed_units:
             self._run(refresh_statement(unit.type, unit.target_label), unit.row)
+        self.changed_rows += len(changes.updated_nodes) + len(changes.updated_relationships)
+        self.changed_rows += sum(unit.relationships for unit in changes.refreshed_units)
 
     def _execute(self, statement: str, row: Row) -> ladybug.QueryResult:
         return self._statements.run(statement, {name: _to_store(value) for name, value in row.items()})

@@ -300,11 +300,13 @@ class BaseTables:
 class FunctionTable(Relation):
     """What a function called as a table gives: columns that nobody declares, each from all the arguments."""
 
-    __slots__ = ("value",)
+    __slots__ = ("declared", "value")
 
-    def __init__(self, names: list[str], value: Sources, rows: Rows | None = None) -> None:
+    def __init__(self, names: list[str], value: Sources, rows: Rows | None = None, *, declared: bool = False) -> None:
         super().__init__(names, [value for _ in names], rows)
         self.value = value
+        self.declared = declared
+        """Whether the names are all its columns; others are still read from the arguments where nothing has them."""
 
     @property
     def is_open(self) -> bool:

@@ -18,6 +18,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.names import ColumnPath, Naming, column_text
 from lineage.model.statement import ColumnRef, Edge, UnresolvedReference
+from lineage.sql.alias_visibility import alias_visibility
 from lineage.sql.budget import Budget
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects, pseudo_columns
@@ -109,6 +110,7 @@ class Resolver:
         self._write = write
         self.paper_set_operations = set_operation_references == "paper"
         self.identifiers = Identifiers(naming.dialect)
+        self.alias_visibility = alias_visibility(naming.dialect.name)
         self.functions = functions
         self.numbers_repeated_names = naming.dialect.name in _NUMBERS_REPEATED_NAMES
         self.pseudo_columns = pseudo_columns(naming.dialect.name)

@@ -1,7 +1,6 @@
 """Scopes: which relations and names a query block sees, and how a column's name finds its sources.
 
-Rules of lookup: SQL:2016 6.6 (identifier chain) for the order from inner to outer blocks; the dialects' pages on
-aliases for what a select list's own aliases may be used for.
+Names without a prefix have a file of their own, `unprefixed.py`.
 """
 
 from __future__ import annotations
@@ -15,16 +14,15 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.names import ColumnPath
+from lineage.sql.alias_visibility import Clause
 from lineage.sql.effects import IDENTITY, TRANSFORMATION
-from lineage.sql.relations import BaseTable, Composite, Elements, FunctionTable, Relation, RowFields, Sources, absorb
+from lineage.sql.relations import BaseTable, Composite, Elements, Relation, RowFields, Sources, absorb
+from lineage.sql.unprefixed import ambiguous, doubtful, find_unprefixed, may_have_any, options_through
 
 if TYPE_CHECKING:
     from lineage.sql.resolver import Resolver
 
-__all__ = ["NAMED_VALUE", "Choice", "Merge", "Scope"]
-
-NAMED_VALUE = "="
-"""Stands before the name of a value that WITH names (ClickHouse), among the names of the CTEs."""
+__all__ = ["Choice", "Merge", "Scope"]
 
 _NO_SOURCES: Sources = {}
 _OF_A_SEQUENCE = frozenset(("nextval", "currval"))
@@ -32,25 +30,10 @@ _SEQUENCES_BY_NAME = frozenset(("snowflake", "oracle", "exasol"))
 """Dialects where `s.nextval` is the next number of the sequence s, of which no column is the source."""
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 """What most scopes have of most things: nothing, and one object for it."""
-_OWN_ALIASES_FIRST = frozenset(("duckdb", "snowflake", "redshift", "databricks", "spark", "clickhouse", "teradata"))
-"""Dialects with lateral aliases, where the block's own aliases come before the columns of the blocks around it."""
-
-_WHOLE_ROWS = frozenset(("postgres", "redshift", "materialize", "risingwave", "duckdb", "bigquery", "ansi"))
-"""Dialects where a table's alias alone is its row as a value."""
 
 
 def _parts(column: exp.Expr) -> list[exp.Expr]:
     return [part for key in ("catalog", "db", "table", "this") if (part := column.args.get(key)) is not None]
-
-
-def _options(alias: str, relation: Relation, name: str) -> Iterator[tuple[str, Sources]]:
-    """Yield where a name may come from through a relation: itself, or each of the unknown tables behind its stars."""
-    found = relation.infer(name)
-    if found is not None:
-        yield alias, found
-        return
-    for behind in relation.opens:
-        yield from _options(behind.name if isinstance(behind, BaseTable) else alias, behind, name)
 
 
 class Merge(NamedTuple):
@@ -78,15 +61,18 @@ class Scope:
         "_found",
         "aliases",
         "choice",
+        "clause",
         "ctes",
         "items",
         "made",
         "merged",
         "merges",
+        "outputs",
         "parent",
         "prefixed",
         "resolver",
         "windows",
+        "written",
     )
 
     def __init__(
@@ -102,7 +88,13 @@ class Scope:
         """Relations whose columns are seen with their prefix only, as those of EXCLUDED."""
         self.merged: Mapping[str, Sources] = _NOTHING
         self.merges: Sequence[Merge] = ()
-        self.aliases: dict[str, Sources] = {}
+        self.outputs: dict[str, Sources] = {}
+        """The aliases of the select list."""
+        self.written: dict[str, exp.Expr] = {}
+        """What each of them is an alias of."""
+        self.aliases: Mapping[str, Sources] = _NOTHING
+        """Those that are seen by the clause which is being read."""
+        self.clause = Clause.SELECT
         self.made: Sources = {}
         """What the functions of the select list take that make rows, as UNNEST and EXPLODE do."""
         self.windows: Mapping[str, exp.Expr] = _NOTHING
@@ -179,16 +171,16 @@ class Scope:
         text = node.args
         table = args.get("table")
         if table is None:
-            if aliases_first and self.aliases:
-                sources = self.aliases.get(self.resolver.identifiers.column(node))
+            if aliases_first and self.outputs:
+                sources = self.outputs.get(self.resolver.identifiers.column(node))
                 if sources is not None:
                     return sources
             key = (text["this"], True) if text.get("quoted") else text["this"]
             found = self._found.get(key)
             if found is None:
                 name = self.resolver.identifiers.column(node)
-                found = self._unqualified(column, name)
-                if found and name not in self.aliases:
+                found = find_unprefixed(self, column, name)
+                if found and name not in self.aliases and found is not self.outputs.get(name):
                     self._found[key] = found
             return found
         owner = table.args
@@ -206,7 +198,7 @@ class Scope:
             return self.value([self.resolver.identifiers.column(table), node.name]) or _NO_SOURCES
         if type(node) is exp.Parameter:
             return self.positional(node.name, self.resolver.identifiers.alias(table) if table else None)
-        return self._whole_row(self.resolver.identifiers.alias(table)) if table else self._all_rows()
+        return self.whole_row(self.resolver.identifiers.alias(table)) if table else self._all_rows()
 
     def _qualified(self, column: exp.Expr, table: exp.Expr, name: str) -> Sources:
         identifiers = self.resolver.identifiers
@@ -219,7 +211,7 @@ class Scope:
             found = relation.find(name)
             if found is None and not relation.is_open:  # `a.x`, where a is a struct of another table as well
                 found = self._field_of(column, built=True)
-            return found if found is not None else self._of(relation, name, column, alias)
+            return found if found is not None else self.of(relation, name, column, alias)
         found = self._field_of(column)
         if found is not None:
             return found
@@ -244,7 +236,7 @@ class Scope:
             found = self._known(owner, path[depth + 1]) if owner is not None else None
             if found is not None:
                 return self.field(found, path[depth + 2 :])
-        found = self._find(path[0])
+        found = self._find(path[0], column)
         if found is None:
             elements = (item for scope in self.chain() for item in scope.items.values() if isinstance(item, Elements))
             found = next((item.infer(path[0]) for item in elements), None)
@@ -256,14 +248,15 @@ class Scope:
         found = relation.find(name)
         return found if found is not None else (relation.infer(name) if relation.is_open else None)
 
-    def _of(self, relation: Relation, name: str, column: exp.Expr, alias: str) -> Sources:
+    def of(self, relation: Relation, name: str, column: exp.Expr, alias: str) -> Sources:
+        """Return the sources of a column of a relation; one that it is not known to have is reported."""
         if name in self.resolver.pseudo_columns and relation.find(name) is None:
             return _NO_SOURCES
         found = self._known(relation, name)
         if found is not None:
             return found
-        if relation.is_open and (options := dict(_options(alias, relation, name))):
-            return self._ambiguous(column, name, options)
+        if relation.is_open and (options := dict(options_through(alias, relation, name))):
+            return ambiguous(self, column, name, options)
         known = [known for known, _ in relation.columns()]
         self.resolver.report(
             DiagnosticCode.UNKNOWN_COLUMN,
@@ -289,45 +282,38 @@ class Scope:
             found = unknown[0].infer(path[0]) if len(unknown) == 1 else None
         return self.field(found, path[1:]) if found is not None else None
 
-    def _find(self, name: str) -> Sources | None:
-        """Return the sources of an unprefixed name where it is certain, without reporting anything."""
+    def _find(self, name: str, column: exp.Expr | None = None) -> Sources | None:
+        """Return the sources of an unprefixed name that a relation is known to have.
+
+        Where `column` is the reference, a nearer block that may have the name comes first, and that is reported.
+        """
+        nearer: Scope | None = None
         for scope in self.chain():
-            if name in scope.merged:
-                return scope.merged[name]
-            for relation in scope.items.values():
+            found = scope.merged.get(name)
+            for relation in scope.items.values() if found is None else ():
                 found = relation.find(name)
                 if found is not None:
+                    break
+            if found is not None:
+                if nearer is None or column is None or scope is self.resolver.outermost:
                     return found
+                return doubtful(nearer, column, name, scope, found)
+            if nearer is None and may_have_any(scope):
+                nearer = scope
         return None
 
-    def _unqualified(self, column: exp.Expr, name: str) -> Sources:
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.merged:
-                return scope.merged[name]
-            found: Sources | None = None
-            for relation in scope.items.values():
-                index = relation.index
-                if index is not None and name not in index:
-                    continue
-                sources = (index and index[name]) or relation.find(name)
-                if sources is not None:
-                    if found is not None:
-                        return self._ambiguous(column, name, scope.having(name), sure=True)
-                    found = sources
-            if found is not None:
-                return found
-            if name in scope.aliases and self.resolver.naming.dialect.name in _OWN_ALIASES_FIRST:
-                return scope.aliases[name]
-            scope = scope.parent
-        for scope in self.chain():
-            if name in scope.aliases:
-                return scope.aliases[name]
-        if (value := self.ctes.get(NAMED_VALUE + name)) is not None:
-            return value.sources[0]
-        if name in self.resolver.pseudo_columns:
-            return _NO_SOURCES
-        return self._inferred(column, name)
+    def add_output(self, name: str, sources: Sources, written: exp.Expr) -> None:
+        """Add an alias of the select list; of two of one name the first counts."""
+        if name not in self.outputs:
+            self.outputs[name] = sources
+            self.written[name] = written
+            if self.resolver.alias_visibility.before_columns:
+                self._found.clear()
+
+    def see_aliases(self, clause: Clause, *, seen: bool) -> None:
+        """Begin to read a clause, which sees the aliases of the select list or does not."""
+        self.clause = clause
+        self.aliases = self.outputs if seen else _NOTHING
 
     @contextmanager
     def read_as(self, meanings: Sequence[tuple[exp.Expr, Sources]]) -> Iterator[None]:
@@ -345,73 +331,6 @@ class Scope:
         """Return the sources of a name in each relation of this block that surely has it."""
         return {alias: found for alias, item in self.items.items() if (found := item.find(name)) is not None}
 
-    def _inferred(self, column: exp.Expr, name: str) -> Sources:
-        for scope in self.chain():
-            open_items = {alias: relation for alias, relation in scope.items.items() if relation.is_open}
-            tables = {
-                alias: relation for alias, relation in open_items.items() if not isinstance(relation, FunctionTable)
-            }
-            open_items = tables or open_items
-            bases = {alias: relation for alias, relation in open_items.items() if isinstance(relation, BaseTable)}
-            holders = self.resolver.seen({relation.name for relation in bases.values()}, name)
-            supported = {alias: relation for alias, relation in bases.items() if relation.name in holders}
-            candidates = supported if len(supported) == 1 else open_items
-            if name in tables and not supported and self._names_row(name, tables[name]):
-                return self._whole_row(name)
-            if len(candidates) == 1:
-                found = next(iter(candidates.values())).infer(name)
-                if found is not None:
-                    return found
-            if candidates:
-                options = {key: found for alias, r in candidates.items() for key, found in _options(alias, r, name)}
-                return self._ambiguous(column, name, options)
-        if self.item(name) is not None:
-            return self._whole_row(name)
-        nearest = next((scope for scope in self.chain() if scope.items), None)
-        if nearest is None:
-            return _NO_SOURCES
-        nearby = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
-        if len(nearby) == 1:  # the only table that may have it, whatever its schema says
-            return self._of(nearby[0], name, column, nearby[0].name)
-        known = [known for scope in self.chain() for item in scope.items.values() for known, _ in item.columns()]
-        self.resolver.unresolved_name(DiagnosticCode.UNKNOWN_COLUMN, name, column, known)
-        self.resolver.report(
-            DiagnosticCode.UNKNOWN_COLUMN,
-            Severity.ERROR,
-            f"no column `{name}` in " + ", ".join(sorted({key for s in self.chain() for key in s.items})),
-            column,
-            hint=self.resolver.nearest(name, known),
-        )
-        return _NO_SOURCES
-
-    def _names_row(self, alias: str, relation: Relation) -> bool:
-        """Return whether a bare name that is a table's alias, and not the table's own name, means its whole row."""
-        return (
-            self.resolver.naming.dialect.name in _WHOLE_ROWS
-            and isinstance(relation, BaseTable)
-            and relation.name.rpartition(".")[2].strip('"').lower() != alias.lower()
-        )
-
-    def _ambiguous(self, column: exp.Expr, name: str, options: Mapping[str, Sources], *, sure: bool = False) -> Sources:
-        if len(options) == 1:  # one table behind a star, read twice
-            return next(iter(options.values()))
-        self.resolver.report(
-            DiagnosticCode.AMBIGUOUS_COLUMN,
-            Severity.WARNING,
-            f"column `{name}` may belong to " + " or ".join(f"`{alias}`" for alias in options),
-            column,
-            hint="write the table's alias before the column"
-            + ("" if sure else ", or give the tables' schemas with --catalog"),
-        )
-        code, columns = DiagnosticCode.AMBIGUOUS_COLUMN, (str(s) for found in options.values() for s, _ in found)
-        self.resolver.unresolved_name(code, name, column, columns, nearest=False)
-        marked: Sources = {}
-        for sources in options.values():
-            for (source, effect), place in sources.items():
-                doubt = self.resolver.source(source.table, source.column, ambiguous=True)
-                marked.setdefault((doubt, effect), place)
-        return marked
-
     def positional(self, position: str, alias: str | None = None) -> Sources:
         """Return the sources of `$1`, a column of a staged file by its place; none where no such file is read."""
         for scope in self.chain():
@@ -420,7 +339,8 @@ class Scope:
                     return relation.infer(f"${position}")
         return _NO_SOURCES
 
-    def _whole_row(self, alias: str) -> Sources:
+    def whole_row(self, alias: str) -> Sources:
+        """Return the row of a relation as a value, with its columns for fields."""
         relation = self.item(alias)
         total: Sources = {}
         if relation is None:
@@ -437,7 +357,7 @@ class Scope:
     def _all_rows(self) -> Sources:
         total: Sources = {}
         for alias in self.items:
-            absorb(total, self._whole_row(alias), IDENTITY, None)
+            absorb(total, self.whole_row(alias), IDENTITY, None)
         return total
 
     def field(self, sources: Sources, path: list[str]) -> Sources:

@@ -10,7 +10,8 @@ from lineage.sql.effects import COMPOSE, IDENTITY, TRANSFORMATION
 from lineage.sql.relations import Relation, Rows, Source, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.branches import combine
-from lineage.sql.scope import NAMED_VALUE, Scope
+from lineage.sql.scope import Scope
+from lineage.sql.unprefixed import NAMED_VALUE
 
 __all__ = ["add_named_value", "named_values", "scope_with_ctes"]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from lineage.sql.alias_visibility import Clause
 from lineage.sql.effects import IDENTITY
 from lineage.sql.relations import Relation, Sources, placed
 from lineage.sql.resolver import Resolver
@@ -69,6 +70,7 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
     """Return the output columns of a query block. Aliases become visible to what is evaluated after them."""
     projection = Projection()
     identifiers = resolver.identifiers
+    scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.select_list)
     for position, item in enumerate(select.args["expressions"]):
         kind = type(item)
         if kind is exp.Alias:
@@ -78,7 +80,7 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
                 expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
                 continue
             name = identifiers.column(args["alias"])
-            scope.aliases.setdefault(name, sources)
+            scope.add_output(name, sources, args["this"])
             projection.add(name, sources, args["this"])
         elif kind is exp.Column and type(item.args["this"]) is not exp.Star:
             projection.add(identifiers.column(item.args["this"]), value_of(resolver, item, scope), item)
@@ -116,7 +118,7 @@ def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Proje
     sources = value_of(resolver, item.this, scope)
     for alias in item.args["expressions"]:
         name = resolver.identifiers.alias(alias)
-        scope.aliases.setdefault(name, sources)
+        scope.add_output(name, sources, item.this)
         projection.add(name, sources, item.this)
 
 

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.effects import (
-    AGGREGATION,
-    DISTINCT,
-    FILTER,
-    GROUP_BY,
-    JOIN,
-    LIMITED_SORT,
-    MASKED_AGGREGATION,
-    SORT,
-)
+from lineage.sql.alias_visibility import Clause
+from lineage.sql.effects import DISTINCT, FILTER, GROUP_BY, JOIN, LIMITED_SORT, SORT
 from lineage.sql.relations import Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver, relation_rule
 from lineage.sql.rules.ctes import add_named_value, named_values, scope_with_ctes
 from lineage.sql.rules.from_clause import add_sources
 from lineage.sql.rules.projection import Projection, project
 from lineage.sql.scope import Scope
+from lineage.sql.unprefixed import aggregates
 
 _INPUT_FIRST = frozenset(("postgres", "materialize", "risingwave", "duckdb", "sqlite", "tsql", "fabric"))
 """Dialects where a name inside an expression of ORDER BY means a column of FROM before one of the select list."""
@@ -45,16 +38,24 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
     projection = project(resolver, node, scope)
     if scope.made:
         absorb(rows.own, scope.made, JOIN, None)
-    for clause in ("where", "prewhere", "qualify"):
+    sees = resolver.alias_visibility
+    for clause in ("where", "prewhere"):
         if condition := args.get(clause):
+            scope.see_aliases(Clause.ROWS, seen=sees.where)
             resolver.evaluate(scope, condition.this, FILTER, rows.own)
+    if condition := args.get("qualify"):
+        scope.see_aliases(Clause.QUALIFY, seen=sees.qualify)
+        resolver.evaluate(scope, condition.this, FILTER, rows.own)
     if having := args.get("having"):
+        scope.see_aliases(Clause.SELECT, seen=sees.having)
         outputs = _outputs_named(resolver, having, args.get("group"), scope, projection)
         with scope.read_as(outputs):
             resolver.evaluate(scope, having.this, FILTER, rows.own)
+        scope.see_aliases(Clause.SELECT, seen=False)
         for name, _ in outputs:  # HAVING min(n) > n: the argument is FROM's
             if sum(column.name == name.name for column in having.find_all(exp.Column)) > 1:
                 resolver.evaluate(scope, having.this, FILTER, rows.own)
+    scope.see_aliases(Clause.SELECT, seen=False)
     if connect := args.get("connect"):
         for condition in (connect.args.get("start"), connect.args.get("connect")):
             if condition is not None:
@@ -78,12 +79,17 @@ def _outputs_named(
     """
     if not scope.aliases:
         return []
+    by_key = _outputs_as_keys(resolver, group, scope)
     found: list[tuple[exp.Expr, Sources]] = []
+    meant: list[tuple[exp.Expr, Sources]] = []
     for node in having.walk(prune=lambda below: isinstance(below, _GROUPED)):
         if type(node) is exp.Column and node.args.get("table") is None and type(node.this) is exp.Identifier:
-            output = scope.aliases.get(resolver.identifiers.column(node.this))
+            name = resolver.identifiers.column(node.this)
+            output = scope.aliases.get(name)
             if output is not None:
                 found.append((node.this, output))
+                if name in by_key:
+                    meant.append((node.this, output))
     if not found:
         return found
     listed = [projection.written(key) for key in group.expressions] if group is not None else []
@@ -92,46 +98,83 @@ def _outputs_named(
     if resolver.naming.dialect.name != "duckdb":  # DuckDB reads `HAVING n + 0` by the alias even under `GROUP BY n + 0`
         listed = [column for key in listed for column in key.find_all(exp.Column)]
     keys = {key.name.lower() for key in listed if type(key) is exp.Column}
-    return [(name, output) for name, output in found if name.name.lower() not in keys]
+    return [*meant, *((name, output) for name, output in found if name.name.lower() not in keys)]
 
 
 _GROUPED = (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Query, exp.Window, exp.Anonymous)
 """What names in HAVING stand within without being outputs: arguments of aggregates, queries of their own."""
 
 
+_SETS_OF_KEYS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)
+
+
+def _keys(group: exp.Expr) -> list[exp.Expr]:
+    """Return the keys of GROUP BY, those inside ROLLUP, CUBE and GROUPING SETS too."""
+    found: list[exp.Expr] = []
+    stack = [item for name in ("grouping_sets", "cube", "rollup") for item in reversed(group.args.get(name) or ())]
+    stack += reversed(group.expressions)
+    while stack:
+        key = stack.pop()
+        if isinstance(key, _SETS_OF_KEYS):
+            inside = [*key.expressions, key.args.get("this")]
+            stack.extend(item for item in reversed(inside) if isinstance(item, exp.Expr))
+        elif isinstance(key, exp.Expr):
+            found.append(key)
+    return found
+
+
+def _bare_name(resolver: Resolver, key: exp.Expr) -> str | None:
+    if type(key) is exp.Column and key.args.get("table") is None and type(key.this) is exp.Identifier:
+        return resolver.identifiers.column(key.this)
+    return None
+
+
+def _outputs_as_keys(resolver: Resolver, group: exp.Expr | None, scope: Scope) -> set[str]:
+    """Return the aliases by which GROUP BY surely groups, where no known column has their name.
+
+    What such an alias is made of would have no one value in a group if the key were a column of FROM.
+    """
+    if group is None or not scope.outputs or not resolver.alias_visibility.group_by:
+        return set()
+    names = {name for key in _keys(group) if (name := _bare_name(resolver, key)) is not None}
+    found: set[str] = set()
+    for name in names & scope.outputs.keys():
+        written = scope.written[name]
+        if name in scope.merged or scope.having(name) or aggregates(resolver, written):
+            continue
+        columns = written.walk(prune=lambda below: isinstance(below, exp.Query))
+        if any(type(column) is exp.Column and _name(resolver, column) not in names for column in columns):
+            found.add(name)
+    return found
+
+
+def _name(resolver: Resolver, column: exp.Expr) -> str:
+    return resolver.identifiers.column(column.this) if type(column.this) is exp.Identifier else ""
+
+
 def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
     """GROUP BY, by expression, ordinal or alias; ROLLUP, CUBE and GROUPING SETS; GROUP BY ALL."""
-    keys = list(group.expressions)
-    for name in ("rollup", "cube", "grouping_sets"):
-        if items := group.args.get(name):
-            keys.extend(item for item in items if isinstance(item, exp.Expr))
+    keys = _keys(group)
+    sees = resolver.alias_visibility
+    sure = _outputs_as_keys(resolver, group, scope)
     for key in keys:
         ordinal = projection.ordinal(key)
         if ordinal is not None:
             absorb(sink, ordinal, GROUP_BY, key)
         else:
+            name = _bare_name(resolver, key)
+            seen = sees.group_by if name is not None else sees.group_by_expression
+            scope.see_aliases(Clause.KEY if name in sure else Clause.ROWS, seen=seen)
             resolver.evaluate(scope, key, GROUP_BY, sink)
     if group.args.get("all") or (len(keys) == 1 and isinstance(keys[0], exp.Var) and keys[0].name.upper() == "ALL"):
         for position, expression in enumerate(projection.expressions):
-            if expression is None or not _aggregates(expression, resolver):
+            if expression is None or not aggregates(resolver, expression):
                 absorb(sink, projection.sources[position], GROUP_BY, expression)
-
-
-def _aggregates(expression: exp.Expr, resolver: Resolver) -> bool:
-    """Return whether an expression aggregates rows of its own block, not only those of a sub-query."""
-    for node in expression.walk(prune=lambda below: isinstance(below, exp.Query)):
-        if isinstance(node, exp.AggFunc):
-            return True
-        if isinstance(node, exp.Anonymous) and resolver.functions.of_name(node.name) in (
-            AGGREGATION,
-            MASKED_AGGREGATION,
-        ):
-            return True
-    return False
 
 
 def _distinct(resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
     """DISTINCT compares every output column, DISTINCT ON the named ones."""
+    scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.order_by_expression)
     if (on := distinct.args.get("on")) is None:
         for sources, expression in zip(projection.sources, projection.expressions, strict=True):
             absorb(sink, sources, DISTINCT, expression)
@@ -165,6 +208,7 @@ def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Proje
             limited = True
             resolver.evaluate(scope, limit, FILTER, sink)  # the count may be a sub-query
     effect = LIMITED_SORT if limited else SORT
+    scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.order_by_expression)
     for clause in ("order", "sort", "cluster", "distribute"):
         if (ordering := args.get(clause)) is None:
             continue

@@ -28,6 +28,16 @@ _ONE_ROW = frozenset(("json_tuple", "jsontuple", "parse_url_tuple", "stack"))
 """Functions called as tables whose arguments do not decide how many rows there are."""
 
 
+_ONE_COLUMN = frozenset(
+    ("generate_series", "generate_subscripts", "json_array_elements", "json_array_elements_text",
+     "jsonb_array_elements", "jsonb_array_elements_text", "json_object_keys", "jsonb_object_keys", "jsonb_path_query",
+     "regexp_split_to_table", "string_to_table", "regexp_matches", "range", "numbers", "string_split", "split_to_table",
+     "generate_date_array", "generate_array", "sequence")
+)  # fmt: skip
+_ONE_COLUMN_TYPES = (exp.GenerateSeries, exp.Explode, exp.GenerateDateArray)
+"""Functions called as tables that give one column, named after themselves or their alias."""
+
+
 def _listed(resolver: Resolver, node: exp.Expr) -> list[str]:
     """Return the column names of an alias, `AS t(a, b)`."""
     alias = node.args.get("alias")
@@ -216,12 +226,13 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     names = _listed(resolver, node)
     if not names and isinstance(call, exp.Explode) and resolver.naming.dialect.name == "snowflake":
         names = list(_FLATTENED)
+    is_declared = bool(names) or _function_name(call) in _ONE_COLUMN or isinstance(call, _ONE_COLUMN_TYPES)
     alias = node.args.get("alias")
     if not names and isinstance(alias, exp.TableAlias) and alias.this is not None:
         names = [resolver.identifiers.alias(alias.this)]
     if not names:
         names = [str(call.meta.get("name") or getattr(call, "name", "") or call.key).lower()]
-    return FunctionTable(names, value, rows)
+    return FunctionTable(names, value, rows, declared=is_declared)
 
 
 def _stacked(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[Sources]:

@@ -1,0 +1,177 @@
+"""Where the aliases of a select list are seen in their own query block, dialect by dialect.
+
+Everywhere a bare name in ORDER BY is an output column first; what is said here is all the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+__all__ = ["AliasVisibility", "Clause", "alias_visibility"]
+
+
+class Clause(Enum):
+    """The clause of a block that is being read, as far as it says whether a name in it can be an alias."""
+
+    SELECT = auto()
+    """Either is possible, in the select list as in HAVING and ORDER BY."""
+    ROWS = auto()
+    """WHERE and GROUP BY look at rows: what aggregates them, or numbers them by a window, is not there yet."""
+    QUALIFY = auto()
+    """It asks what a window computed; this is what an alias of one is made for."""
+    KEY = auto()
+    """A key of GROUP BY whose alias is made of columns that are no keys: the columns would have no one value."""
+
+
+@dataclass(frozen=True, slots=True)
+class AliasVisibility:
+    """Which clauses see an alias. A column of FROM hides it there, unless `before_columns`."""
+
+    source: str
+    """The vendor's page that says so."""
+    select_list: bool = False
+    """The items behind it (lateral column aliases), with the keys of their windows."""
+    where: bool = False
+    group_by: bool = False
+    """As a key of its own."""
+    group_by_expression: bool = False
+    """Inside a key, `GROUP BY a + 1`."""
+    having: bool = False
+    qualify: bool = False
+    order_by_expression: bool = False
+    """Inside a key of ORDER BY; a key that is the bare name is the alias in every dialect."""
+    before_columns: bool = False
+    """An alias hides a column of FROM that has its name, not the other way round."""
+
+
+_NONE = AliasVisibility("SQL:2016, 7.16 <query specification> and 7.17: only ORDER BY sees output columns")
+_LENIENT = AliasVisibility(
+    "no one dialect: what most of them allow behind the select list",
+    group_by=True,
+    group_by_expression=True,
+    having=True,
+    qualify=True,
+    order_by_expression=True,
+)
+_POSTGRES = AliasVisibility("https://www.postgresql.org/docs/current/sql-select.html#SQL-GROUPBY", group_by=True)
+_MYSQL = AliasVisibility(
+    "https://dev.mysql.com/doc/refman/8.4/en/problems-with-alias.html",
+    group_by=True,
+    group_by_expression=True,
+    having=True,
+    order_by_expression=True,
+)
+_SPARK = AliasVisibility(
+    "https://docs.databricks.com/sql/language-manual/sql-ref-name-resolution.html",
+    select_list=True,
+    group_by=True,
+    group_by_expression=True,
+    having=True,
+    qualify=True,
+    order_by_expression=True,
+)
+_TRINO = AliasVisibility("https://trino.io/docs/current/sql/select.html#order-by-clause", order_by_expression=True)
+_CALCITE = AliasVisibility(
+    "https://docs.dremio.com/current/reference/sql/commands/SELECT/",
+    group_by=True,
+    having=True,
+    qualify=True,
+    order_by_expression=True,
+)
+
+_VISIBILITY: dict[str, AliasVisibility] = {
+    "ansi": _LENIENT,
+    "postgres": _POSTGRES,
+    "materialize": _POSTGRES,
+    "risingwave": _POSTGRES,
+    "redshift": AliasVisibility(
+        "https://docs.aws.amazon.com/redshift/latest/dg/r_SELECT_list.html",
+        select_list=True,
+        group_by=True,
+        qualify=True,
+    ),
+    "snowflake": AliasVisibility(
+        "https://docs.snowflake.com/en/sql-reference/sql/select",
+        select_list=True,
+        where=True,
+        group_by=True,
+        group_by_expression=True,
+        having=True,
+        qualify=True,
+        order_by_expression=True,
+    ),
+    "bigquery": AliasVisibility(
+        "https://cloud.google.com/bigquery/docs/reference/standard-sql/query-syntax#using_aliases",
+        group_by=True,
+        having=True,
+        qualify=True,
+        order_by_expression=True,
+    ),
+    "duckdb": AliasVisibility(
+        "https://duckdb.org/docs/stable/sql/dialect/friendly_sql.html",
+        select_list=True,
+        where=True,
+        group_by=True,
+        having=True,
+        qualify=True,
+        order_by_expression=True,
+    ),
+    "clickhouse": AliasVisibility(
+        "https://clickhouse.com/docs/operations/settings/settings#prefer_column_name_to_alias",
+        select_list=True,
+        where=True,
+        group_by=True,
+        group_by_expression=True,
+        having=True,
+        qualify=True,
+        order_by_expression=True,
+        before_columns=True,
+    ),
+    "sqlite": AliasVisibility(
+        "https://www.sqlite.org/lang_select.html",
+        where=True,
+        group_by=True,
+        group_by_expression=True,
+        having=True,
+        order_by_expression=True,
+    ),
+    "teradata": AliasVisibility(
+        "https://docs.teradata.com/r/Enterprise_IntelliFlex_VMware/SQL-Data-Manipulation-Language/SELECT-Statements",
+        select_list=True,
+        where=True,
+        group_by=True,
+        group_by_expression=True,
+        having=True,
+        qualify=True,
+        order_by_expression=True,
+    ),
+    "mysql": _MYSQL,
+    "doris": _MYSQL,
+    "starrocks": _MYSQL,
+    "spark": _SPARK,
+    "databricks": _SPARK,
+    "hive": AliasVisibility(
+        "https://cwiki.apache.org/confluence/display/Hive/LanguageManual+GroupBy",
+        having=True,
+        order_by_expression=True,
+    ),
+    "oracle": AliasVisibility(
+        "https://docs.oracle.com/en/database/oracle/oracle-database/23/sqlrf/SELECT.html",
+        group_by=True,
+        having=True,
+    ),
+    "exasol": AliasVisibility("https://docs.exasol.com/db/latest/sql/select.htm", group_by=True, having=True),
+    "trino": _TRINO,
+    "presto": _TRINO,
+    "athena": _TRINO,
+    "drill": _CALCITE,
+    "dremio": _CALCITE,
+    "tsql": _NONE,
+    "fabric": _NONE,
+}
+
+
+def alias_visibility(dialect: str) -> AliasVisibility:
+    """Return where a dialect, by its name, sees the aliases of a select list."""
+    return _VISIBILITY.get(dialect, _LENIENT)

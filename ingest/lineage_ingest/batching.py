@@ -21,7 +21,7 @@ from lineage.model.batch import (
     RunRecord,
     file_job_key,
 )
-from lineage.model.diagnostics import Diagnostic
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import ColumnPath, Naming, column_key, column_text, dataset_key, split_location
 from lineage.model.statement import (
     ColumnRef,
@@ -44,6 +44,12 @@ _COUNTED = {
     "unresolved": Completeness.NONE,
 }
 _STAR = "*"
+_MISPLACED = Diagnostic(
+    DiagnosticCode.INTERNAL_ERROR,
+    Severity.WARNING,
+    "a place that proves an edge lies outside of the job's SQL and was left out",
+    hint="please report it with the statement's shape",
+)
 _SUBTYPES = tuple(Subtype)
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
@@ -340,6 +346,9 @@ class BatchBuilder:
             places = {
                 (edge.span.start + offset, edge.span.end + offset) for edge, offset in stated if edge.span is not None
             }
+            if not all(0 <= start <= end <= job.length for start, end in places):
+                places = {(start, end) for start, end in places if 0 <= start <= end <= job.length}
+                self._diagnostics.append(DiagnosticRecord(_MISPLACED, self._source or job.of.source or "", job.of.key))
             subtypes = {edge.subtype for edge, _ in stated}
             yield EdgeRecord(
                 source=source,

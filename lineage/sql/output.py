@@ -37,7 +37,10 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
             place = id(mention)
             span = spans.get(place, _UNASKED)
             if span is _UNASKED:
-                span = spans[place] = span_of(mention) or whole
+                span = span_of(mention) or whole
+                if span is not None and whole is not None and not whole.start <= span.start <= span.end <= whole.end:
+                    span = whole  # a node that came from elsewhere than the statement's own text
+                spans[place] = span
             kind, subtype, masking, limited = _FIELDS[effect]
             # Past the constructor, which takes as long again as the tuple.
             append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, source.ambiguous)))

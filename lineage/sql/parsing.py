@@ -210,6 +210,8 @@ def _parsed(
     `as_written` says that they are those of the text from the first one's place to the last one's.
     """
     span = _span(tokens[0], tokens[-1])
+    if not as_written:  # put together of several texts, in any order
+        span = _span(min(tokens, key=attrgetter("start")), max(tokens, key=attrgetter("end")))
     problem: Diagnostic | None = None
     trees: list[exp.Expr | None] = []
     length = span.end - span.start if as_written else sum(len(token.text) for token in tokens)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -62,6 +63,7 @@ __all__ = [
 
 Row = Mapping[str, Any]
 
+_PLACE = re.compile(r"(\d+)-(\d+)")
 _RELATION = {name: relation for relation in Relation for name in (str(relation), relation.ended)}
 
 
@@ -247,8 +249,9 @@ def period_from(relationship: Row) -> Period:
 
 
 def spans_from(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
-    """Return the places that a relationship's texts stand for."""
-    return tuple((int(start), int(end)) for start, end in (text.split("-") for text in texts or ()))
+    """Return the places that a relationship's texts stand for; negative ones, of an older version, are left out."""
+    found = (_PLACE.fullmatch(text) for text in texts or ())
+    return tuple((int(place[1]), int(place[2])) for place in found if place is not None)
 
 
 def run_node(run: Run) -> Node:

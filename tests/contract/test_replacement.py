@@ -317,3 +317,11 @@ def test_times_are_in_utc_whatever_zone_they_come_in(store: GraphStore) -> None:
     [hop] = store.expand([key("a.x")], Direction.DOWNSTREAM)
     assert hop.edge.valid_from == day(1)
     assert hop.edge.valid_from.utcoffset() == timedelta(0)
+
+
+def test_only_places_that_can_be_read_back_are_stored(store: GraphStore) -> None:
+    first = batch(job("v", "a.x -> v.x", at=1))
+    [edge] = first.edges
+    store.apply(replace(first, edges=(replace(edge, spans=((-3, 2), (0, 4), (6, 5))),)))
+    [hop] = store.expand([key("a.x")], Direction.DOWNSTREAM)
+    assert hop.edge.spans == ((0, 4),)

@@ -9,7 +9,7 @@ import pytest
 
 from lineage.catalog import Catalog
 from lineage.sql.extractor import options_for
-from lineage.store.protocol import GraphDump, GraphStore
+from lineage.store.protocol import Direction, GraphDump, GraphStore
 from lineage.traversal import impact, resolve, root_cause
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.truth.compare import DEMO
@@ -55,3 +55,13 @@ def test_two_questions(store: GraphStore, mimic: dict[str, int | float]) -> None
     assert "mimiciv_derived.sofa.sofa_24hours" in {column.name for column in reached.columns}
     causes = root_cause(store, resolve(store, "mimiciv_derived.sofa.sofa_24hours"))
     assert "mimiciv_icu.chartevents.valuenum" in {column.name for column in causes.columns}
+
+
+def test_a_view_that_selects_by_from_alone(store: GraphStore, tmp_path: Path) -> None:
+    """DuckDB's `FROM t` has no star in the text: what proves its edges is the statement."""
+    sql = "CREATE TABLE t (a int);\nCREATE VIEW v AS FROM t"
+    (tmp_path / "v.sql").write_text(sql)
+    for _ in range(2):
+        assert ingest_sql_files([tmp_path], store, options_for("duckdb"), Catalog()).to_dict()["diagnostics"] == 0
+        [hop] = store.expand([resolve(store, "t.a").key], Direction.DOWNSTREAM)
+        assert hop.edge.spans == ((0, len(sql.splitlines()[1])),)

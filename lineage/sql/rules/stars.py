@@ -34,6 +34,8 @@ def star_columns(
 ) -> list[tuple[str, Sources]]:
     """Return the columns that a star stands for; where some are unknown, tell the projection and report it."""
     star = item if isinstance(item, exp.Star) else (item.expression if isinstance(item, exp.Dot) else item.this)
+    if not _stands_in_text(resolver, star):
+        star._meta = None
     found = _behind(resolver, item, scope)
     if found is None:
         return []
@@ -61,6 +63,12 @@ def star_columns(
         value = nested_or_plain(resolver, replaced[name], scope) if name in replaced else placed(sources, star)
         columns.append((renamed.get(name, name), value))
     return columns
+
+
+def _stands_in_text(resolver: Resolver, star: exp.Expr) -> bool:
+    """Return whether a star has a place: `FROM t` alone selects one that the parser makes up, at the text's start."""
+    own = star._meta
+    return not own or own.get("start") != 0 or own.get("end") != 0 or resolver.text[:1] == STAR
 
 
 def _ilike(text: str) -> re.Pattern[str]:

@@ -126,9 +126,16 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming) ->
             output=output,
         )
         stated = outputs.setdefault(output, {})
-        new = Stated(Meaning(edge.subtypes, edge.masking, edge.limited, edge.ambiguous), edge.spans)
+        new = Stated(Meaning(edge.subtypes, edge.masking, edge.limited, edge.ambiguous), _places(edge))
         stated[pair] = _both(stated[pair], new) if pair in stated else new
     return Observation(replace(job, writes=tuple(outputs)), outputs)
+
+
+def _places(edge: EdgeRecord) -> tuple[tuple[int, int], ...]:
+    """Return an edge's places that can be read back: whoever made the batch, only these are stored."""
+    if all(0 <= start <= end for start, end in edge.spans):
+        return edge.spans
+    return tuple((start, end) for start, end in edge.spans if 0 <= start <= end)
 
 
 def _both(one: Stated, other: Stated) -> Stated:

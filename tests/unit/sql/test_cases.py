@@ -43,3 +43,6 @@ def test_every_edge_has_a_place() -> None:
             for edge in statement.edges:
                 assert edge.span is not None, (case.name, str(edge))
                 assert case.sql[edge.span.start : edge.span.end].strip(), (case.name, str(edge))
+                assert statement.span is not None
+                within = statement.span.start <= edge.span.start < edge.span.end <= statement.span.end
+                assert within, (case.name, str(edge))

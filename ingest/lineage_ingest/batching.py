@@ -35,7 +35,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage.sql import mask_literals
 from lineage_ingest.renaming import composed_names
 
-__all__ = ["Attribution", "BatchBuilder", "Use", "of_files"]
+__all__ = ["Attribution", "BatchBuilder", "FileOrigin", "Use", "of_files"]
 
 _COUNTED = {
     "resolved": Completeness.FULL,
@@ -71,18 +71,33 @@ class Attribution:
     source: str | None
     first_seen: datetime
     last_seen: datetime
+    file_key: str | None = None
 
 
 Attribute = Callable[[StatementLineage, str | None], Attribution]
 """Told a statement (its `source` names the text) and its target's key, answers whose it is."""
 
 
-def of_files(at: datetime) -> Attribute:
-    """Return the attribution of statements that stand in files: one job is what one file says of one target."""
+@dataclass(frozen=True, slots=True)
+class FileOrigin:
+    """A file as people read it, and its key."""
+
+    source: str
+    key: str
+
+
+def of_files(at: datetime, files: Mapping[str, FileOrigin] | None = None) -> Attribute:
+    """Return the attribution of statements that stand in files: one job is what one file says of one target.
+
+    `files` are the files by the names of their texts; without them a text's name is all that is known of its file.
+    """
 
     def attribute(statement: StatementLineage, target: str | None) -> Attribution:
         source = statement.source or ""
-        return Attribution(file_job_key(source, target), JobKind.SQL_FILE, source, at, at)
+        if files is None:
+            return Attribution(file_job_key(source, target), JobKind.SQL_FILE, source, at, at)
+        file = files[source]
+        return Attribution(file_job_key(file.key, target), JobKind.SQL_FILE, file.source, at, at, file.key)
 
     return attribute
 
@@ -114,27 +129,38 @@ class BatchBuilder:
     """Collects statements, attributed to jobs."""
 
     def __init__(
-        self, naming: Naming, catalog: Catalog, at: datetime, attribute: Attribute, source: str | None = None
+        self,
+        naming: Naming,
+        catalog: Catalog,
+        at: datetime,
+        attribute: Attribute,
+        source: str | None = None,
+        files: Mapping[str, FileOrigin] | None = None,
     ) -> None:
-        """Begin a batch; `source` is what diagnostics name, where that is not the name of the text."""
+        """Begin a batch; `source` is what diagnostics name, where that is not the name of the text.
+
+        `files` are the files that texts stand in, by the names of the texts.
+        """
         self._naming = naming
         self._catalog = catalog
         self._at = at
         self._attribute = attribute
         self._source = source
+        self._files = files or {}
         self._keys: dict[str, str] = {}
         self._datasets: dict[str, _Dataset] = {}
         self._jobs: dict[str, _Job] = {}
         self._changes: list[tuple[TableChange, datetime]] = []
         self._diagnostics: list[DiagnosticRecord] = []
         self._sources: list[str] = []
+        self._gone: list[str] = []
         self._statements: list[StatementLineage] = []
         self.uses: list[Use] = []
         """What each statement that reads or writes does, in order."""
 
     def add_file(self, name: str, text: str, statements: Iterable[StatementLineage]) -> None:
         """Add the statements of one file, whose text their spans lie in."""
-        self._sources.append(name)
+        self._sources.append(self._files[name].key if name in self._files else name)
         self.add_texts({name: text}, statements)
 
     def add_texts(self, texts: Mapping[str, str], statements: Iterable[StatementLineage]) -> None:
@@ -150,9 +176,24 @@ class BatchBuilder:
             self._add(name, texts[name], replace(statement, edges=own), renamed)
             self._besides(name, texts[name], statement, renamed)
 
+    def add_gone_file(self, key: str) -> None:
+        """Add a file that is no longer there: it states nothing."""
+        self._gone.append(key)
+
     def add_diagnostic(self, source: str, diagnostic: Diagnostic) -> None:
         """Add a finding about a whole file."""
-        self._diagnostics.append(DiagnosticRecord(diagnostic, source))
+        self._diagnostics.append(self._finding(diagnostic, source))
+
+    def _finding(self, diagnostic: Diagnostic, text: str, job: str | None = None) -> DiagnosticRecord:
+        """Return a finding in a text."""
+        file = self._files.get(text)
+        if file is not None:
+            return DiagnosticRecord(diagnostic, file.source, job, file.key)
+        return DiagnosticRecord(diagnostic, self._source or text, job)
+
+    def targets(self) -> set[str]:
+        """Return the keys of the datasets that statements write."""
+        return {key for job in self._jobs.values() for key in job.writes}
 
     def batch(self, kind: str, source: str, content: Iterable[str], seconds: float | None = None) -> LineageBatch:
         """Return the batch. `content` is what makes it this batch and no other: its hash is the run's key."""
@@ -179,7 +220,7 @@ class BatchBuilder:
             edges=edges,
             changes=tuple(self._change(change, at) for change, at in self._changes),
             diagnostics=tuple(self._diagnostics),
-            complete_sources=tuple(self._sources),
+            complete_sources=(*self._sources, *self._gone),
         )
 
     # One statement
@@ -188,15 +229,13 @@ class BatchBuilder:
         target = renamed.get(statement.target or "", statement.target)
         is_stored = target is not None and statement.target_kind is not DatasetKind.TEMPORARY
         if statement.changes or (target is None and not statement.sources):  # nothing that a job would hold
-            named = self._source or source
-            self._diagnostics.extend(DiagnosticRecord(diagnostic, named) for diagnostic in statement.diagnostics)
+            self._diagnostics.extend(self._finding(diagnostic, source) for diagnostic in statement.diagnostics)
             return
         end = self._table_key(target) if is_stored and target is not None else None
         of = self._attribute(statement, end)
         job = self._jobs.setdefault(of.key, _Job(of))
         job.statements.append(statement)
-        named = self._source or source
-        self._diagnostics.extend(DiagnosticRecord(diagnostic, named, of.key) for diagnostic in statement.diagnostics)
+        self._diagnostics.extend(self._finding(diagnostic, source, of.key) for diagnostic in statement.diagnostics)
         offset = self._add_text(job, text, statement)
         for name in statement.sources:
             full = renamed.get(name, name)
@@ -339,6 +378,7 @@ class BatchBuilder:
             source_line=first.line if first and len(job.statements) == 1 and job.of.source else None,
             operation=" ".join(operations),
             completeness=completeness,
+            file_key=job.of.file_key,
         )
 
     def _edges(self, job: _Job) -> Iterable[EdgeRecord]:

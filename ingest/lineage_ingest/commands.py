@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -22,12 +23,21 @@ from lineage.cli.options import (
     extraction_options,
     read_catalogs,
 )
+from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
+from lineage.model.files import FileKey
 from lineage.store import open_store
 from lineage_ingest.openlineage.command import openlineage
 from lineage_ingest.progress import progress_bar
 from lineage_ingest.query_log.command import log
-from lineage_ingest.sql_files import IngestSummary, NoSqlFilesError, ingest_sql_files
+from lineage_ingest.sql_files import (
+    GoneFiles,
+    GoneFilesError,
+    IngestSummary,
+    NoSqlFilesError,
+    ProjectError,
+    ingest_sql_files,
+)
 
 __all__ = ["app", "print_summary"]
 
@@ -56,6 +66,20 @@ def sql(
     functions: FunctionsOption = None,
     budget: BudgetOption = None,
     store: StoreOption = None,
+    project: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the project that the files belong to; else it is found from the nearest .git or "
+            "dbt_project.yml above each file."
+        ),
+    ] = None,
+    project_root: Annotated[
+        Path | None,
+        typer.Option(help="With --project: the folder in which it begins.", exists=True, file_okay=False),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Retire files that are gone, even if that is most of them.")
+    ] = False,
     observed_at: Annotated[
         datetime | None, typer.Option(help="When the files' definitions held (UTC); now, if left out.")
     ] = None,
@@ -64,22 +88,56 @@ def sql(
 ) -> None:
     """Read SQL files, resolve them against each other in whatever order they stand, store what they say.
 
-    A file that was ingested before replaces what it said then. Nothing is executed.
+    A file that was ingested before replaces what it said then; what a folder no longer has is retired. Nothing is
+    executed.
 
     Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
     """
     options = extraction_options(dialect, namespace, default_database, default_schema, functions, budget)
     schemas = read_catalogs(catalog, dialect)
+    if project_root is not None and project is None:
+        raise typer.BadParameter("it goes with --project", param_hint="--project-root")
     at = (observed_at.replace(tzinfo=UTC) if observed_at.tzinfo is None else observed_at) if observed_at else None
-    try:
+
+    def run(*, retire_most: bool) -> tuple[IngestSummary, str]:
         with open_store(store) as opened, progress_bar() as progress:
-            summary = ingest_sql_files(paths, opened, options, schemas, observed_at=at, progress=progress)
-            address = opened.address
-    except NoSqlFilesError as error:
+            summary = ingest_sql_files(
+                paths,
+                opened,
+                options,
+                schemas,
+                observed_at=at,
+                progress=progress,
+                project=project,
+                project_root=project_root,
+                retire_most=retire_most,
+            )
+            return summary, opened.address
+
+    try:
+        try:
+            summary, address = run(retire_most=yes)
+        except GoneFilesError as error:
+            if not _confirmed(error.gone):
+                raise
+            summary, address = run(retire_most=True)
+    except (NoSqlFilesError, ProjectError) as error:
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
+    except GoneFilesError as error:
+        note(f"error: {error}; nothing was stored", "red")
+        note("if that is right, say --yes: what they state ends then, and --as-of still shows it")
+        raise typer.Exit(2) from error
     print_summary(summary, address, output, show)
     if summary.has_errors:
         raise typer.Exit(1)
+
+
+def _confirmed(gone: GoneFiles) -> bool:
+    """Ask on a terminal whether files that are gone are to be retired; elsewhere, no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    files = f"{len(gone.files):,} of {gone.known:,} known files"
+    return typer.confirm(f"{files} are no longer there. Retire them?", err=True)
 
 
 def print_summary(summary: IngestSummary, address: str, output: OutputFormat, show: int = 20) -> None:
@@ -88,8 +146,9 @@ def print_summary(summary: IngestSummary, address: str, output: OutputFormat, sh
     if output is not OutputFormat.TABLE:
         figures = summary.to_dict()
         if output is OutputFormat.JSON:
-            listed = [{"source": d.source, **d.diagnostic.to_dict()} for d in found]
-            print_object({"store": address, **figures, "found": listed})
+            listed = [{"source": d.source, **_file_of(d), **d.diagnostic.to_dict()} for d in found]
+            more = {"projects": summary.described_projects(), "notices": list(summary.notices), "found": listed}
+            print_object({"store": address, **figures, **more})
         else:
             print_listing(tuple(figures), [tuple(figures.values())], output)
         return
@@ -110,3 +169,32 @@ def print_summary(summary: IngestSummary, address: str, output: OutputFormat, sh
         f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
     )
     out.print(f"{tables}, {columns}, {edges} ({changed}) in {summary.seconds:.1f} s → {address}")
+    _print_projects(summary)
+
+
+def _print_projects(summary: IngestSummary) -> None:
+    """Print which projects the files are of, which are gone, and what else the store has of the same files."""
+    out = console()
+    for project, count in summary.projects:
+        files = counted(count, "file")
+        if project.name:
+            out.print(f"project {project.name} (by {project.found_by}): {files}", markup=False)
+        else:
+            out.print(f"no project: {files}, known by absolute path", markup=False)
+    if summary.files_gone:
+        gone = counted(summary.files_gone, "file")
+        out.print(f"retired: {gone} no longer there, with {counted(summary.edges_of_gone, 'edge')}")
+    if summary.adopted:
+        out.print(f"taken over from before files had projects: {counted(summary.adopted, 'job')}")
+    if any(not project.is_portable for project, _ in summary.projects):
+        note("give --project NAME to have the files be the same on other machines")
+    for text in summary.notices:
+        note(text, "yellow")
+
+
+def _file_of(record: DiagnosticRecord) -> dict[str, str | None]:
+    """Return the project of the file that a diagnostic is of, and the file's path in it."""
+    if record.file_key is None:
+        return {}
+    file = FileKey.parse(record.file_key)
+    return {"project": file.project or None, "path": file.path}

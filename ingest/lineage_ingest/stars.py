@@ -157,6 +157,7 @@ def _observed(job: StoredJob, at: datetime) -> JobRecord:
         operation=job.operation,
         completeness=job.completeness,
         observations=0,
+        file_key=job.file_key,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.evidence import excerpt
+from lineage.cli.evidence import called_apart, excerpt
 from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import is_column_key, split_name
@@ -233,6 +233,7 @@ def _steps(routes: tuple[Route, ...]) -> list[tuple[object, ...]]:
 def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
     jobs = {job.key: job for job in store.jobs({step.job for route in routes for step in route.steps})}
     names = names_of(store, {key for route in routes for step in route.steps for key in (step.source, step.target)})
+    sources = called_apart(jobs.values())
     out = console()
     for number, route in enumerate(routes, 1):
         composed = route.transformation
@@ -245,7 +246,7 @@ def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
             out.print(f"    {step.kind} [{subtypes}] → {_with_rows(names, step.target)}", markup=False)
             job = jobs.get(step.job)
             if job is not None and job.sql and step.spans:
-                out.print("    ", excerpt(job, step.spans[0], out.width - 4), sep="")
+                out.print("    ", excerpt(job, step.spans[0], out.width - 4, sources.get(job.key)), sep="")
         out.print()
 
 

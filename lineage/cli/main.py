@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from lineage import __version__
 from lineage.catalog import CatalogError
-from lineage.cli import ask, export, extract, neo4j, prune, runs, usage
+from lineage.cli import ask, export, extract, forget, neo4j, prune, runs, usage
 from lineage.cli.listing import note
 from lineage.model.dialects import UnknownDialectError
 from lineage.store.errors import StoreError, StoreUnreachableError
@@ -76,6 +76,7 @@ app.command()(ask.path)
 app.command()(usage.usage)
 app.command()(runs.runs)
 app.command()(prune.prune)
+app.command()(forget.forget)
 app.add_typer(neo4j.app, name="neo4j")
 app.add_typer(export.app, name="export")
 

@@ -29,6 +29,7 @@ __all__ = [
     "event_job_key",
     "file_job_key",
     "query_job_key",
+    "target_of_file_job",
 ]
 
 
@@ -58,13 +59,22 @@ def definition_job_key(target: str) -> str:
     return f"definition:{target}"
 
 
-def file_job_key(path: str, target: str | None) -> str:
-    """Return the key of what one SQL file says of one target; without one, of the file's bare queries.
+def file_job_key(file: str, target: str | None) -> str:
+    """Return the key of what one SQL file (by its key) says of one target; without one, of the file's bare queries.
 
-    >>> file_job_key("models/orders.sql", "postgres/shop.orders")
-    'file:models/orders.sql>postgres/shop.orders'
+    >>> file_job_key("github.com/acme/shop:models/orders.sql@postgres", "postgres/shop.orders")
+    'file:github.com/acme/shop:models/orders.sql@postgres>postgres/shop.orders'
     """
-    return f"file:{path}>{target}" if target else f"file:{path}"
+    return f"file:{file}>{target}" if target else f"file:{file}"
+
+
+def target_of_file_job(job: str) -> str | None:
+    """Return the target that a SQL file's job is of.
+
+    >>> target_of_file_job("file:shop:models/orders.sql@postgres>postgres/shop.orders")
+    'postgres/shop.orders'
+    """
+    return job.partition(">")[2] or None
 
 
 def assertion_job_key(source: str, target: str) -> str:
@@ -158,8 +168,9 @@ class DatasetRecord:
 class JobRecord:
     """A job as one batch saw it: when first and last, how often, what it read and wrote (keys of datasets).
 
-    `source` is the file it stands in: a batch that states a file whole retires the jobs that the file no
-    longer holds (`LineageBatch.complete_sources`); `source_line` is the line on which its SQL begins there, if
+    `source` is the file it stands in, as people read it, and `file_key` the same unmistakably (`FileKey`): a batch
+    that states a file whole retires the jobs that the file no longer holds (`LineageBatch.complete_sources`, by the
+    key; by `source` where there is none); `source_line` is the line on which its SQL begins there, if
     that is one piece. `sql` has its literals masked. `users` are pairs of a user and the queries of theirs,
     `duration_us` is the sum over all observations, in microseconds.
     """
@@ -179,6 +190,7 @@ class JobRecord:
     observations: int = 1
     users: tuple[tuple[str, int], ...] = ()
     duration_us: int = 0
+    file_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +246,19 @@ class DiagnosticRecord:
     diagnostic: Diagnostic
     source: str
     job: str | None = None
+    file_key: str | None = None
+
+    @property
+    def origin(self) -> str:
+        """What tells its source from all others."""
+        return self.file_key or self.source
 
     @property
     def key(self) -> str:
         """The key of its node: the same finding at the same place is one node."""
         span = self.diagnostic.span
         place = f"{span.start}-{span.end}" if span else ""
-        text = "\x1f".join((self.source, self.job or "", self.diagnostic.code, place, self.diagnostic.message))
+        text = "\x1f".join((self.origin, self.job or "", self.diagnostic.code, place, self.diagnostic.message))
         return "diagnostic:" + hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -287,7 +305,7 @@ class LineageBatch:
     """What one ingest hands to a store. Applying it twice leaves what applying it once left.
 
     Changes to datasets happen at their own time, between the observations of jobs; `complete_sources` are
-    the files that this batch states whole.
+    the files that this batch states whole, by key; one that is gone is stated whole, without any job.
     """
 
     run: RunRecord

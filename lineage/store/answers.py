@@ -247,6 +247,7 @@ def jobs(transaction: Transaction, keys: Collection[str] | None, *, users: bool)
                 retired_at=job.retired_at,
                 duration_us=durations[key],
                 users=UserCounts.joined(users_of[key]) if users else None,
+                file_key=job.file_key,
             )
         )
     return answer
@@ -267,7 +268,8 @@ def diagnostics(transaction: Transaction, source: str | None) -> list[StoredDiag
     else:
         rows = transaction.read(query("diagnostics_of_sources"), [{"sources": [source]}])
     found = sorted((diagnostic_from(row["n"]) for row in rows), key=_place_of_finding)
-    return [StoredDiagnostic(one.record.key, one.record.diagnostic, one.record.source, one.record.job) for one in found]
+    records = [one.record for one in found]
+    return [StoredDiagnostic(one.key, one.diagnostic, one.source, one.job, one.file_key) for one in records]
 
 
 def usage(transaction: Transaction, of: Collection[str], since: date | None, until: date | None) -> list[StoredUsage]:

@@ -92,7 +92,7 @@ def edges_of(transaction: Transaction, jobs: Collection[str]) -> list[StoredEdge
 
 def _stored(node: Row) -> StoredDiagnostic:
     record = diagnostic_from(node).record
-    return StoredDiagnostic(record.key, record.diagnostic, record.source, record.job)
+    return StoredDiagnostic(record.key, record.diagnostic, record.source, record.job, record.file_key)
 
 
 def changed_edges(

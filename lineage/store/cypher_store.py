@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 from lineage.model.batch import LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.transformations import EdgeKind
-from lineage.store import answers, browsing, finding, holding, stewarding
+from lineage.store import answers, browsing, finding, forgetting, holding, stewarding
 from lineage.store.backend import Backend, EndMissingError, Transaction
 from lineage.store.changes import counted, difference
 from lineage.store.dumping import dump_graph
@@ -32,6 +32,10 @@ from lineage.store.protocol import (
     HeldText,
     Hop,
     JobFilter,
+    JobHead,
+    JobIdentity,
+    JobSelection,
+    RetiredJobs,
     SearchHit,
     StoredColumn,
     StoredDataset,
@@ -43,6 +47,7 @@ from lineage.store.protocol import (
     StoredStep,
     StoredUsage,
 )
+from lineage.store.queries import query
 
 __all__ = ["CypherStore"]
 
@@ -130,6 +135,25 @@ class CypherStore:
             return counted(changes).edges_ended
 
         return self._backend.writing(work)
+
+    def select_jobs(self, wanted: JobSelection) -> list[JobHead]:
+        """Return the jobs that a selection means, sorted by key."""
+        return self._backend.reading(lambda transaction: forgetting.select_jobs(transaction, wanted))
+
+    def diagnosed_files(self, beginnings: Collection[str]) -> list[str]:
+        """Return the keys, of those that begin so, of SQL files of which something was found, sorted."""
+        rows = [{"beginning": text} for text in beginnings]
+        return self._backend.reading(
+            lambda transaction: sorted({row["file_key"] for row in transaction.read(query("diagnosed_files"), rows)})
+        )
+
+    def retire_jobs(self, keys: Collection[str], at: datetime) -> RetiredJobs:
+        """End what these jobs state, from then on; it stays in the history. What was found in them is let go."""
+        return self._backend.writing(lambda transaction: forgetting.retire_jobs(transaction, keys, at))
+
+    def rekey_jobs(self, identities: dict[str, JobIdentity], sources: Collection[str] = ()) -> int:
+        """Give jobs (by key) another key, with their history; return how many of them there were."""
+        return self._backend.writing(lambda transaction: forgetting.rekey_jobs(transaction, identities, sources))
 
     def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> None:
         """Hold texts, and let go of those with the keys `release`, in one transaction; twice is as once.

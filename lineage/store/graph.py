@@ -23,7 +23,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -95,6 +95,7 @@ LABELS: Mapping[str, Properties] = {
         "first_seen": _TIME,
         "last_seen": _TIME,
         "retired_at": _TIME,
+        "file_key": _TEXT,
     },
     "Run": {
         "kind": _TEXT,
@@ -119,6 +120,7 @@ LABELS: Mapping[str, Properties] = {
         "job": _TEXT,
         "run": _TEXT,
         "last_seen": _TIME,
+        "file_key": _TEXT,
     },
     "Usage": {
         "run": _TEXT,

@@ -31,7 +31,7 @@ from lineage.store.records import (
     usage_from,
 )
 
-__all__ = ["load_changes", "load_edges_between", "load_state", "load_units_that_only_add"]
+__all__ = ["load_changes", "load_edges_between", "load_jobs", "load_state", "load_units_that_only_add"]
 
 _OF_UNITS = ("edges_of_units", "row_edges_of_units", "feeds_of_units")
 _AROUND = (
@@ -71,6 +71,33 @@ def load_edges_between(transaction: Transaction, source: str, target: str) -> St
     state = State()
     rows = [row for name in _OUT_OF_COLUMN for row in transaction.read(query(name), [{"key": source}])]
     _add_lineage(state, [row for row in rows if row["target"] == target])
+    return state
+
+
+def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collection[str] = ()) -> State:
+    """Return jobs with all that hangs on them, and what was found in them and their files.
+
+    Of `sources`, which are from before files had keys, what was found in no job is loaded as well.
+    """
+    state = State()
+    asked = [{"key": key} for key in sorted(set(keys))]
+    state.jobs = {row["n"]["key"]: job_from(row["n"]) for row in transaction.read(query("jobs_by_key"), asked)}
+    asked = [{"key": key} for key in state.jobs]
+    for row in transaction.read(query("reads_of_job"), asked):
+        state.reads[row["job"], row["dataset"]] = Seen(row["e"]["first_seen"], row["e"]["last_seen"])
+    for row in transaction.read(query("writes_of_job"), asked):
+        state.units[row["job"], row["dataset"]] = unit_from(row["e"])
+    for row in transaction.read(query("observed_of_job"), asked):
+        state.observed[row["run"], row["job"]] = observed_from(row["e"])
+    _load_histories(transaction, state, state.units)
+    rows = transaction.read(query("diagnostics_of_job"), asked)
+    files = sorted({job.file_key for job in state.jobs.values() if job.file_key is not None})
+    origins = [*files, *sorted(sources)]
+    rows += transaction.read(query("diagnostics_of_origins"), [{"sources": origins}] if origins else [])
+    for found in (diagnostic_from(row["n"]) for row in rows):
+        of_files = found.record.file_key is not None or found.run.startswith("sql:")
+        if found.record.job in state.jobs or (found.record.job is None and of_files):
+            state.diagnostics[found.record.key] = found
     return state
 
 
@@ -181,7 +208,7 @@ class _Loading:
             if observation.job.key in state.jobs
             for output in observation.outputs
         }
-        stated = [unit for unit in state.units if unit[0] in observed or state.jobs[unit[0]].source in sources]
+        stated = [unit for unit in state.units if unit[0] in observed or state.jobs[unit[0]].origin in sources]
         _load_histories(self.transaction, state, {*named, *stated})
 
     def _load_prunes(self) -> None:
@@ -197,7 +224,7 @@ class _Loading:
         rows: list[dict[str, Any]] = []
         if Stage.RUN in intake.stages:
             rows += self._by_key("runs_by_key", {intake.run.key})
-        sources = {observation.job.source for observation in intake.observations} - {None}
+        sources = {observation.job.file_key or observation.job.source for observation in intake.observations} - {None}
         if Stage.JOBS in intake.stages and sources:
             earliest = min(observation.job.last_seen for observation in intake.observations)
             rows += self._rows("runs_seen_after", [{"at": earliest}])
@@ -213,9 +240,9 @@ class _Loading:
             state.observed[row["run"], row["job"]] = observed_from(row["e"])
 
     def _load_diagnostics(self) -> None:
-        sources = {*self.intake.complete_sources, *(record.source for record in self.intake.diagnostics)}
+        sources = {*self.intake.complete_sources, *(record.origin for record in self.intake.diagnostics)}
         rows = self._by_key("diagnostics_of_job", self.state.jobs.keys())
-        rows += self._rows("diagnostics_of_sources", [{"sources": sorted(sources)}] if sources else [])
+        rows += self._rows("diagnostics_of_origins", [{"sources": sorted(sources)}] if sources else [])
         for found in (diagnostic_from(row["n"]) for row in rows):
             self.state.diagnostics[found.record.key] = found
 

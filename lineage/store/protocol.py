@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 from lineage.model.batch import JobKind, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.files import FileKey
 from lineage.model.names import ColumnPath
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
@@ -31,6 +32,10 @@ __all__ = [
     "HeldText",
     "Hop",
     "JobFilter",
+    "JobHead",
+    "JobIdentity",
+    "JobSelection",
+    "RetiredJobs",
     "SearchHit",
     "StoredColumn",
     "StoredDataset",
@@ -196,6 +201,17 @@ class StoredJob:
     retired_at: datetime | None = None
     duration_us: int = 0
     users: UserCounts | None = None
+    file_key: str | None = None
+
+    @property
+    def project(self) -> str | None:
+        """The project of the SQL file that it stands in; None where that has none."""
+        return (FileKey.parse(self.file_key).project or None) if self.file_key else None
+
+    @property
+    def path(self) -> str | None:
+        """The path of the SQL file that it stands in, within its project; absolute where it has none."""
+        return FileKey.parse(self.file_key).path if self.file_key else None
 
     @property
     def mean_duration_us(self) -> float | None:
@@ -209,6 +225,55 @@ class JobFilter:
 
     kinds: tuple[JobKind, ...] = ()
     retired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobSelection:
+    """Which jobs are meant; all that is given holds of each.
+
+    `project` is that of SQL files, `source` a file or the folder that it lies in, `job` a key; a job is of the
+    `namespace` that it writes, else of the one that it reads; `environment` is an `Environment`'s text. `files` are
+    beginnings of file keys. Retired jobs are among them only if `retired`.
+    """
+
+    project: str | None = None
+    source: str | None = None
+    job: str | None = None
+    namespace: str | None = None
+    environment: str | None = None
+    kinds: tuple[JobKind, ...] = ()
+    files: tuple[str, ...] = ()
+    retired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobHead:
+    """What tells a job from others, and when it was there."""
+
+    key: str
+    kind: JobKind
+    source: str | None
+    file_key: str | None
+    dialect: str | None
+    first_seen: datetime
+    retired_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobIdentity:
+    """The key that a SQL file's job gets, that of its file, and the file as people read it."""
+
+    key: str
+    file_key: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetiredJobs:
+    """How many jobs were retired, and how many edges that ended."""
+
+    jobs: int = 0
+    edges: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +297,17 @@ class StoredDiagnostic:
     diagnostic: Diagnostic
     source: str
     job: str | None
+    file_key: str | None = None
+
+    @property
+    def project(self) -> str | None:
+        """The project of the SQL file that it speaks of; None where that has none."""
+        return (FileKey.parse(self.file_key).project or None) if self.file_key else None
+
+    @property
+    def path(self) -> str | None:
+        """The path of the SQL file that it speaks of, within its project; absolute where it has none."""
+        return FileKey.parse(self.file_key).path if self.file_key else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +404,30 @@ class GraphStore(Protocol):
         """End live edges of jobs that only add and that were last seen before, at `at` (now); return how many.
 
         What such jobs did before `older_than` and is ingested later ends at that time, too.
+        """
+
+    def select_jobs(self, wanted: JobSelection) -> list[JobHead]:
+        """Return the jobs that a selection means, sorted by key."""
+
+    def diagnosed_files(self, beginnings: Collection[str]) -> list[str]:
+        """Return the keys, of those that begin so, of SQL files of which something was found, sorted."""
+
+    def retire_jobs(self, keys: Collection[str], at: datetime) -> RetiredJobs:
+        """End what these jobs state, from then on; it stays in the history. What was found in them is let go.
+
+        A job that is ingested again states it anew.
+
+        Raises:
+            StoreError: the store could not be reached or written.
+        """
+
+    def rekey_jobs(self, identities: dict[str, JobIdentity], sources: Collection[str] = ()) -> int:
+        """Give jobs (by key) another key, with their history; return how many of them there were.
+
+        What was found of `sources`, and of no job, before files had keys is let go.
+
+        Raises:
+            StoreError: the store could not be reached or written.
         """
 
     def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> None:

@@ -163,6 +163,7 @@ def job_node(job: Job) -> Node:
             "first_seen": job.first_seen,
             "last_seen": job.last_seen,
             "retired_at": job.retired_at,
+            "file_key": job.file_key,
         },
     )
 
@@ -181,6 +182,7 @@ def job_from(node: Row) -> Job:
         first_seen=node["first_seen"],
         last_seen=node["last_seen"],
         retired_at=node.get("retired_at"),
+        file_key=node.get("file_key"),
     )
 
 
@@ -349,6 +351,7 @@ def diagnostic_records(found: FoundDiagnostic, *, job_known: bool) -> Iterator[N
             "job": record.job,
             "run": found.run,
             "last_seen": found.last_seen,
+            "file_key": record.file_key,
         },
     )
     yield Relationship("REPORTED", "Run", found.run, "Diagnostic", record.key, {})
@@ -366,7 +369,7 @@ def diagnostic_from(node: Row) -> FoundDiagnostic:
         span=Span(*(place for place in places if place is not None)) if places[0] is not None else None,
         hint=node.get("advice"),
     )
-    record = DiagnosticRecord(diagnostic, node["source"], node.get("job"))
+    record = DiagnosticRecord(diagnostic, node["source"], node.get("job"), node.get("file_key"))
     return FoundDiagnostic(record, node["run"], node["last_seen"])
 
 

@@ -48,7 +48,7 @@ def fill(store: GraphStore) -> None:
     store.apply(
         replace(
             batch(*tables, staged, contacts, copied, run="second"),
-            diagnostics=(DiagnosticRecord(finding, "contacts.sql", "contacts.sql"),),
+            diagnostics=(DiagnosticRecord(finding, "contacts.sql", "contacts.sql", "shop:contacts.sql@postgres"),),
             usage=used,
         )
     )

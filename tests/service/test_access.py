@@ -44,6 +44,7 @@ MUTATIONS = {
     "assertEdge": 'mutation { assertEdge(source: "users.id", target: "contacts.n") { kind } }',
     "retireEdge": 'mutation { retireEdge(source: "users.id", target: "contacts.n", kind: CONTRIBUTES) { ended } }',
     "prune": 'mutation { prune(olderThan: "2000-01-01T00:00:00Z") { ended } }',
+    "forget": 'mutation { forget(job: "query:none") { jobs ended } }',
 }
 MAY = {
     Role.READER: QUERIES.keys(),

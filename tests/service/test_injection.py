@@ -64,6 +64,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "assertEdge": {"source": "users.id", "target": "contacts.n"},
     "retireEdge": {"source": "users.id", "target": "contacts.n", "kind": "CONTRIBUTES"},
     "prune": {"olderThan": "2000-01-01T00:00:00Z"},
+    "forget": {"dryRun": True},
 }
 """What a field needs to be asked for, beside the string that is tried."""
 INSTEAD = {

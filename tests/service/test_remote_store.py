@@ -16,7 +16,7 @@ import pytest
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreAccessError, StoreLockedError, StoreUnreachableError, StoreWriteError
-from lineage.store.protocol import Direction, FeedKey, HeldText, JobFilter
+from lineage.store.protocol import Direction, FeedKey, HeldText, JobFilter, JobSelection
 from lineage.store.remote.wire import Effect, methods
 from lineage.traversal import impact, resolve
 from lineage_graphql.access.roles import Role
@@ -67,6 +67,8 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "dataset_keys": ((), {}),
         "diagnostics": ((), {}),
         "diagnostics_after": ((), {"limit": 5}),
+        "select_jobs": ((JobSelection(job="staged.sql"),), {}),
+        "diagnosed_files": ((["shop:"],), {}),
         "diagnostics_of": ((["contacts.sql"],), {}),
         "usage": ((key("users"),), {"since": day(3).date()}),
         "usages": (([key("users"), key("users.email")],), {}),

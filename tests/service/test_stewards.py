@@ -53,3 +53,12 @@ def test_edges_that_make_no_sense_are_refused(service: Service) -> None:
 
 def test_pruning(service: Service) -> None:
     assert service.data('mutation { prune(olderThan: "2030-01-01T00:00:00Z") { ended } }')["prune"] == {"ended": 0}
+
+
+def test_forgetting(service: Service) -> None:
+    forget = "mutation ($job: ID, $dry: Boolean!) { forget(job: $job, dryRun: $dry) { jobs ended } }"
+    expected = {"jobs": 1, "ended": 3}
+    assert service.data(forget, job="contacts.sql", dry=True)["forget"] == expected
+    assert service.data(forget, job="contacts.sql", dry=False)["forget"] == expected
+    assert service.data(forget, job="contacts.sql", dry=False)["forget"] == {"jobs": 0, "ended": 0}
+    assert service.refusal(forget, dry=True)["code"] == "BAD_ARGUMENT"

@@ -128,6 +128,8 @@ class Diagnostic:
     hint: str | None = told("What to do about it.")
     place: Place | None = told("Where, if it has a place.")
     source: str | None = told("The file or log that it speaks of.")
+    project: str | None = told("The project of the SQL file that it speaks of, if that has one.")
+    path: str | None = told("The path of that file in its project; absolute without one.")
     job_key: strawberry.ID | None = told("The key of the job that it speaks of.")
 
     @classmethod
@@ -141,6 +143,8 @@ class Diagnostic:
             hint=found.hint,
             place=Place.of(found.span) if found.span else None,
             source=stored.source,
+            project=stored.project,
+            path=stored.path,
             job_key=strawberry.ID(stored.job) if stored.job else None,
         )
 
@@ -161,6 +165,8 @@ class Job:
     dialect: str | None = told("The SQL dialect.")
     operation: str | None = told("What it does: CREATE_VIEW, INSERT, MERGE, …")
     source: str | None = told("The file or log that it stands in.")
+    project: str | None = told("The project of the SQL file that it stands in, if that has one.")
+    path: str | None = told("The path of that file in its project; absolute without one.")
     source_line: int | None = told("The line on which its SQL begins there.")
     completeness: Completeness = told("How much of its SQL was resolved.")
     first_seen: datetime = told("When it was first seen.")
@@ -182,6 +188,8 @@ class Job:
             dialect=stored.dialect,
             operation=stored.operation,
             source=stored.source,
+            project=stored.project,
+            path=stored.path,
             source_line=stored.source_line,
             completeness=stored.completeness,
             first_seen=stored.first_seen,

@@ -18,7 +18,7 @@ from lineage.model.batch import (
     assertion_job_key,
 )
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage.store.protocol import GraphStore
+from lineage.store.protocol import GraphStore, JobSelection
 from lineage.traversal import Target, resolve, resolve_column
 from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.context import LineageInfo
@@ -46,6 +46,14 @@ class NodeType(StrEnum):
 class EndedEdges:
     """How many edges were ended."""
 
+    ended: int = told("How many edges were ended.")
+
+
+@strawberry.type(description="What was forgotten, or would be.")
+class Forgotten:
+    """What was forgotten, or would be."""
+
+    jobs: int = told("How many jobs were retired.")
     ended: int = told("How many edges were ended.")
 
 
@@ -134,6 +142,36 @@ class Mutation:
         _steward(info)
         at = older_than.replace(tzinfo=UTC) if older_than.tzinfo is None else older_than
         return EndedEdges(ended=await info.context.ask(lambda store: store.prune(at)))
+
+    @strawberry.mutation(
+        description="Retire the lineage of a project, a file, a job or a namespace, now. What is given holds of each "
+        "job that is meant; what is ingested again is live again."
+    )
+    async def forget(
+        self,
+        info: LineageInfo,
+        project: Annotated[str | None, argument("The project of SQL files; `(before projects)` for none yet.")] = None,
+        source: Annotated[str | None, argument("A file, or the folder that files lie in.")] = None,
+        job: Annotated[strawberry.ID | None, argument("The key of a job.")] = None,
+        namespace: Annotated[str | None, argument("Jobs that write datasets of this namespace.")] = None,
+        environment: Annotated[str | None, argument("SQL files read so: DIALECT,NAMESPACE,DATABASE,SCHEMA.")] = None,
+        dry_run: Annotated[bool, argument("Only count what would end.")] = False,
+    ) -> Forgotten:
+        """Retire the lineage of a project, a file, a job or a namespace."""
+        _steward(info)
+        wanted = JobSelection(project, source, job, namespace, environment)
+        if wanted == JobSelection():
+            raise RefusedError(ErrorCode.BAD_ARGUMENT, "say what to forget", "give a project, source, job or namespace")
+
+        def work(store: GraphStore) -> Forgotten:
+            keys = [head.key for head in store.select_jobs(wanted)]
+            if dry_run or not keys:
+                return Forgotten(jobs=len(keys), ended=len(store.edges_of(keys)) if keys else 0)
+            retired = store.retire_jobs(keys, datetime.now(UTC))
+            return Forgotten(jobs=retired.jobs, ended=retired.edges)
+
+        forgotten: Forgotten = await info.context.ask(work)
+        return forgotten
 
 
 def _steward(info: LineageInfo) -> Caller:

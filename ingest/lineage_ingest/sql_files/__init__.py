@@ -1,6 +1,19 @@
 """SQL files as a way in: found, decoded, resolved against each other, stored."""
 
-from lineage_ingest.sql_files.ingest import IngestSummary, ingest_sql_files
-from lineage_ingest.sql_files.reading import NoSqlFilesError, SqlFile, find_sql_files, read_sql_file
+from lineage_ingest.sql_files.finding import NoSqlFilesError, find_sql_files
+from lineage_ingest.sql_files.gone import GoneFiles, GoneFilesError
+from lineage_ingest.sql_files.ingest import ingest_sql_files
+from lineage_ingest.sql_files.projects import ProjectError
+from lineage_ingest.sql_files.reading import SqlFile
+from lineage_ingest.sql_files.summary import IngestSummary
 
-__all__ = ["IngestSummary", "NoSqlFilesError", "SqlFile", "find_sql_files", "ingest_sql_files", "read_sql_file"]
+__all__ = [
+    "GoneFiles",
+    "GoneFilesError",
+    "IngestSummary",
+    "NoSqlFilesError",
+    "ProjectError",
+    "SqlFile",
+    "find_sql_files",
+    "ingest_sql_files",
+]

@@ -5,49 +5,28 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lineage.catalog import Catalog
-from lineage.model.batch import DiagnosticRecord, LineageBatch
-from lineage.model.diagnostics import Severity
+from lineage.model.files import Environment
 from lineage.model.statement import StatementLineage
 from lineage.sql.extractor import ExtractionOptions
 from lineage.sql.script import Script
-from lineage.store.protocol import AppliedChanges, GraphStore
-from lineage_ingest.batching import BatchBuilder, of_files
-from lineage_ingest.sql_files.reading import find_sql_files, read_sql_file
+from lineage.store.protocol import GraphStore
+from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
+from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
+from lineage_ingest.sql_files.finding import SUFFIXES, NoSqlFilesError
+from lineage_ingest.sql_files.gone import GoneFiles, GoneFilesError, find_gone_files, notices
+from lineage_ingest.sql_files.sources import Sources, read_sources
+from lineage_ingest.sql_files.summary import IngestSummary
 from lineage_ingest.stars import opened_stars
 
-__all__ = ["IngestSummary", "ingest_sql_files"]
+__all__ = ["ingest_sql_files"]
 
 Progress = Callable[[str, int, int], None]
 """Told a stage's name, how much of it is done, and of how much."""
-
-
-@dataclass(frozen=True, slots=True)
-class IngestSummary:
-    """What an ingest read, resolved and changed."""
-
-    batch: LineageBatch
-    applied: AppliedChanges
-    seconds: float
-
-    @property
-    def diagnostics(self) -> tuple[DiagnosticRecord, ...]:
-        """Everything that was found on the way."""
-        return self.batch.diagnostics
-
-    @property
-    def has_errors(self) -> bool:
-        """Whether some of the input could not be used."""
-        return any(d.diagnostic.severity is Severity.ERROR for d in self.batch.diagnostics)
-
-    def to_dict(self) -> dict[str, int | float]:
-        """Return the counts, and the seconds that it took."""
-        return {**self.batch.run.counts, "edges_created": self.applied.edges_created, "seconds": round(self.seconds, 2)}
 
 
 def ingest_sql_files(
@@ -58,45 +37,88 @@ def ingest_sql_files(
     *,
     observed_at: datetime | None = None,
     progress: Progress | None = None,
+    project: str | None = None,
+    project_root: Path | None = None,
+    retire_most: bool = False,
 ) -> IngestSummary:
     """Read SQL files, resolve them against each other, the catalog and the store, and store what they say.
 
-    `observed_at` is when the files' definitions held (now, if it is left out).
+    `observed_at` is when the files' definitions held (now, if it is left out). What the store has of the folders and
+    is no longer there is retired then, most of it only with `retire_most`. `project` names the project of all files,
+    which begins at `project_root`; else it is found from the files' places.
 
     Raises:
-        NoSqlFilesError: a path does not exist, or a folder holds no SQL file.
+        NoSqlFilesError: a path does not exist, or a folder holds no SQL file and never did.
+        ProjectError: it cannot be told where the project begins.
+        GoneFilesError: most of the known files are gone, and `retire_most` is not set; nothing is stored then.
         StoreError: the store could not be read or written; nothing is stored then.
     """
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
-    naming = options.naming
-    files = [read_sql_file(name, path) for name, path in find_sql_files(paths).items()]
-    given = catalog if catalog is not None else Catalog((), naming.dialect)
-    learnt = Catalog.from_store(store, naming.dialect, naming.dataset_namespace)
-    texts = {file.name: file.text for file in files}
-    script = Script(texts, options, learnt.updated(given))
-    statements = script.resolve(lambda done, total: notify("resolving", done, total))
-    by_file: dict[str, list[StatementLineage]] = defaultdict(list)
-    for statement in statements:
-        by_file[statement.source or ""].append(statement)
     at = observed_at or datetime.now(UTC)
-    builder = BatchBuilder(naming, given, at, of_files(at))
-    for file in files:
-        for problem in file.problems:
-            builder.add_diagnostic(file.name, problem)
-        builder.add_file(file.name, file.text, by_file[file.name])
-    content = [
-        naming.dialect.name,
-        naming.dataset_namespace,
-        naming.default_database or "",
-        naming.default_schema or "",
-        *(f"{name}={hashlib.sha256(text.encode()).hexdigest()}" for name, text in sorted(texts.items())),
-    ]
-    batch = builder.batch("sql", ", ".join(sorted(texts)[:3]), content, time.perf_counter() - began)
+    sources = read_sources(paths, store, Environment.of(options.naming), project, project_root)
+    builder = _resolve(sources, store, options, catalog, at, notify)
+    gone = find_gone_files(store, sources, builder.targets(), at)
+    if sources.found.empty_folders and not gone.files:
+        suffixes = ", ".join(sorted(SUFFIXES))
+        raise NoSqlFilesError(f"no SQL files ({suffixes}) under {sources.found.empty_folders[0]}")
+    if gone.are_most and not retire_most:
+        raise GoneFilesError(gone)
+    for key in (*gone.files, *gone.moved, *gone.mended):
+        builder.add_gone_file(key)
+    names = sorted(file.source for file in sources.files) or [str(folder) for folder in sources.found.named]
+    batch = builder.batch("sql", ", ".join(names[:3]), _content(sources, gone), time.perf_counter() - began)
     notify("storing", 0, 1)
+    edges_of_gone = len(store.edges_of(gone.jobs)) if gone.jobs else 0
+    adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)
     applied = store.apply(batch)
     described = (record.key for record in batch.datasets if record.schema_known)
     for opened in opened_stars(store, described, batch.run.at):
         applied += store.apply(opened)
     notify("storing", 1, 1)
-    return IngestSummary(batch, applied, time.perf_counter() - began)
+    return IngestSummary(
+        batch,
+        applied,
+        time.perf_counter() - began,
+        tuple(sorted(sources.projects().items(), key=lambda one: one[0].name)),
+        gone,
+        edges_of_gone,
+        adopted,
+        tuple(notices(store, sources)),
+    )
+
+
+def _resolve(
+    sources: Sources,
+    store: GraphStore,
+    options: ExtractionOptions,
+    catalog: Catalog | None,
+    at: datetime,
+    notify: Progress,
+) -> BatchBuilder:
+    """Return what the files say, resolved against each other, the catalog and the store."""
+    naming = options.naming
+    given = catalog if catalog is not None else Catalog((), naming.dialect)
+    learnt = Catalog.from_store(store, naming.dialect, naming.dataset_namespace)
+    texts = {file.name: file.text for file in sources.files if file.readable}
+    script = Script(texts, options, learnt.updated(given))
+    by_file: dict[str, list[StatementLineage]] = defaultdict(list)
+    for statement in script.resolve(lambda done, total: notify("resolving", done, total)):
+        by_file[statement.source or ""].append(statement)
+    origins = {file.name: FileOrigin(file.source, str(file.key)) for file in sources.files}
+    builder = BatchBuilder(naming, given, at, of_files(at, origins), files=origins)
+    for file in sources.files:
+        for problem in file.problems:
+            builder.add_diagnostic(file.name, problem)
+        if file.readable:
+            builder.add_file(file.name, file.text, by_file[file.name])
+    return builder
+
+
+def _content(sources: Sources, gone: GoneFiles) -> Iterator[str]:
+    """Yield what makes the ingest this one and no other."""
+    yield str(sources.environment)
+    for file in sorted(sources.files, key=lambda file: str(file.key)):
+        yield f"{file.key}={hashlib.sha256(file.text.encode()).hexdigest()}"
+    for job in sorted(gone.jobs):
+        yield f"-{job}"

@@ -44,7 +44,29 @@ MATCH (n:Job {key: $key}) RETURN n
 MATCH (n:Job) RETURN n
 
 // name: jobs_by_source
-MATCH (n:Job) WHERE n.source IN $sources RETURN n
+MATCH (n:Job) WHERE n.file_key IN $sources OR (n.file_key IS NULL AND n.source IN $sources) RETURN n
+
+// name: job_heads
+MATCH (n:Job)
+WHERE ($retired OR n.retired_at IS NULL) AND (size($kinds) = 0 OR n.kind IN $kinds)
+RETURN n.key AS key, n.kind AS kind, n.source AS source, n.file_key AS file_key, n.dialect AS dialect,
+       n.first_seen AS first_seen, n.retired_at AS retired_at
+
+// name: job_heads_of_files
+MATCH (n:Job)
+WHERE n.file_key STARTS WITH $beginning AND ($retired OR n.retired_at IS NULL)
+  AND (size($kinds) = 0 OR n.kind IN $kinds)
+RETURN n.key AS key, n.kind AS kind, n.source AS source, n.file_key AS file_key, n.dialect AS dialect,
+       n.first_seen AS first_seen, n.retired_at AS retired_at
+
+// name: diagnosed_files
+MATCH (n:Diagnostic) WHERE n.file_key STARTS WITH $beginning RETURN DISTINCT n.file_key AS file_key
+
+// name: jobs_writing_namespace
+MATCH (n:Job)-[:WRITES]->(t:`Table`) WHERE t.namespace = $namespace RETURN DISTINCT n.key AS job
+
+// name: jobs_reading_namespace
+MATCH (n:Job)-[:READS]->(t:`Table`) WHERE t.namespace = $namespace RETURN DISTINCT n.key AS job
 
 // name: jobs_touching_dataset
 MATCH (n:Job)-[:READS|WRITES]->(:`Table` {key: $key}) RETURN DISTINCT n.key AS job
@@ -138,6 +160,9 @@ MATCH (n:Run) RETURN n ORDER BY n.last_seen DESC, n.key LIMIT $limit
 
 // name: diagnostics_of_job
 MATCH (n:Diagnostic)-[:ABOUT]->(:Job {key: $key}) RETURN n
+
+// name: diagnostics_of_origins
+MATCH (n:Diagnostic) WHERE n.file_key IN $sources OR (n.file_key IS NULL AND n.source IN $sources) RETURN n
 
 // name: diagnostics_of_sources
 MATCH (n:Diagnostic) WHERE n.source IN $sources RETURN n

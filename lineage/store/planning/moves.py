@@ -16,7 +16,7 @@ from lineage.store.planning.state import Dataset, Job, Pair, Relation, Seen, Sta
 from lineage.store.planning.timeline import UNOBSERVED
 from lineage.store.protocol import StoredColumn
 
-__all__ = ["apply_move"]
+__all__ = ["apply_move", "join_jobs", "join_units", "moved"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -69,7 +69,7 @@ def _let_go_of_the_replaced(state: State, keys: dict[str, str], change: DatasetC
     let_go(state, gone)
 
 
-def _moved(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined: Callable[[V, V], V]) -> dict[K, V]:
+def moved(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined: Callable[[V, V], V]) -> dict[K, V]:
     """Return the items under their new keys; `joined(arriving, there)` where one is there that stays."""
     result: dict[K, V] = {}
     arriving: dict[K, V] = {}
@@ -88,16 +88,16 @@ class _Rekeying:
     keys: dict[str, str]
 
     def apply(self, state: State) -> None:
-        state.datasets = _moved(state.datasets, self._dataset, _join_datasets)
-        state.columns = _moved(state.columns, self._column, lambda arriving, _: arriving)
-        state.jobs = _moved(state.jobs, self._job, _join_jobs)
-        state.reads = _moved(state.reads, self._link, Seen.joined)
-        state.units = _moved(state.units, self._link, _join_units)
-        state.histories = _moved(state.histories, self._pair, lambda arriving, there: join(there, arriving))
-        state.observed = _moved(state.observed, self._observed, max)
+        state.datasets = moved(state.datasets, self._dataset, _join_datasets)
+        state.columns = moved(state.columns, self._column, lambda arriving, _: arriving)
+        state.jobs = moved(state.jobs, self._job, join_jobs)
+        state.reads = moved(state.reads, self._link, Seen.joined)
+        state.units = moved(state.units, self._link, join_units)
+        state.histories = moved(state.histories, self._pair, lambda arriving, there: join(there, arriving))
+        state.observed = moved(state.observed, self._observed, max)
         for pair in [pair for pair in state.histories if _feeds_itself(pair)]:
             del state.histories[pair]
-        state.usage = _moved(state.usage, self._usage, Usage.joined)
+        state.usage = moved(state.usage, self._usage, Usage.joined)
         for key, found in state.diagnostics.items():
             if found.record.job is not None:
                 record = replace(found.record, job=self._job_key(found.record.job))
@@ -172,12 +172,14 @@ def _join_datasets(arriving: Dataset, there: Dataset) -> Dataset:
     return joined.seen(there.first_seen, there.last_seen)
 
 
-def _join_jobs(arriving: Job, there: Job) -> Job:
+def join_jobs(arriving: Job, there: Job) -> Job:
+    """Return two jobs as one."""
     newest = arriving if arriving.last_seen >= there.last_seen else there
     return replace(newest, first_seen=min(arriving.first_seen, there.first_seen))
 
 
-def _join_units(arriving: Unit, there: Unit) -> Unit:
+def join_units(arriving: Unit, there: Unit) -> Unit:
+    """Return two units as one, with the observations of both."""
     timeline = there.timeline
     for at, content in arriving.timeline.points:
         timeline = timeline.observe(at, content)

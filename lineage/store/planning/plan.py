@@ -92,7 +92,7 @@ def _retire(units: Units, intake: Intake) -> None:
     """Retire the jobs that a source, stated whole, no longer holds."""
     observed = {observation.job.key for observation in intake.observations}
     for job in list(units.state.jobs.values()):
-        if job.source in intake.complete_sources and job.key not in observed:
+        if job.origin in intake.complete_sources and job.key not in observed:
             units.retire(job, intake.run.at)
 
 
@@ -128,7 +128,7 @@ def _absences(state: State, intake: Intake) -> dict[str, tuple[datetime, ...]]:
             at
             for run in state.runs.values()
             if run.key != intake.run.key
-            and job.source in run.complete_sources
+            and (job.file_key or job.source) in run.complete_sources
             and (run.key, job.key) not in state.observed
             for at in (run.at, run.last_seen)
             if at > job.last_seen

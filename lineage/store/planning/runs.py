@@ -62,12 +62,12 @@ def _replace_diagnostics(state: State, intake: Intake) -> None:
     at = intake.run.at
     observed = {observation.job.key: observation.job.last_seen for observation in intake.observations}
     late_jobs = {key for key, seen in observed.items() if key in state.jobs and seen < state.jobs[key].last_seen}
-    sources = {*intake.complete_sources, *(record.source for record in intake.diagnostics if record.job is None)}
+    sources = {*intake.complete_sources, *(record.origin for record in intake.diagnostics if record.job is None)}
     newer = {
-        found.record.source for found in state.diagnostics.values() if found.record.job is None and found.last_seen > at
+        found.record.origin for found in state.diagnostics.values() if found.record.job is None and found.last_seen > at
     }
     for key, found in list(state.diagnostics.items()):
-        job, source = found.record.job, found.record.source
+        job, source = found.record.job, found.record.origin
         if job in observed:
             restated = job not in late_jobs
         else:
@@ -75,5 +75,5 @@ def _replace_diagnostics(state: State, intake: Intake) -> None:
         if restated:
             del state.diagnostics[key]
     for record in intake.diagnostics:
-        if record.job not in late_jobs if record.job is not None else record.source not in newer:
+        if record.job not in late_jobs if record.job is not None else record.origin not in newer:
             state.diagnostics[record.key] = FoundDiagnostic(record, intake.run.key, at)

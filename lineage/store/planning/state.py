@@ -110,6 +110,12 @@ class Job:
     first_seen: datetime
     last_seen: datetime
     retired_at: datetime | None = None
+    file_key: str | None = None
+
+    @property
+    def origin(self) -> str | None:
+        """What tells its source from all others: the file's key, else the source itself."""
+        return self.file_key or self.source
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,7 @@ class Units:
             first_seen=first_seen,
             last_seen=last_seen,
             retired_at=retired_at,
+            file_key=record.file_key,
         )
 
     def _unit(self, job: JobRecord, output: str, timeline: Timeline) -> Unit:

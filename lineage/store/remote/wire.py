@@ -25,7 +25,7 @@ PATH = "/api/v1/store"
 """Where a service has the methods: one route each below this path."""
 
 
-ROUTES_VERSION = 2
+ROUTES_VERSION = 3
 """Changes with what the methods take and give: a client speaks to a service of its own version only."""
 
 
@@ -64,8 +64,8 @@ class Method:
         return self.returns.dump_json(getattr(store, self.name)(**values))
 
 
-_EFFECTS = dict.fromkeys(("apply", "hold", "drop_held"), Effect.INGESTS) | dict.fromkeys(
-    ("prune", "describe", "retire_edges"), Effect.CHANGES
+_EFFECTS = dict.fromkeys(("apply", "hold", "drop_held", "rekey_jobs"), Effect.INGESTS) | dict.fromkeys(
+    ("prune", "describe", "retire_edges", "retire_jobs"), Effect.CHANGES
 )
 # `explore` and `parts` a client answers by itself; a dump is for tests, and holds values of any type.
 _LEFT_OUT = frozenset({"close", "dump", "explore", "parts"})

@@ -7,7 +7,7 @@ from lineage.model.batch import EdgeRecord, LineageBatch
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.sql.extractor import options_for
 from lineage.sql.script import Script
-from lineage_ingest.batching import BatchBuilder, of_files
+from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -16,7 +16,8 @@ def batch(texts: dict[str, str], catalog: dict[str, list[str]] | None = None) ->
     options = options_for("postgres", namespace="pg")
     known = Catalog.from_dict(catalog or {}, "postgres")
     statements = Script(texts, options, known).resolve()
-    builder = BatchBuilder(options.naming, known, AT, of_files(AT))
+    files = {name: FileOrigin(name, name) for name in texts}
+    builder = BatchBuilder(options.naming, known, AT, of_files(AT, files), files=files)
     for name, text in texts.items():
         builder.add_file(name, text, [s for s in statements if s.source == name])
     return builder.batch("sql", "test", texts.values())

@@ -1,0 +1,119 @@
+"""Finding SQL files: what a command's paths hold, each file once."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+__all__ = ["SUFFIXES", "FoundFiles", "NoSqlFilesError", "find_sql_files"]
+
+SUFFIXES = frozenset((".sql", ".ddl", ".hql", ".bq"))
+"""Endings of the files that are taken from a folder; a file that is named itself may end as it likes."""
+
+
+class NoSqlFilesError(ValueError):
+    """A path that does not exist, or a folder without SQL files."""
+
+
+@dataclass(slots=True)
+class FoundFiles:
+    """The files (where they really are), each with how it is called without a project; what was looked through."""
+
+    files: dict[Path, str] = field(default_factory=dict)
+    folders: list[Path] = field(default_factory=list)
+    """Folders that were looked through whole: a file that is not among `files` is not there."""
+    named: list[Path] = field(default_factory=list)
+    """What was named: files and folders."""
+    folders_read: set[Path] = field(default_factory=set)
+    """Every folder whose entries were read."""
+    unreadable: dict[Path, tuple[str, str]] = field(default_factory=dict)
+    """Folders that cannot be read, and links that lead nowhere: how they are called, and why."""
+
+    def could_not_read(self, path: Path) -> bool:
+        """Return whether the path lies in a folder that could not be read."""
+        return any(folder == path or folder in path.parents for folder in self.unreadable)
+
+    @property
+    def empty_folders(self) -> list[Path]:
+        """Folders that were named and hold no SQL file."""
+        return [
+            path for path in self.named if path in self.folders and not any(path in file.parents for file in self.files)
+        ]
+
+
+def find_sql_files(paths: Iterable[Path]) -> FoundFiles:
+    """Return the SQL files of files and folders, in order. Links are followed: a file is where it really is.
+
+    Raises:
+        NoSqlFilesError: a path does not exist.
+    """
+    found = FoundFiles()
+    for path in paths:
+        real = path.resolve()
+        if real.is_dir():
+            found.named.append(real)
+            _look_through(found, real, real.name)
+        elif real.exists():
+            found.named.append(real)
+            found.files.setdefault(real, path.name)
+        else:
+            raise NoSqlFilesError(f"no such file or folder: {path}")
+    _name_apart(found)
+    return found
+
+
+def _look_through(found: FoundFiles, folder: Path, name: str) -> None:
+    """Add the files of a folder, and of the folders in it."""
+    if folder in found.folders:
+        return
+    found.folders.append(folder)
+    below = [(folder, name)]
+    while below:
+        current, shown = below.pop()
+        try:
+            entries = sorted(os.scandir(current), key=lambda entry: entry.name)
+        except OSError as error:
+            found.unreadable[current] = shown, error.strerror or type(error).__name__
+            continue
+        found.folders_read.add(current)
+        for entry in entries:
+            path, called = current / entry.name, f"{shown}/{entry.name}"
+            if _is_folder(entry):
+                if entry.is_symlink():
+                    _look_through(found, path.resolve(), called)
+                elif entry.name != ".git":
+                    below.append((path, called))
+            elif path.suffix.lower() in SUFFIXES:
+                real = path.resolve() if entry.is_symlink() else path
+                if real.is_file():
+                    found.files.setdefault(real, called)
+                elif entry.is_symlink():
+                    found.unreadable[path] = called, "a link that leads nowhere"
+    _sort(found, folder)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # links that lead to each other
+        return False
+
+
+def _sort(found: FoundFiles, folder: Path) -> None:
+    """Put the files of a folder in order, after those that were found before."""
+    of_folder = sorted(path for path in found.files if folder in path.parents)
+    found.files = {path: name for path, name in found.files.items() if folder not in path.parents} | {
+        path: found.files[path] for path in of_folder
+    }
+
+
+def _name_apart(found: FoundFiles) -> None:
+    """Call files of one name by their paths from the folder that all lie in."""
+    counts = Counter(found.files.values())
+    same = [path for path, name in found.files.items() if counts[name] > 1]
+    if same:
+        common = os.path.commonpath([path.parent for path in same])
+        found.files |= {path: Path(os.path.relpath(path, common)).as_posix() for path in same}

@@ -1,0 +1,143 @@
+"""What the store has of a project beside what is ingested now: files that are gone, and other readings of the same."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePath
+
+from lineage.model.batch import JobKind, target_of_file_job
+from lineage.model.files import BEFORE_PROJECTS, FileKey, beginning
+from lineage.store.protocol import GraphStore, JobHead, JobSelection
+from lineage_ingest.sql_files.projects import Project
+from lineage_ingest.sql_files.sources import Covered, Sources
+
+__all__ = ["GoneFiles", "GoneFilesError", "find_gone_files", "notices"]
+
+_FEW = 3
+
+
+class GoneFilesError(ValueError):
+    """Most files that the store has of a folder are gone: that may be a mistake, and was not confirmed."""
+
+    def __init__(self, gone: GoneFiles) -> None:
+        super().__init__(f"{len(gone.files):,} of {gone.known:,} known files are gone")
+        self.gone = gone
+
+
+@dataclass(frozen=True, slots=True)
+class GoneFiles:
+    """Files that the store has of the ingested folders and that are no longer there; `known` is how many it has.
+
+    `moved` are files elsewhere in the projects that are no longer there and whose targets other files define now;
+    `jobs` are those of both. `mended` are folders that could not be read and can be now.
+    """
+
+    files: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+    known: int = 0
+    moved: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+
+    @property
+    def are_most(self) -> bool:
+        """Whether more than half of the known files are gone, and more than a few."""
+        return len(self.files) > _FEW and 2 * len(self.files) > self.known
+
+
+def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str], at: datetime) -> GoneFiles:
+    """Return the files that the store had at a time of the folders that were looked through, and that are gone.
+
+    `targets` are what the files that are there define now.
+    """
+    files: dict[str, None] = {}
+    moved: dict[str, None] = {}
+    mended: dict[str, None] = {}
+    jobs: dict[str, None] = {}
+    known: set[str] = set()
+    covered = sources.covered()
+    there = sources.keys
+    for project in dict.fromkeys(one.project for one in covered):
+        folders = [one for one in covered if one.project == project]
+        stated: list[tuple[str, str | None]] = [
+            (str(head.file_key), head.key) for head in _heads(store, project, folders, at)
+        ]
+        stated += [(key, None) for key in store.diagnosed_files([beginning(project.name)])]
+        for key, job in stated:
+            file = FileKey.parse(key)
+            if file.environment != sources.environment:
+                continue
+            inside = any(folder.holds(file.path) for folder in folders)
+            path = project.file_at(file.path)
+            if inside and job is None and path in sources.found.folders_read:
+                mended[key] = None
+                continue
+            if inside:
+                known.add(key)
+            if key in there or not _is_gone(path, sources):
+                continue
+            if inside:
+                files[key] = None
+            elif job is not None and target_of_file_job(job) in targets:
+                moved[key] = None
+            else:
+                continue
+            if job is not None:
+                jobs[job] = None
+    return GoneFiles(tuple(files), tuple(jobs), len(known), tuple(moved), tuple(mended))
+
+
+def notices(store: GraphStore, sources: Sources) -> Iterator[str]:
+    """Yield what else the store has of the same files: in other environments, as of another project, or of none."""
+    there = {file.key.project for file in sources.files}
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for project, path in sources.readings():
+        heads = store.select_jobs(JobSelection(files=(beginning(project.name, path),)))
+        for file in {FileKey.parse(str(head.file_key)) for head in heads}:
+            if file.project not in there or file.environment != sources.environment:
+                counts[file.project, str(file.environment), "" if file.project else path.rstrip("/")] += 1
+    for (name, environment, folder), count in sorted(counts.items()):
+        option = f"--project {_quoted(name)}" if name else f"--source {_quoted(folder)}"
+        how = environment if name in there else f"{name or 'files without a project'}, {environment}"
+        yield (
+            f"the store has {_counted(count)} of {name or folder} as {how}, too; if that is no longer right: "
+            f"lineage forget {option} --environment {_quoted(environment)}"
+        )
+    before = store.select_jobs(JobSelection(project=BEFORE_PROJECTS, kinds=(JobKind.SQL_FILE,)))
+    if before:
+        yield (
+            f"the store has {_counted(len({head.source for head in before}))} from before files had projects, not "
+            f"among these; if they are no longer right: lineage forget --project {_quoted(BEFORE_PROJECTS)}"
+        )
+
+
+def _heads(store: GraphStore, project: Project, folders: Collection[Covered], at: datetime) -> list[JobHead]:
+    """Return the file jobs of a project that held at a time; of files without one, those in and beside the folders."""
+    begins = [beginning(project.name)]
+    if not project.name:
+        begins = [beginning("", f"{PurePath(one.path).parent.as_posix().rstrip('/')}/") for one in folders]
+    wanted = JobSelection(files=tuple(dict.fromkeys(begins)), kinds=(JobKind.SQL_FILE,), retired=True)
+    # What was retired at this very time is gone again, so that the same ingest twice is one run.
+    return [
+        head
+        for head in store.select_jobs(wanted)
+        if head.first_seen <= at and (head.retired_at is None or head.retired_at >= at)
+    ]
+
+
+def _is_gone(path: Path, sources: Sources) -> bool:
+    try:
+        return not os.path.lexists(path) and not sources.found.could_not_read(path)
+    except OSError:
+        return False
+
+
+def _counted(files: int) -> str:
+    return f"{files:,} file" if files == 1 else f"{files:,} files"
+
+
+def _quoted(text: str) -> str:
+    return text if text and all(letter.isalnum() or letter in "@%+=:,./-_" for letter in text) else f"'{text}'"

@@ -1,0 +1,66 @@
+"""`lineage forget`: ends what a project, a file, a job or a namespace says, though nothing says otherwise."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from lineage.cli.listing import OutputFormat, counted, note, print_object
+from lineage.cli.options import FormatOption, StoreOption
+from lineage.store import open_store
+from lineage.store.protocol import JobSelection
+
+__all__ = ["forget"]
+
+
+def forget(
+    project: Annotated[
+        str | None, typer.Option(help="A project, as `ingest sql` shows it; or `(before projects)`.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(help="A file, or a folder of files: a path in its project, absolute without one.")
+    ] = None,
+    job: Annotated[str | None, typer.Option(help="The key of a job.")] = None,
+    namespace: Annotated[str | None, typer.Option(help="Jobs that write datasets of this namespace.")] = None,
+    environment: Annotated[
+        str | None, typer.Option(help="Of SQL files those read so: DIALECT,NAMESPACE,DATABASE,SCHEMA.")
+    ] = None,
+    store: StoreOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would end.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Retire the lineage of a project, a file, a job or a namespace, now. `--as-of` still shows it.
+
+    What is given holds of each job that is meant. What is ingested again is live again.
+
+    Example: lineage forget --project github.com/acme/shop --dry-run
+    """
+    if all(given is None for given in (project, source, job, namespace, environment)):
+        raise typer.BadParameter("say what: --project, --source, --job, --namespace or --environment")
+    wanted = JobSelection(project, source, job, namespace, environment)
+    with open_store(store, read_only=dry_run) as opened:
+        heads = opened.select_jobs(wanted)
+        keys = [head.key for head in heads]
+        files = {head.file_key or head.source for head in heads} - {None}
+        edges = len(opened.edges_of(keys)) if keys else 0
+        found = f"{counted(len(keys), 'job')} of {counted(len(files), 'file')}, with {counted(edges, 'live edge')}"
+        ask = bool(keys) and not dry_run and not yes
+        if ask:
+            note(f"this retires {found}")
+            if not sys.stdin.isatty():
+                note("nothing was changed; say --yes to retire them", "red")
+                raise typer.Exit(2)
+            typer.confirm("Retire them?", abort=True, err=True)
+        done = not dry_run and bool(keys)
+        if done:
+            edges = opened.retire_jobs(keys, datetime.now(UTC)).edges
+    if output is OutputFormat.JSON:
+        print_object({"retired": done, "jobs": keys, "files": len(files), "edges": edges})
+    elif not keys:
+        note("no live job is meant by that", "yellow")
+    else:
+        typer.echo(f"{'retired' if done else 'this would retire'} {found}")

@@ -1,0 +1,88 @@
+"""Jobs that are looked for, and those that are ended or given another key by hand or by an ingest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from lineage.model.batch import JobKind
+from lineage.model.files import BEFORE_PROJECTS, FileKey, beginning
+from lineage.store.backend import Row, Transaction
+from lineage.store.changes import counted, difference
+from lineage.store.loading import load_jobs
+from lineage.store.planning.forgetting import plan_rekeying, plan_retirement
+from lineage.store.protocol import JobHead, JobIdentity, JobSelection, RetiredJobs
+from lineage.store.queries import query
+
+__all__ = ["rekey_jobs", "retire_jobs", "select_jobs"]
+
+
+def select_jobs(transaction: Transaction, wanted: JobSelection) -> list[JobHead]:
+    """Return the jobs that a selection means, sorted by key."""
+    rows = [{"retired": wanted.retired, "kinds": [str(kind) for kind in wanted.kinds]}]
+    name = "job_heads"
+    begins = wanted.files
+    if wanted.project is not None and wanted.project != BEFORE_PROJECTS:
+        begins = begins or (beginning(wanted.project),)
+    if begins:
+        name, rows = "job_heads_of_files", [{**rows[0], "beginning": text} for text in begins]
+    found = {head.key: head for head in map(_head, transaction.read(query(name), rows))}
+    if wanted.namespace is not None:
+        within = _keys_within(transaction, wanted.namespace)
+        found = {key: head for key, head in found.items() if key in within}
+    return sorted((head for head in found.values() if _is_meant(head, wanted)), key=lambda head: head.key)
+
+
+def retire_jobs(transaction: Transaction, keys: Collection[str], at: datetime) -> RetiredJobs:
+    """End what these jobs state, from then on; their diagnostics, and those of their files, go."""
+    before = load_jobs(transaction, keys)
+    after = plan_retirement(before, at)
+    changes = difference(before, after)
+    transaction.write(changes)
+    ended = sum(job.retired_at is None and after.jobs[key].retired_at is not None for key, job in before.jobs.items())
+    return RetiredJobs(ended, counted(changes).edges_ended)
+
+
+def rekey_jobs(transaction: Transaction, identities: Mapping[str, JobIdentity], sources: Collection[str]) -> int:
+    """Give jobs (by their keys) other keys, with their history; return how many there were.
+
+    What was found of `sources`, and of no job, is let go: an ingest of them says it anew.
+    """
+    before = load_jobs(transaction, {*identities, *(one.key for one in identities.values())}, sources)
+    transaction.write(difference(before, plan_rekeying(before, identities)))
+    return sum(key in before.jobs for key in identities)
+
+
+def _is_meant(head: JobHead, wanted: JobSelection) -> bool:
+    file = FileKey.parse(head.file_key) if head.file_key is not None else None
+    if wanted.project == BEFORE_PROJECTS and (file is not None or head.kind is not JobKind.SQL_FILE):
+        return False
+    if wanted.environment is not None and (file is None or str(file.environment) != wanted.environment):
+        return False
+    if wanted.job is not None and head.key != wanted.job:
+        return False
+    if wanted.source is not None:
+        named = {head.source, file.path if file else None} - {None}
+        folder = wanted.source.rstrip("/") + "/"
+        return any(name == wanted.source or str(name).startswith(folder) for name in named)
+    return True
+
+
+def _keys_within(transaction: Transaction, namespace: str) -> set[str]:
+    """Return the jobs that write datasets of a namespace; of those that write nothing, those that read them."""
+    writers = {row["job"] for row in transaction.read(query("jobs_writing_namespace"), [{"namespace": namespace}])}
+    readers = {row["job"] for row in transaction.read(query("jobs_reading_namespace"), [{"namespace": namespace}])}
+    rest = [{"key": key} for key in sorted(readers - writers)]
+    return writers | (readers - {row["job"] for row in transaction.read(query("writes_of_job"), rest)})
+
+
+def _head(row: Row) -> JobHead:
+    return JobHead(
+        key=row["key"],
+        kind=JobKind(row["kind"]),
+        source=row["source"],
+        file_key=row["file_key"],
+        dialect=row["dialect"],
+        first_seen=row["first_seen"],
+        retired_at=row["retired_at"],
+    )

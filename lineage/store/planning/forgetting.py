@@ -1,0 +1,53 @@
+"""Jobs that are retired by hand, and jobs that get another key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from lineage.store.planning.moves import join_jobs, join_units, moved
+from lineage.store.planning.periods import join
+from lineage.store.planning.state import Job, Seen, State
+from lineage.store.planning.units import Units
+from lineage.store.protocol import JobIdentity
+
+__all__ = ["plan_rekeying", "plan_retirement"]
+
+
+def plan_retirement(before: State, at: datetime) -> State:
+    """Return the state in which the jobs state nothing from then on. What was found in them goes."""
+    after = before.copy()
+    units = Units(after, {}, {})
+    for job in before.jobs.values():
+        if job.retired_at is None:
+            units.retire(job, max(at, job.last_seen))
+    after.diagnostics.clear()
+    return after
+
+
+def plan_rekeying(before: State, identities: Mapping[str, JobIdentity]) -> State:
+    """Return the state in which jobs have other keys; with what is said under such a key already they become one."""
+    after = before.copy()
+
+    def key_of(job: str) -> str:
+        return identities[job].key if job in identities else job
+
+    def renamed(key: str, job: Job) -> tuple[str, Job]:
+        known = identities.get(key)
+        if known is None:
+            return key, job
+        return known.key, replace(job, key=known.key, file_key=known.file_key, source=known.source)
+
+    after.jobs = moved(before.jobs, renamed, join_jobs)
+    after.reads = moved(before.reads, lambda link, seen: ((key_of(link[0]), link[1]), seen), Seen.joined)
+    after.units = moved(before.units, lambda link, unit: ((key_of(link[0]), link[1]), unit), join_units)
+    after.histories = moved(
+        before.histories,
+        lambda pair, history: (replace(pair, job=key_of(pair.job)), history),
+        lambda arriving, there: join(there, arriving),
+    )
+    after.observed = moved(before.observed, lambda link, seen: ((link[0], key_of(link[1])), seen), max)
+    # What was found in the jobs, or in their files, is said anew by the ingest that knows them.
+    after.diagnostics.clear()
+    return after

@@ -37,6 +37,11 @@ FEATURES = {
         "XMLTABLE, VALUES, files and stages, time travel, shards.",
     ),
     "subqueries": ("Sub-queries", "Scalar, EXISTS, IN and ANY, correlated at any depth."),
+    "rows": (
+        "Rows",
+        "Which rows a table has decides the rows of what reads it, whichever columns are used; a scalar sub-query over "
+        "it decides its own column only.",
+    ),
     "ctes": ("CTEs", "Nested, recursive with SEARCH and CYCLE, those that change data, ClickHouse's named values."),
     "stars": (
         "Stars",

@@ -28,6 +28,7 @@ from lineage.model.statement import (
     Completeness,
     DatasetKind,
     Edge,
+    RowReference,
     StatementLineage,
     TableChange,
 )
@@ -172,8 +173,9 @@ class BatchBuilder:
             at = self._attribute(statement, None).last_seen if changes else self._at
             self._changes.extend((change, at) for change in changes)
             own = [edge for edge in statement.edges if edge.target.table == statement.target]
+            rows = tuple(one for one in statement.row_references if one.target.table == statement.target)
             self._statements.append(statement)
-            self._add(name, texts[name], replace(statement, edges=own), renamed)
+            self._add(name, texts[name], replace(statement, edges=own, row_references=rows), renamed)
             self._besides(name, texts[name], statement, renamed)
 
     def add_gone_file(self, key: str) -> None:
@@ -261,6 +263,8 @@ class BatchBuilder:
                 )
         for edge in statement.edges:
             self._add_edge(job, edge, end, renamed, offset)
+        for decided in statement.row_references:
+            self._add_row_reference(job, decided, end, renamed, offset)
 
     def _use(
         self, source: str, job: str, statement: StatementLineage, target: str | None, renamed: Mapping[str, str]
@@ -289,11 +293,13 @@ class BatchBuilder:
                 continue
             columns = dict.fromkeys(e.target.column for e in edges if isinstance(e.target, ColumnRef))
             names = [ColumnPath.parse(column).name for column in columns]
+            rows = tuple(one for one in statement.row_references if one.target.table == target)
             beside = replace(
                 statement,
                 target=target,
                 target_kind=DatasetKind.TABLE,
                 edges=edges,
+                row_references=rows,
                 output_columns=names,
                 schema=(),
                 diagnostics=[],
@@ -323,6 +329,21 @@ class BatchBuilder:
         end = column_key(output, edge.target.column) if isinstance(edge.target, ColumnRef) else output
         key = (column_key(self._table_key(table), source.column), end, edge.kind, output)
         job.edges[key].append((edge, offset))
+
+    def _add_row_reference(
+        self, job: _Job, reference: RowReference, output: str, renamed: Mapping[str, str], offset: int
+    ) -> None:
+        name = reference.source.table
+        if name is None:
+            return
+        source = self._table_key(renamed.get(name, name))
+        if source == output:  # renamed: it decides its own rows
+            return
+        self._datasets.setdefault(renamed.get(name, name), _Dataset())
+        target = reference.target
+        end = column_key(output, target.column) if isinstance(target, ColumnRef) else output
+        edge = Edge(ColumnRef(name, ""), target, EdgeKind.REFERENCES, reference.subtype, span=reference.span)
+        job.edges[source, end, EdgeKind.REFERENCES, output].append((edge, offset))
 
     # Datasets
 

@@ -120,14 +120,14 @@ def _batch(store: GraphStore, said: list[_Said], columns: dict[str, list[str]], 
 
 def _opened(edge: StoredEdge, output: str, columns: dict[str, list[str]]) -> Iterator[EdgeRecord]:
     """Yield the edge, or one for each column that its star stands for."""
-    dataset, path = split_column_key(edge.source)
+    dataset, path = split_column_key(edge.source) if "#" in edge.source else (edge.source, "")
     stands_for = columns.get(dataset) if path == _STAR else None
     for name in stands_for or [path]:
         target = edge.target
         if stands_for and target == column_key(output, _STAR):
             target = column_key(output, name)
         yield EdgeRecord(
-            source=column_key(dataset, name),
+            source=column_key(dataset, name) if path else edge.source,
             target=target,
             kind=edge.kind,
             job=edge.job,

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage.model.names import dataset_of, split_column_key
+from lineage.model.names import dataset_of, is_column_key, split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.protocol import Direction, GraphStore, StoredColumn, StoredDataset, StoredEdge, StoredJob
 
-__all__ = ["DATASET_FACET", "JOB_NAMESPACE", "PRODUCER", "openlineage_events"]
+__all__ = ["DATASET_FACET", "JOB_NAMESPACE", "PRODUCER", "ROWS_DECIDED_BY", "openlineage_events"]
 
 PRODUCER = "urn:lineage-graph:export"
 """Who tells: names in these events are those of the graph, to the letter."""
@@ -25,7 +25,10 @@ JOB_NAMESPACE = "lineage-graph"
 """The namespace of jobs; their names are the keys of the graph's jobs."""
 
 DATASET_FACET = "lineageGraph_dataset"
-"""Our own facet of a dataset: its SQL dialect, and which of its columns were concluded from use."""
+"""Our own facet of a dataset: its SQL dialect, which of its columns were concluded from use, what decides its rows."""
+
+ROWS_DECIDED_BY = "rowsDecidedBy"
+"""The member of that facet for datasets whose rows decide those of the output: columnLineage names columns only."""
 
 _SPEC = "https://openlineage.io/spec"
 _CORE = f"{_SPEC}/2-0-2/OpenLineage.json#/$defs"
@@ -159,7 +162,10 @@ class _Export:
         known: dict[str, StoredDataset],
     ) -> Json:
         facets = _described(dataset, columns)
-        facets["columnLineage"] = _column_lineage(dataset, edges, known)
+        by_column = [edge for edge in edges if is_column_key(edge.source)]
+        facets["columnLineage"] = _column_lineage(dataset, by_column, known)
+        if by_rows := _rows_decided_by(dataset, [edge for edge in edges if not is_column_key(edge.source)], known):
+            facets[DATASET_FACET][ROWS_DECIDED_BY] = by_rows
         return {"namespace": dataset.namespace, "name": dataset.name, "facets": facets}
 
 
@@ -228,6 +234,22 @@ def _column_lineage(dataset: StoredDataset, edges: Iterable[StoredEdge], known: 
     }
     rows = _input_fields(into.get(dataset.key, {}), known)
     return _facet("1-2-0/ColumnLineageDatasetFacet", fields=fields, **({"dataset": rows} if rows else {}))
+
+
+def _rows_decided_by(
+    dataset: StoredDataset, edges: Iterable[StoredEdge], known: dict[str, StoredDataset]
+) -> list[Json]:
+    """Return the datasets whose rows decide those of the output, or (`field`) one of its columns."""
+    return [
+        {
+            "namespace": known[edge.source].namespace,
+            "name": known[edge.source].name,
+            **({"field": split_column_key(edge.target)[1]} if edge.target != dataset.key else {}),
+            "transformations": _transformations(edge),
+        }
+        for edge in sorted(edges, key=lambda one: (one.target, one.source))
+        if edge.source in known
+    ]
 
 
 def _input_fields(sources: dict[str, list[Json]], known: dict[str, StoredDataset]) -> list[Json]:

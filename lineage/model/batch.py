@@ -197,7 +197,8 @@ class JobRecord:
 class EdgeRecord:
     """What one job says of one pair: one relationship in the graph.
 
-    `target` is the key of a column, or of a dataset for an influence on its rows; `output` the dataset that
+    `source` is the key of a column, or of a dataset whose rows decide; `target` is the key of a column, or of a dataset
+    for an influence on its rows; `output` the dataset that
     either belongs to. `spans` are places (start, end) in the job's `sql`. `masking` holds only if every way
     from source to target within the job masks.
     """

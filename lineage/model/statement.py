@@ -20,6 +20,7 @@ __all__ = [
     "Completeness",
     "DatasetKind",
     "Edge",
+    "RowReference",
     "StatementLineage",
     "TableChange",
     "TableRef",
@@ -90,6 +91,21 @@ class Edge(NamedTuple):
             "limited": self.limited,
             "ambiguous": self.ambiguous,
         }
+
+
+class RowReference(NamedTuple):
+    """A table whose rows decide the rows of the target, or the value of one of its columns: it is read in FROM.
+
+    What decides the rows of `source` therefore decides those of the target too, whichever columns are read.
+    """
+
+    source: TableRef
+    target: ColumnRef | TableRef
+    subtype: Subtype
+    span: Span | None = None
+
+    def __str__(self) -> str:
+        return f"{self.source} ~> {self.target} [{self.subtype}]"
 
 
 class UnresolvedReference(NamedTuple):
@@ -168,7 +184,8 @@ class StatementLineage:
     `reason` says why it is less than full. `defines` marks a statement whose target is what it says and
     nothing else (a view, CREATE TABLE AS), and `schema` holds the target's columns where the statement fixes
     them. `inferred` are columns that no schema knew and that were concluded from their use; `unresolved` are the
-    names that could not be traced. `temporary` are those of its targets that are temporary tables.
+    names that could not be traced. `temporary` are those of its targets that are temporary tables, `row_references` the
+    tables whose rows decide the target's.
     """
 
     operation: str
@@ -188,6 +205,7 @@ class StatementLineage:
     unresolved: tuple[UnresolvedReference, ...] = ()
     changes: tuple[TableChange, ...] = ()
     temporary: tuple[str, ...] = ()
+    row_references: tuple[RowReference, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement's interface fields as JSON values, under the names of the attributes."""

@@ -35,6 +35,8 @@ class Subtype(StrEnum):
     DISTINCT = "DISTINCT"
     SET_OPERATION = "SET_OPERATION"
     MERGE_MATCH = "MERGE_MATCH"
+    ROWS = "ROWS"
+    """By which rows a whole table has: who reads it in FROM has others when it has."""
 
     @property
     def kind(self) -> EdgeKind:

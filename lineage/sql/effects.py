@@ -18,6 +18,7 @@ __all__ = [
     "MASKED_AGGREGATION",
     "MASKED_TRANSFORMATION",
     "MERGE_MATCH",
+    "ROWS",
     "SET_OPERATION",
     "SORT",
     "STEPS",
@@ -42,13 +43,16 @@ STEPS: tuple[Step, ...] = (
     Step(Subtype.SET_OPERATION),
     Step(Subtype.MERGE_MATCH),
     Step(Subtype.SORT),
+    Step(Subtype.ROWS),
 )
-"""The step that each effect stands for. The last is a SORT that a LIMIT makes matter."""
+"""The step that each effect stands for. The last SORT is one that a LIMIT makes matter."""
 
 IDENTITY, TRANSFORMATION, AGGREGATION = 0, 1, 2
 MASKED_TRANSFORMATION, MASKED_AGGREGATION = 4, 5
 FIRST_REFERENCE = 6
-CONDITIONAL, WINDOW, FILTER, JOIN, GROUP_BY, SORT, DISTINCT, SET_OPERATION, MERGE_MATCH, LIMITED_SORT = range(6, 16)
+CONDITIONAL, WINDOW, FILTER, JOIN, GROUP_BY, SORT, DISTINCT, SET_OPERATION, MERGE_MATCH, LIMITED_SORT, ROWS = range(
+    6, 17
+)
 
 
 def _composed(outer: int, inner: int) -> int:

@@ -189,7 +189,7 @@ def resolve_statement(
         if parsed.problem is not None:
             _complete(parsed, resolver, outcome)
         options.budget.check_edges(edge_count(outcome))
-        edges = edges_of(outcome, parsed.span)
+        edges, row_references = edges_of(outcome, parsed.span)
     except NeedsDefinitionError:
         raise
     except BudgetExceededError as error:
@@ -230,6 +230,7 @@ def resolve_statement(
             for written in (outcome, *outcome.others)
             if written.target_kind is DatasetKind.TEMPORARY and written.target is not None
         ),
+        row_references=row_references,
     )
     return statement, outcome
 

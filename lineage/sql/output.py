@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from lineage.model.diagnostics import Diagnostic, Severity, Span
 from lineage.model.names import column_text
-from lineage.model.statement import ColumnRef, Completeness, Edge, TableRef
+from lineage.model.statement import ColumnRef, Completeness, Edge, RowReference, TableRef
 from lineage.sql.effects import LIMITED_SORT, STEPS
-from lineage.sql.relations import FieldPath, Sources
+from lineage.sql.relations import FieldPath, Sources, TableRows
 from lineage.sql.spans import span_of
 from lineage.sql.statements import Outcome
 
@@ -23,12 +23,15 @@ def edge_count(outcome: Outcome) -> int:
     return sum(sum(map(len, written.columns)) + len(written.rows) for written in (outcome, *outcome.others))
 
 
-def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
+def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], tuple[RowReference, ...]]:
     """Return the edges of a statement: column by column in the target's order, then the influences on its rows.
+
+    Beside them the tables whose rows decide its rows or columns. That a table's own rows decide them is no influence.
 
     `whole` is the statement's place, for an edge that no smaller place shows (MERGE … INSERT *).
     """
     edges: list[Edge] = []
+    tables: dict[RowReference, None] = {}
     spans: dict[int, Span | None] = {id(None): whole}
     append, new = edges.append, tuple.__new__
 
@@ -42,6 +45,10 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
                     span = whole  # a node that came from elsewhere than the statement's own text
                 spans[place] = span
             kind, subtype, masking, limited = _FIELDS[effect]
+            if type(source) is TableRows:
+                if source.table != target.table:
+                    tables.setdefault(RowReference(TableRef(source.table), target, subtype, span))
+                continue
             # Past the constructor, which takes as long again as the tuple.
             append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, source.ambiguous)))
 
@@ -49,7 +56,7 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> list[Edge]:
         for name, sources in _by_name(written):
             add(sources, ColumnRef(written.target, name if type(name) is FieldPath else column_text(name)))
         add(written.rows, TableRef(written.target))
-    return edges
+    return edges, tuple(tables)
 
 
 def _by_name(outcome: Outcome) -> Iterable[tuple[str, Sources]]:

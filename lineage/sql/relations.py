@@ -13,8 +13,8 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from lineage.model.names import column_text
-from lineage.model.statement import ColumnRef
-from lineage.sql.effects import COMPOSE, IDENTITY
+from lineage.model.statement import ColumnRef, TableRef
+from lineage.sql.effects import COMPOSE, IDENTITY, ROWS
 
 __all__ = [
     "STAR",
@@ -28,6 +28,7 @@ __all__ = [
     "Rows",
     "Source",
     "Sources",
+    "TableRows",
     "TemporaryTable",
     "absorb",
     "absorb_rows",
@@ -53,11 +54,21 @@ class Source:
         self.table = table
         self.column = column
         self.ambiguous = ambiguous
-        self.reference = ColumnRef(table, column)
+        self.reference: ColumnRef | TableRef = ColumnRef(table, column)
         """What an edge from this column names."""
 
     def __repr__(self) -> str:
         return f"{self.table}.{self.column}"
+
+
+class TableRows(Source):
+    """The rows of a base table: which there are decides which rows a query over the table has."""
+
+    __slots__ = ()
+
+    def __init__(self, table: str) -> None:
+        super().__init__(table, "")
+        self.reference = TableRef(table)
 
 
 Sources: TypeAlias = "dict[tuple[Source, int], exp.Expr | None]"
@@ -223,11 +234,20 @@ class BaseTable(Relation):
 
     __slots__ = ("_columns", "_make", "known", "name")
 
-    def __init__(self, name: str, schema: dict[str, None] | None, make: Callable[[str, str], Source]) -> None:
+    def __init__(
+        self,
+        name: str,
+        schema: dict[str, None] | None,
+        make: Callable[[str, str], Source],
+        own_rows: Source | None = None,
+    ) -> None:
         self.name = name
         self.known = schema
         self.index: dict[str, Sources | None] = dict(schema) if schema is not None else {}
         self.rows = None
+        if own_rows is not None:
+            self.rows = Rows()
+            self.rows.own[own_rows, ROWS] = None
         self.opens = []
         self._columns: dict[str, Sources] = {}
         self._make = make
@@ -265,23 +285,25 @@ class BaseTable(Relation):
             return self
         pairs = list(self.columns())
         opens = [self] if self.known is None else []
-        return Relation([n for n, _ in pairs], [s for _, s in pairs], None, opens).renamed(names)
+        return Relation([n for n, _ in pairs], [s for _, s in pairs], self.rows, opens).renamed(names)
 
 
 class BaseTables:
     """The objects that stand for tables and columns of the database, shared by the statements of one catalog."""
 
-    __slots__ = ("_sources", "_tables")
+    __slots__ = ("_rows", "_sources", "_tables")
 
     def __init__(self) -> None:
         self._tables: dict[str, BaseTable] = {}
         self._sources: dict[tuple[str, str, bool], Source] = {}
+        self._rows: dict[str, TableRows] = {}
 
     def begin_statement(self) -> None:
         """Begin anew before ever new names fill the memory; within a statement there is one object for one column."""
         if len(self._sources) + len(self._tables) > _MOST_SHARED:
             self._tables.clear()
             self._sources.clear()
+            self._rows.clear()
 
     def source(self, table: str, column: str, ambiguous: bool = False) -> Source:
         """Return the one object that stands for a column."""
@@ -293,8 +315,13 @@ class BaseTables:
         """Return the one object that stands for a table of this schema."""
         found = self._tables.get(name)
         if found is None or found.known is not schema:
-            found = self._tables[name] = BaseTable(name, schema, self.source)
+            found = self._tables[name] = BaseTable(name, schema, self.source, self.rows(name))
         return found
+
+    def rows(self, table: str) -> TableRows:
+        """Return the one object that stands for the rows of a table."""
+        found = self._rows.get(table)
+        return found if found is not None else self._rows.setdefault(table, TableRows(table))
 
 
 class FunctionTable(Relation):

@@ -23,7 +23,18 @@ from lineage.sql.budget import Budget
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects, pseudo_columns
 from lineage.sql.identifiers import Identifiers
-from lineage.sql.relations import STAR, BaseTable, Composite, Relation, Rows, Sources, TemporaryTable, absorb_rows
+from lineage.sql.relations import (
+    STAR,
+    BaseTable,
+    Composite,
+    Relation,
+    Rows,
+    Source,
+    Sources,
+    TableRows,
+    TemporaryTable,
+    absorb_rows,
+)
 from lineage.sql.scope import Scope
 from lineage.sql.spans import span_of
 from lineage.sql.tables import TableSource
@@ -208,7 +219,7 @@ class Resolver:
         return Relation(list(relation.names), [self._adopt_sources(s) for s in relation.sources], rows, opens)
 
     def _adopt_sources(self, sources: Sources) -> Sources:
-        adopted: Sources = {(self.source(s.table, s.column, s.ambiguous), effect): None for s, effect in sources}
+        adopted: Sources = {(self._adopt_source(source), effect): None for source, effect in sources}
         if not isinstance(sources, Composite):
             return adopted
         fields, whole = sources.fields, sources.whole
@@ -217,6 +228,11 @@ class Resolver:
             None if fields is None else {name: self._adopt_sources(inner) for name, inner in fields.items()},
             None if whole is None else self._adopt_sources(whole),
         )
+
+    def _adopt_source(self, source: Source) -> Source:
+        if type(source) is TableRows:
+            return self._shared.rows(source.table)
+        return self.source(source.table, source.column, source.ambiguous)
 
     def report(
         self,

@@ -15,7 +15,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.alias_visibility import Clause
 from lineage.sql.effects import AGGREGATION, MASKED_AGGREGATION
-from lineage.sql.relations import BaseTable, FunctionTable, Relation, Sources
+from lineage.sql.relations import BaseTable, FunctionTable, Relation, Sources, TableRows
 
 if TYPE_CHECKING:
     from lineage.sql.resolver import Resolver
@@ -255,6 +255,9 @@ def _marked(scope: Scope, options: Mapping[str, Sources]) -> Sources:
     marked: Sources = {}
     for sources in options.values():
         for (source, effect), place in sources.items():
+            if type(source) is TableRows:
+                marked.setdefault((source, effect), place)
+                continue
             doubt = scope.resolver.source(source.table, source.column, ambiguous=True)
             marked.setdefault((doubt, effect), place)
     return marked

@@ -115,7 +115,7 @@ def expand(
     kinds: Collection[EdgeKind],
     as_of: datetime | None,
 ) -> list[Hop]:
-    """Return one hop from columns, their fields and their parents; upstream, from datasets too."""
+    """Return one hop from columns, their fields and their parents, and from the rows of datasets."""
     asked = sorted(set(keys))
     reached: dict[str, set[str]] = {key: {key} for key in asked}
     for step in ("fields_of_column", "parent_of_column"):
@@ -126,6 +126,8 @@ def expand(
         return []
     if direction is Direction.DOWNSTREAM:
         rows = _edges(transaction, "out_of_column", reached, relations, as_of)
+        if Relation.REFERENCES in relations:
+            rows += _edges(transaction, "out_of_dataset", asked, [Relation.REFERENCES], as_of)
     else:
         rows = _edges(transaction, "into_column", reached, relations, as_of)
         if Relation.REFERENCES in relations:
@@ -137,15 +139,15 @@ def expand(
 def steps(
     transaction: Transaction, pairs: Collection[tuple[str, str, EdgeKind]], as_of: datetime | None
 ) -> list[StoredStep]:
-    """Return what jobs say of these pairs of columns, or of a column and a dataset, sorted."""
-    groups: dict[tuple[str, EdgeKind], list[dict[str, Any]]] = defaultdict(list)
+    """Return what jobs say of these pairs, each of a column or dataset and another, sorted."""
+    groups: dict[tuple[str, str, EdgeKind], list[dict[str, Any]]] = defaultdict(list)
     for source, target, kind in set(pairs):
         row = {"source": source, "target": target, **_at(as_of)}
-        groups["Column" if is_column_key(target) else "Table", kind].append(row)
+        groups[_label(source), _label(target), kind].append(row)
     found = []
-    for (label, kind), rows in groups.items():
+    for (label, to, kind), rows in groups.items():
         types = _types([Relation(str(kind))], as_of)
-        statement = query("steps", to=f"`{label}`", types=types, when=_when(as_of))
+        statement = query("steps", **{"from": f"`{label}`"}, to=f"`{to}`", types=types, when=_when(as_of))
         found += [
             StoredStep(
                 source=row["source"],
@@ -159,6 +161,10 @@ def steps(
             for row in transaction.read(statement, rows)
         ]
     return sorted(found, key=lambda step: (step.source, step.target, step.kind, step.job))
+
+
+def _label(key: str) -> str:
+    return "Column" if is_column_key(key) else "Table"
 
 
 def feeds(

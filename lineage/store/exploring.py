@@ -23,7 +23,10 @@ __all__ = ["Explorer", "Leads", "View"]
 
 
 class Leads(IntEnum):
-    """How a relationship leads on. Each of the first three is followed by its like that masks."""
+    """How a relationship leads on. Each of the first three is followed by its like that masks.
+
+    ROWS leads to a dataset: downstream to one whose rows are decided, upstream to one whose rows decide.
+    """
 
     FLOW = 0
     MASKED_FLOW = 1
@@ -130,7 +133,7 @@ class Explorer(ABC):
         """Read what of `_holders` and `_nested` these columns, which may be fields or have some, have not yet."""
 
     def load(self, nodes: Iterable[int]) -> None:
-        """Read what leads on from these columns, upstream also datasets; those loaded before are not read again.
+        """Read what leads on from these columns and datasets; those loaded before are not read again.
 
         Raises:
             StoreTimeoutError: the deadline is past.

@@ -23,7 +23,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -140,6 +140,8 @@ NOT_LINEAGE = frozenset({"Held"})
 """Labels of what is only kept for a while, and has no part in a dump of the graph."""
 
 _COLUMN, _TABLE = ("Column", "Column"), ("Column", "Table")
+_OF_ROWS = (("Table", "Table"), ("Table", "Column"))
+"""What is decided by which rows a table has."""
 _SEEN: Properties = {"first_seen": _TIME, "last_seen": _TIME}
 _HELD: Properties = {"valid_from": _TIME, "valid_to": _TIME, "last_seen": _TIME}
 _EDGE: Properties = {
@@ -166,8 +168,8 @@ RELATIONSHIPS: Mapping[str, RelationshipType] = {
     "HAS_FIELD": RelationshipType((_COLUMN,)),
     "CONTRIBUTES": RelationshipType((_COLUMN,), {**_EDGE, **_SEEN}, ("job",)),
     "CONTRIBUTED": RelationshipType((_COLUMN,), {**_EDGE, **_HELD}, ("job", "valid_from")),
-    "REFERENCES": RelationshipType((_COLUMN, _TABLE), {**_EDGE, **_SEEN}, ("job",)),
-    "REFERENCED": RelationshipType((_COLUMN, _TABLE), {**_EDGE, **_HELD}, ("job", "valid_from")),
+    "REFERENCES": RelationshipType((_COLUMN, _TABLE, *_OF_ROWS), {**_EDGE, **_SEEN}, ("job",)),
+    "REFERENCED": RelationshipType((_COLUMN, _TABLE, *_OF_ROWS), {**_EDGE, **_HELD}, ("job", "valid_from")),
     "FEEDS": RelationshipType((("Table", "Table"),), {"job": _TEXT, **_SEEN}, ("job",)),
     "FED": RelationshipType((("Table", "Table"),), {"job": _TEXT, **_HELD}, ("job", "valid_from")),
     "READS": RelationshipType((("Job", "Table"),), _SEEN),

@@ -40,6 +40,7 @@ _AROUND = (
     "feeds_into_dataset",
     "edges_out_of_dataset",
     "row_edges_out_of_dataset",
+    "table_edges_out_of_dataset",
     "feeds_out_of_dataset",
 )
 _OUT_OF_COLUMN = ("edges_out_of_column", "row_edges_out_of_column")

@@ -472,10 +472,10 @@ class GraphStore(Protocol):
         kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
         as_of: datetime | None = None,
     ) -> list[Hop]:
-        """Return one hop from columns (or datasets, as targets of influence on rows).
+        """Return one hop from columns, or from datasets as which rows they have.
 
-        Downstream: the edges out of each column, its fields at any depth and its parents. Upstream: the edges
-        into them, and into the datasets among the keys. Without `as_of` the live edges, else those that held
+        Downstream: the edges out of each column, its fields at any depth and its parents, and out of the datasets
+        among the keys. Upstream: the edges into them. Without `as_of` the live edges, else those that held
         then. Sorted, so that an answer is the same each time.
         """
 

@@ -30,9 +30,9 @@ def shortest_paths(
 ) -> tuple[Route, ...]:
     """Return up to `limit` of the shortest paths from `start` downstream to `end`, fewest references first.
 
-    Of the options `max_hops`, `kinds`, `as_of` and `timeout` count. A table begins or ends at any of its columns,
-    and ends where its rows are influenced; a column ends at its fields and its parents too. Empty if no path leads
-    there.
+    Of the options `max_hops`, `kinds`, `as_of` and `timeout` count. A table begins at any of its columns or
+    by its rows, and ends at any of its columns or where its rows are influenced; a column ends at its fields and its
+    parents too. Empty if no path leads there.
 
     Raises:
         StoreTimeoutError: it took longer than the options allow.
@@ -40,16 +40,16 @@ def shortest_paths(
     """
     options = options or TraversalOptions()
     deadline = None if options.timeout is None else time.monotonic() + options.timeout
-    starts = [start.key]
+    starts, table = [start.key], None
     if start.is_table:
-        starts = [column.key for column in columns_at(store, [start.key], options.as_of)]
+        starts, table = [column.key for column in columns_at(store, [start.key], options.as_of)], start.key
     is_end = _is_end(end)
     ends = [column.key for column in store.columns([end.dataset], dropped=True) if is_end(column.key)]
 
     def arrive(explorer: Explorer) -> tuple[_Arrivals, list[str]]:
-        explorer.begin(starts, start.key if start.is_table else None)
+        explorer.begin(starts, table)
         numbers = explorer.numbers(ends, [end.key] if end.is_table else ())
-        return _arrive(explorer, starts, set(numbers.values()), options.max_hops)
+        return _arrive(explorer, starts, table, set(numbers.values()), options.max_hops)
 
     arrivals, arrived = store.explore(
         arrive,
@@ -59,7 +59,7 @@ def shortest_paths(
         hops=options.max_hops,
         deadline=deadline,
     )
-    paths = list(itertools.islice(_paths(arrivals, frozenset(starts), arrived), limit))
+    paths = list(itertools.islice(_paths(arrivals, frozenset([*starts, *([table] if table else ())]), arrived), limit))
     return routes_over(store, paths, options.as_of)
 
 
@@ -69,9 +69,11 @@ def _is_end(target: Target) -> Callable[[str], bool]:
     return lambda key: key == target.key or key.startswith(f"{target.key}.") or target.key.startswith(f"{key}.")
 
 
-def _arrive(explorer: Explorer, starts: Collection[str], ends: set[int], max_hops: int) -> tuple[_Arrivals, list[str]]:
+def _arrive(
+    explorer: Explorer, starts: Collection[str], table: str | None, ends: set[int], max_hops: int
+) -> tuple[_Arrivals, list[str]]:
     """Return, nearest nodes first, the steps that lead soonest to the nearest of the ends, and these."""
-    layers = [set(explorer.numbers(starts).values())]
+    layers = [set(explorer.numbers(starts, [table] if table else ()).values())]
     seen = set(layers[0])
     while layers[-1] and not layers[-1] & ends - layers[0] and len(layers) <= max_hops:
         explorer.load(layers[-1])
@@ -82,7 +84,7 @@ def _arrive(explorer: Explorer, starts: Collection[str], ends: set[int], max_hop
             if way < Leads.ROWS:
                 layer |= found
             else:
-                layer |= found & ends
+                layer |= found
                 explorer.load_columns(found - ends)
                 layer.update(*[explorer.columns(dataset) for dataset in found - ends])
         layers.append(layer - seen)
@@ -98,7 +100,7 @@ def _leading_to(explorer: Explorer, layers: Sequence[set[int]], arrived: set[int
     reversed_layers = []
     wanted = set(arrived)
     for layer in reversed(layers[:-1]):
-        steps = {(node, before, pair) for before in layer for node, pair in _steps(explorer, before, wanted)}
+        steps = {(node, before, pair) for before in layer for node, pair in _steps(explorer, before, wanted, arrived)}
         reversed_layers.append(steps)
         wanted = {before for _, before, _ in steps}
     keys = explorer.keys
@@ -109,14 +111,14 @@ def _leading_to(explorer: Explorer, layers: Sequence[set[int]], arrived: set[int
     return arrivals
 
 
-def _steps(explorer: Explorer, before: int, wanted: set[int]) -> Iterator[tuple[int, Pair]]:
+def _steps(explorer: Explorer, before: int, wanted: set[int], arrived: set[int]) -> Iterator[tuple[int, Pair]]:
     """Yield the steps that lead from a column to the wanted nodes."""
     keys = explorer.keys
     for way in _WAYS:
         kind = EdgeKind.CONTRIBUTES if way < Leads.REFERENCE else EdgeKind.REFERENCES
         for end in set(explorer.ends[way].get(before, ())):
-            itself = way < Leads.ROWS or end in wanted
-            nodes = {end} & wanted if itself else wanted.intersection(explorer.columns(end))
+            itself = way < Leads.ROWS or end in arrived
+            nodes = {end} & wanted if itself else wanted.intersection((end, *explorer.columns(end)))
             for node in nodes:
                 target = keys[node] if way < Leads.ROWS else dataset_of(keys[node])
                 for member in explorer.origins(before, end, way):

@@ -65,6 +65,8 @@ class Search:
         self._beyond: set[int] = set()
         self._fewest: dict[int, int] = {}
         self._datasets: dict[int, int] = {}
+        self._tables: set[int] = set()
+        """The nodes that stand for which rows a dataset has. They are followed, but they are not reached."""
         self.left_out = 0
         """How many columns were found that a limit kept out."""
         self.reached: set[int] = set()
@@ -85,7 +87,7 @@ class Search:
         """Which limits cut something off, and what."""
 
     def run(self, columns: Collection[str], dataset: str | None = None) -> None:
-        """Search from these columns, upstream also from what decides a dataset's rows; none of them is reached.
+        """Search from these columns, and from which rows a dataset has; none of them is reached.
 
         Raises:
             StoreTimeoutError: the deadline is past.
@@ -94,13 +96,15 @@ class Search:
         numbers = self.explorer.begin(columns, dataset)
         starts = [numbers[column] for column in sorted(columns) if column in numbers]
         self._closed = set(starts)
-        if dataset in numbers and not self._down:
+        if dataset in numbers:
             starts.insert(0, numbers[dataset])
+            self._tables.add(numbers[dataset])
+            self._closed.add(numbers[dataset])
         self.groups = [[Group(0, False, starts)]]
         for hops in itertools.count(1):
             candidates = self._one_hop(self.groups[-1])
             if hops > options.max_hops:
-                if any(self._adding(*kind, nodes) for kind, nodes in candidates.items()):
+                if any(self._adding(*kind, nodes) - self._tables for kind, nodes in candidates.items()):
                     self.cuts.append(f"max_hops={options.max_hops}: more lies beyond")
                 break
             admitted = self._admit(hops, candidates)
@@ -155,19 +159,31 @@ class Search:
             if self._rows.add(dataset, references, origin):
                 columns = self.explorer.columns(dataset)
                 candidates[references, masked].update(column for column in columns if column != origin)
+                candidates[references, masked].add(dataset)
+                self._tables.add(dataset)
 
     def _out_of_rows(self, groups: Sequence[Group], candidates: _Candidates) -> None:
         """Upstream: a column is influenced by all that decide which rows its dataset has."""
         self._load_datasets(node for group in groups for node in group.nodes)
         for references, masked, nodes in groups:
             for node in nodes:
+                self._through_tables(node, references, masked, candidates)
                 dataset = self._datasets.get(node)
                 if dataset is None or not self._rows.add(dataset, references, node):
                     continue
+                self._through_tables(dataset, references, masked, candidates)
                 for way in self._followed((Leads.REFERENCE, Leads.MASKED_REFERENCE)):
                     ends = self.explorer.ends[way].get(dataset, ())
                     found = candidates[references + 1, masked or way == Leads.MASKED_REFERENCE]
                     found.update(end for end in ends if end != node)
+
+    def _through_tables(self, node: int, references: int, masked: bool, candidates: _Candidates) -> None:
+        """Upstream: go on from the datasets whose rows decide a column, or which rows a dataset has."""
+        for way in self._followed(_TO_ROWS):
+            tables = self.explorer.ends[way].get(node, ())
+            if tables:
+                candidates[references + 1, masked or way == Leads.MASKED_ROWS].update(tables)
+                self._tables.update(tables)
 
     def _load_datasets(self, columns: Iterable[int]) -> None:
         keys = self.explorer.keys
@@ -195,7 +211,9 @@ class Search:
             if options.max_references is not None and references > options.max_references:
                 self._beyond |= candidates[references, masked]
                 continue
-            nodes = self._adding(references, masked, candidates[references, masked])
+            adding = self._adding(references, masked, candidates[references, masked])
+            tables = adding & self._tables
+            nodes = adding - tables
             new = nodes - self.reached
             room = options.limit_total - len(self.reached)
             if options.limit_per_hop is not None:
@@ -211,6 +229,7 @@ class Search:
             if new:
                 self.reached |= new
                 self.nearest[hops, references] |= new
+            nodes |= tables
             if references:
                 self.influenced |= nodes
                 if options.max_references is not None:
@@ -228,7 +247,7 @@ class Search:
             full = len(self.reached) >= options.limit_total
             limit = f"limit_total={options.limit_total}" if full else f"limit_per_hop={options.limit_per_hop}"
             self.cuts.append(f"{limit}: at least {self.left_out} more columns were found and not followed")
-        beyond = len(self._beyond - self.reached - self._closed)
+        beyond = len(self._beyond - self.reached - self._closed - self._tables)
         if beyond:
             self.cuts.append(f"max_references={options.max_references}: at least {beyond} more columns lie beyond")
 

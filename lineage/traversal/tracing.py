@@ -39,6 +39,8 @@ _Arrivals = dict[int, list[_Came]]
 End = tuple[int, Label]
 """A column and one of its labels."""
 _WAYS = tuple(Leads)[: Leads.FIELD]
+_DECIDING_ROWS = tuple(Leads)[Leads.REFERENCE : Leads.FIELD]
+"""Upstream, the ways from a dataset to what decides its rows: columns, and other datasets by their rows."""
 
 
 class Tracing:
@@ -114,13 +116,13 @@ class Tracing:
         return references + (way >= Leads.REFERENCE) == label.references and (masked or way % 2 == 1) == label.masked
 
     def _dataset(self, node: int) -> int:
-        """Return the dataset of a column that was reached through its rows, downstream."""
+        """Return the dataset of a column that was reached through its rows, downstream; a dataset is its own."""
         if not self._down:
             return node
         if self._datasets is None:
             explorer = self._explorer
             self._datasets = {
-                column: dataset for dataset in self._search.row_datasets for column in explorer.columns(dataset)
+                node: dataset for dataset in self._search.row_datasets for node in (dataset, *explorer.columns(dataset))
             }
         return self._datasets.get(node, -1)
 
@@ -132,11 +134,11 @@ class Tracing:
         ends = self._explorer.ends
         for number, group in enumerate(self._search.groups[hop]):
             for way in _WAYS:
-                into, sought = (rows, datasets) if way >= Leads.ROWS else (direct, wanted)
+                into, sought = (rows, datasets) if self._down and way >= Leads.ROWS else (direct, wanted)
                 for node in group.nodes:
                     for end in sought.intersection(ends[way].get(node, ())):
                         into[end].append(_Came(number, node, way))
-            for way in () if self._down else (Leads.REFERENCE, Leads.MASKED_REFERENCE):
+            for way in () if self._down else _DECIDING_ROWS:
                 for node in group.nodes:
                     for end in wanted.intersection(ends[way].get(self._search.dataset_of(node), ())):
                         rows[end].append(_Came(number, node, way))

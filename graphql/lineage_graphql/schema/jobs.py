@@ -8,6 +8,7 @@ import strawberry
 
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity, Span
+from lineage.model.names import is_column_key
 from lineage.model.statement import Completeness
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import StoredDiagnostic, StoredEdge, StoredJob
@@ -47,7 +48,7 @@ class Place:
 class LineageEdge:
     """What one job says of one pair."""
 
-    source_key: strawberry.ID = told("The key of the column that it comes from.")
+    source_key: strawberry.ID = told("The key of the column, or of the table whose rows decide, that it comes from.")
     target_key: strawberry.ID = told(
         "The key of the column, or of the table whose rows it influences, that it goes to."
     )
@@ -95,10 +96,15 @@ class LineageEdge:
             spans=step.spans,
         )
 
-    @strawberry.field(description="The column that it comes from.")
-    async def source(self, info: LineageInfo) -> Column:
+    @strawberry.field(description="The column that it comes from; null where the rows of a table decide.")
+    async def source(self, info: LineageInfo) -> Column | None:
+        """Return its source, if that is a column."""
+        return await column_of(info, self.source_key) if is_column_key(self.source_key) else None
+
+    @strawberry.field(description="The column that it comes from, or the table whose rows decide.")
+    async def source_node(self, info: LineageInfo) -> Node:
         """Return its source."""
-        return await column_of(info, self.source_key)
+        return await node_of(info, self.source_key)
 
     @strawberry.field(description="The column that it goes to, or the table whose rows it influences.")
     async def target(self, info: LineageInfo) -> Node:

@@ -28,7 +28,7 @@ from lineage.model.namespaces import normal_namespace
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint
-from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, explicit_lineage
+from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, deciding_rows, explicit_lineage
 from lineage_ingest.openlineage.places import Place, place_of
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import Listed, SqlLineage, lineage_of_sql
@@ -239,6 +239,7 @@ class _Reading:
         place, facets = output
         lineage = OutputLineage(place)
         column_lineage(facet_of(facets, "columnLineage"), lineage, self._locate)
+        deciding_rows(facet_of(facets, DATASET_FACET), lineage, self._locate)
         for entry in (facet_of(facets, "lineage"), *entries):
             explicit_lineage(entry, lineage, self._locate)
         return lineage

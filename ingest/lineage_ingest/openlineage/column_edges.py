@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lineage.export.openlineage import ROWS_DECIDED_BY
 from lineage.model.batch import EdgeRecord
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.openlineage.places import Place
 
-__all__ = ["OutputLineage", "column_lineage", "explicit_lineage"]
+__all__ = ["OutputLineage", "column_lineage", "deciding_rows", "explicit_lineage"]
 
 Locate = Callable[[str, str], Place]
 """Told namespace and name as an event writes them, answers the dataset."""
@@ -50,11 +51,20 @@ class OutputLineage:
     ) -> None:
         """Take in that a source's column flows into, or influences, a node of the output (by key)."""
         self.sources.setdefault(source.key, source)
+        self._say(source.column(column), target, transformations)
+
+    def say_rows(self, source: Place, target: str, transformations: Iterable[tuple[Subtype, bool, str]]) -> None:
+        """Take in that which rows a source has decides those of the output, or one of its columns (by key)."""
+        self.sources.setdefault(source.key, source)
+        if source.key != self.output.key:
+            self._say(source.key, target, transformations)
+
+    def _say(self, source: str, target: str, transformations: Iterable[tuple[Subtype, bool, str]]) -> None:
         to_rows = target == self.output.key
         for subtype, masking, mark in transformations:
             # A value flows into columns only. Spark's agent says so of the column of a HAVING: it decides on rows.
             way = _ROWS_DEFAULT if to_rows and subtype.kind is EdgeKind.CONTRIBUTES else subtype
-            said = self._said.setdefault((source.column(column), target, way.kind), _Said())
+            said = self._said.setdefault((source, target, way.kind), _Said())
             said.subtypes.add(way)
             said.maskings.append(masking)
             said.marks.update(mark.split(", "))
@@ -90,6 +100,13 @@ def column_lineage(facet: Mapping[str, Any], into: OutputLineage, locate: Locate
     for source in facet.get("dataset") or ():
         told = _transformations(source, _ROWS_DEFAULT) or [(_ROWS_DEFAULT, False, "")]
         into.say(locate(source["namespace"], source["name"]), source["field"], into.output.key, told)
+
+
+def deciding_rows(facet: Mapping[str, Any], into: OutputLineage, locate: Locate) -> None:
+    """Take in what our own facet of an output says of the datasets whose rows decide its rows."""
+    for source in facet.get(ROWS_DECIDED_BY) or ():
+        target = into.output.column(source["field"]) if "field" in source else into.output.key
+        into.say_rows(locate(source["namespace"], source["name"]), target, _transformations(source, Subtype.ROWS))
 
 
 def explicit_lineage(entry: Mapping[str, Any], into: OutputLineage, locate: Locate) -> None:

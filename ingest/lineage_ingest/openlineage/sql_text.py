@@ -16,7 +16,16 @@ from lineage.model.batch import EdgeRecord
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.dialects import Dialect
 from lineage.model.names import column_key, parse_table_name
-from lineage.model.statement import ColumnRef, ColumnSchema, Completeness, DatasetKind, Edge, StatementLineage
+from lineage.model.statement import (
+    ColumnRef,
+    ColumnSchema,
+    Completeness,
+    DatasetKind,
+    Edge,
+    RowReference,
+    StatementLineage,
+)
+from lineage.model.transformations import EdgeKind
 from lineage.sql.budget import Budget
 from lineage.sql.extractor import options_for
 from lineage.sql.script import Script
@@ -120,6 +129,26 @@ def _take(statement: StatementLineage, output: Place, tied: _Tied, said: SqlLine
                     spans=tuple(sorted({(e.span.start, e.span.end) for e in of_kind if e.span is not None})),
                 )
             )
+    said.edges += _row_references(statement, output, tied)
+
+
+def _row_references(statement: StatementLineage, output: Place, tied: _Tied) -> Iterable[EdgeRecord]:
+    found: dict[tuple[str, str], list[RowReference]] = {}
+    for one in statement.row_references:
+        place = tied.source(one.source.table) if one.source.table is not None else None
+        if one.target.table == statement.target and place is not None and place.key != output.key:
+            target = column_key(output.key, one.target.column) if isinstance(one.target, ColumnRef) else output.key
+            found.setdefault((place.key, target), []).append(one)
+    for (source, target), said in found.items():
+        yield EdgeRecord(
+            source=source,
+            target=target,
+            kind=EdgeKind.REFERENCES,
+            job="",
+            output=output.key,
+            subtypes=tuple(dict.fromkeys(one.subtype for one in said)),
+            spans=tuple(sorted({(one.span.start, one.span.end) for one in said if one.span is not None})),
+        )
 
 
 class _Tied:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
-from lineage.sql.relations import STAR, Relation, Rows, Sources, absorb
+from lineage.sql.relations import STAR, BaseTable, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.match_recognize import recognized
 from lineage.sql.rules.pivots import pivoted
@@ -68,7 +68,10 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> 
                 return added + _nested_joins(resolver, node, scope, rows, first)
         sees = _seen_by(resolver, node, scope)
     relation = resolver.relation(node, sees)
-    if relation.rows is not None:
+    if type(relation) is BaseTable and relation.rows is not None:
+        for own in relation.rows.own:
+            rows.own.setdefault(own, node)  # the place is where the table is named
+    elif relation.rows is not None:
         rows.inputs.append(relation.rows)
     alias, qualified = _alias(resolver, node, first)
     scope.add(alias, relation, qualified)

@@ -34,8 +34,8 @@ MATCH (a:`Column` {key: $key})-[e:`REFERENCES`|REFERENCED]->(b:`Table`)
 RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, b.key AS output, e
 
 // name: edges_into_column
-MATCH (b:`Column` {key: $key})<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a:`Column`)
-RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, b.dataset AS output, e
+MATCH (b:`Column` {key: $key})<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a)
+RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, b.key AS target, b.dataset AS output, e
 
 // name: jobs_by_key
 MATCH (n:Job {key: $key}) RETURN n
@@ -96,16 +96,16 @@ RETURN j.key AS job, e.users AS users, e.user_queries AS user_queries, e.other_u
 MATCH (r:Run {key: $key})-[e:OBSERVED]->(j:Job) RETURN r.key AS run, j.key AS job, e
 
 // name: edges_of_units
-MATCH (t:`Table` {key: $output})-[h:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a:`Column`)
+MATCH (t:`Table` {key: $output})-[h:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a)
 HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
 WITH t, b, e, a WHERE e.job IN $jobs
-RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, t.key AS output, e
+RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, b.key AS target, t.key AS output, e
 
 // name: row_edges_of_units
-MATCH (t:`Table` {key: $output})<-[e:`REFERENCES`|REFERENCED]-(a:`Column`)
+MATCH (t:`Table` {key: $output})<-[e:`REFERENCES`|REFERENCED]-(a)
 WHERE e.job IN $jobs
 HINT (t JOIN e) JOIN a
-RETURN a.key AS source, a.dataset AS from_dataset, t.key AS target, t.key AS output, e
+RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: feeds_of_units
 MATCH (t:`Table` {key: $output})<-[e:FEEDS|FED]-(a:`Table`)
@@ -113,14 +113,14 @@ WHERE e.job IN $jobs
 RETURN a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: edges_into_dataset
-MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a:`Column`)
+MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a)
 HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
-RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, t.key AS output, e
+RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, b.key AS target, t.key AS output, e
 
 // name: row_edges_into_dataset
-MATCH (t:`Table` {key: $key})<-[e:`REFERENCES`|REFERENCED]-(a:`Column`)
+MATCH (t:`Table` {key: $key})<-[e:`REFERENCES`|REFERENCED]-(a)
 HINT (t JOIN e) JOIN a
-RETURN a.key AS source, a.dataset AS from_dataset, t.key AS target, t.key AS output, e
+RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: feeds_into_dataset
 MATCH (t:`Table` {key: $key})<-[e:FEEDS|FED]-(a:`Table`)
@@ -135,6 +135,10 @@ RETURN a.key AS source, t.key AS from_dataset, b.key AS target, b.dataset AS out
 MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(a:`Column`)-[e:`REFERENCES`|REFERENCED]->(b:`Table`)
 HINT (((t JOIN h) JOIN a) JOIN e) JOIN b
 RETURN a.key AS source, t.key AS from_dataset, b.key AS target, b.key AS output, e
+
+// name: table_edges_out_of_dataset
+MATCH (t:`Table` {key: $key})-[e:`REFERENCES`|REFERENCED]->(b)
+RETURN t.key AS source, t.key AS from_dataset, b.key AS target, coalesce(b.dataset, b.key) AS output, e
 
 // name: feeds_out_of_dataset
 MATCH (t:`Table` {key: $key})-[e:FEEDS|FED]->(b:`Table`)
@@ -213,18 +217,22 @@ RETURN c.key AS asked, f.key AS found
 MATCH (a:`Column` {key: $key})-[e:<types>]->(b)
 RETURN a.key AS asked, a.key AS source, b.key AS target, e
 
+// name: out_of_dataset
+MATCH (a:`Table` {key: $key})-[e:<types>]->(b)
+RETURN a.key AS asked, a.key AS source, b.key AS target, e
+
 // name: into_column
-MATCH (b:`Column` {key: $key})<-[e:<types>]-(a:`Column`)
+MATCH (b:`Column` {key: $key})<-[e:<types>]-(a)
 RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
 // name: into_dataset
-MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Column`)
+MATCH (b:`Table` {key: $key})<-[e:<types>]-(a)
 HINT (b JOIN e) JOIN a
 RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
 // Properties one by one: ladybug takes ten times as long for a whole relationship of a column that has many.
 // name: steps
-MATCH (b:<to> {key: $target})<-[e:<types>]-(a:`Column` {key: $source}) <when>
+MATCH (b:<to> {key: $target})<-[e:<types>]-(a:<from> {key: $source}) <when>
 RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtypes, e.masking AS masking,
        e.spans AS spans
 
@@ -285,7 +293,7 @@ ORDER BY n.key
 LIMIT $limit
 
 // name: edges_changed
-MATCH (a:`Column`)-[e:<type>]->(b:`<to>`)
+MATCH (a)-[e:<type>]->(b:`<to>`)
 WHERE e.<time> > $since AND e.<time> <= $until AND b.key STARTS WITH $scope
 RETURN a.key AS source, b.key AS target, e
 LIMIT $limit

@@ -16,7 +16,7 @@ MATCH (a:<from> {key: $source}), (b:<to> {key: $target}) CREATE (a)-[e:<type> {<
 MATCH (a:<from> {key: $source})-[e:<type>]->(b:<to> {key: $target}) WHERE <identity> SET <assignments>
 
 // name: refresh_edges_to_columns
-MATCH (:`Table` {key: $output})-[:HAS_COLUMN]->(:`Column`)<-[e:<type>]-(:`Column`)
+MATCH (:`Table` {key: $output})-[:HAS_COLUMN]->(:`Column`)<-[e:<type>]-()
 WHERE e.job = $job SET e.last_seen = $last_seen
 
 // name: refresh_edges_to_dataset

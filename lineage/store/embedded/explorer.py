@@ -132,13 +132,14 @@ class EmbeddedExplorer(Explorer):
 
     def _take_all(self, answer: dict[str, list[Any]], known: set[int]) -> None:
         take, columns = self._take, self._columns
+        listed = set(columns)
         rows = zip(answer["source"], answer["far"], answer["way"], answer["dropped_at"], strict=True)
         for source, end, way, dropped_at in rows:
             if source in known:
                 continue
             if way != Leads.COLUMN:
                 take(source, end, way)
-            elif self.view.down and self._is_there(dropped_at):
+            elif self.view.down and source not in listed and self._is_there(dropped_at):
                 columns.setdefault(source, []).append(end)
         self.keys.update(zip(answer["far"], answer["key"], strict=True))
         self._numbers.update(zip(answer["key"], answer["far"], strict=True))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lineage.model.batch import DatasetRecord, EdgeRecord, LineageBatch
-from lineage.model.names import dataset_of, split_column_key
+from lineage.model.names import dataset_of, is_column_key, split_column_key
 from lineage.store.planning.naming import Naming
 
 __all__ = [
@@ -78,7 +78,9 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
         of_job = edges.get(job.key, ())
         columns: dict[str, set[str]] = defaultdict(set)
         for edge in of_job:
-            columns[dataset_of(edge.source)].add(edge.source)
+            named = columns[dataset_of(edge.source)]
+            if is_column_key(edge.source):
+                named.add(edge.source)
             named = columns[edge.output]
             if edge.target != edge.output:
                 named.add(edge.target)

@@ -12,7 +12,7 @@ from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import let_go
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.periods import end_at, join
-from lineage.store.planning.state import Dataset, Job, Pair, Relation, Seen, State, Unit, Usage
+from lineage.store.planning.state import Dataset, Job, Pair, Seen, State, Unit, Usage
 from lineage.store.planning.timeline import UNOBSERVED
 from lineage.store.protocol import StoredColumn
 
@@ -159,7 +159,8 @@ class _Rekeying:
 
 
 def _feeds_itself(pair: Pair) -> bool:
-    return pair.relation is Relation.FEEDS and pair.source == pair.target
+    """Return whether a table feeds itself, or is said to decide its own rows: both say nothing."""
+    return pair.source == pair.from_dataset == pair.output
 
 
 def _join_datasets(arriving: Dataset, there: Dataset) -> Dataset:

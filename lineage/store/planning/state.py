@@ -63,7 +63,7 @@ class Pair:
     @property
     def source_label(self) -> str:
         """The label of the source's node."""
-        return "Table" if self.relation is Relation.FEEDS else "Column"
+        return "Table" if self.source == self.from_dataset else "Column"
 
     @property
     def target_label(self) -> str:

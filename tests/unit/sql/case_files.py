@@ -18,6 +18,7 @@ class Case:
     schemas: dict[str, list[str]] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
     edges: list[str] = field(default_factory=list)
+    rows: list[str] | None = None
     diagnostics: list[str] = field(default_factory=list)
     expected: dict[str, str] = field(default_factory=dict)
 
@@ -39,6 +40,8 @@ def read_cases() -> Iterator[Case]:
                 word, _, value = line.partition(" ")
                 if word == "!":
                     case.diagnostics.append(value)
+                elif word == "rows":
+                    case.rows = [*(case.rows or ()), *([value] if value != "none" else [])]
                 elif word in ("columns", "sources", "completeness", "target", "operation"):
                     case.expected[word] = value.strip()
                 else:

@@ -21,6 +21,8 @@ def test_case(case: Case) -> None:
     statements = extract_script(case.sql, case.dialect, catalog, **options)
 
     assert sorted(str(edge) for s in statements for edge in s.edges) == sorted(case.edges)
+    if case.rows is not None:
+        assert sorted(str(one) for s in statements for one in s.row_references) == sorted(case.rows)
     found = [str(d.code) for s in statements for d in s.diagnostics if d.severity is not Severity.INFO]
     assert sorted(found) == sorted(case.diagnostics)
     assert max((str(s.completeness) for s in statements), key=WORST.index) == case.expected.get("completeness", "full")

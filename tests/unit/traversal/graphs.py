@@ -24,6 +24,9 @@ def _edge(pair: tuple[str, str, str], job: str, masking: bool, ended: bool) -> S
 _PAIRS = st.one_of(
     st.tuples(st.sampled_from(COLUMNS), st.just("->"), st.sampled_from(COLUMNS)),
     st.tuples(st.sampled_from(COLUMNS), st.just("~>"), st.sampled_from([*COLUMNS, *TABLES])),
+    st.tuples(st.sampled_from([*TABLES]), st.just("~>"), st.sampled_from([*COLUMNS, *TABLES])).filter(
+        lambda pair: pair[2].partition("#")[0] != pair[0]
+    ),
 )
 _EDGES = st.builds(_edge, _PAIRS, st.sampled_from(["one", "two"]), st.booleans(), st.just(False))
 _ENDED = st.builds(_edge, _PAIRS, st.sampled_from(["one", "two"]), st.booleans(), st.booleans())

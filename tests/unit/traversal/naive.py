@@ -25,12 +25,15 @@ class Found:
 
 
 def links(edges: list[StoredEdge], columns: list[str], direction: Direction) -> Links:
-    """Return one link a pair and kind, between columns; a pair is masked only if every edge of it masks."""
+    """Return one link a pair and kind, between columns and the rows of datasets (by the dataset's key).
+
+    A pair is masked only if every edge of it masks.
+    """
     masks: defaultdict[tuple[str, str, bool], list[bool]] = defaultdict(list)
     for edge in edges:
         reference = edge.kind is EdgeKind.REFERENCES
-        ends = [edge.target] if "#" in edge.target else [c for c in columns if split_column_key(c)[0] == edge.target]
-        for end in ends:
+        inside = (c for c in columns if "#" not in edge.target and split_column_key(c)[0] == edge.target)
+        for end in (edge.target, *inside):
             pair = (edge.source, end) if direction is Direction.DOWNSTREAM else (end, edge.source)
             if edge.source != end:
                 masks[*pair, reference].append(edge.masking)
@@ -59,7 +62,7 @@ def by_simple_paths(graph: Links, start: str, max_hops: int, max_references: int
     for path in simple_paths(graph, start, max_hops, max_references):
         references = sum(reference for _, reference, _ in path)
         ends[path[-1][0]].append((len(path), references, any(masked for _, _, masked in path)))
-    return {end: _found(arrivals) for end, arrivals in ends.items()}
+    return {end: _found(arrivals) for end, arrivals in ends.items() if "#" in end}
 
 
 def by_walks(graph: Links, start: str, max_hops: int, max_references: int) -> dict[str, Found]:
@@ -75,7 +78,7 @@ def by_walks(graph: Links, start: str, max_hops: int, max_references: int) -> di
         }
         for node, references, masked in layer:
             ends[node].append((hops, references, masked))
-    return {end: _found(arrivals) for end, arrivals in ends.items()}
+    return {end: _found(arrivals) for end, arrivals in ends.items() if "#" in end}
 
 
 def _found(arrivals: list[tuple[int, int, bool]]) -> Found:

@@ -32,7 +32,7 @@ class ExpandingReader(LineageReader, Protocol):
     def expand(
         self, keys: Collection[str], direction: Direction, *, kinds: Collection[EdgeKind], as_of: datetime | None
     ) -> list[Hop]:
-        """Return one hop from columns, or (upstream) from datasets."""
+        """Return one hop from columns, or from which rows datasets have."""
 
 
 def reached_by_specification(
@@ -190,22 +190,25 @@ class Search:
         self._left_out = 0
         self.labels: dict[str, list[Label]] = {}
         """The labels of each column that was reached, in order of hops."""
+        self._row_labels: dict[str, list[Label]] = {}
+        """The labels of datasets: by which rows they have, they decide others' rows and columns."""
         self.row_datasets: set[str] = set()
         """Downstream: the datasets whose rows are influenced."""
         self.cuts: list[str] = []
         """Which limits cut something off, and what."""
 
     def run(self, columns: Iterable[str], dataset: str | None = None) -> None:
-        """Search from these columns, upstream also from what decides a dataset's rows; none of them is reached."""
+        """Search from these columns and from which rows a dataset has; none of them is reached."""
         options = self._options
         frontier = [Label(column) for column in sorted(columns)]
         self._closed = {label.node for label in frontier}
-        if dataset and self._direction is Direction.UPSTREAM:
+        if dataset:
             frontier.insert(0, Label(dataset))
+            self._closed.add(dataset)
         for hops in itertools.count(1):
             ends = sorted(self._one_hop(frontier), key=lambda label: label.rank)
             if hops > options.max_hops:
-                if any(map(self._adds, ends)):
+                if any(is_column_key(label.node) and self._adds(label) for label in ends):
                     self.cuts.append(f"max_hops={options.max_hops}: more lies beyond")
                 break
             frontier = self._admit(ends)
@@ -232,6 +235,7 @@ class Search:
             if self._rows.add(label.node, label.references, origin):
                 columns = self._neighbours.columns(label.node)
                 yield from (label.at(column) for column in columns if column != origin)
+                yield label
 
     def _upstream(self, frontier: list[Label]) -> Iterator[Label]:
         datasets = {label.node: split_column_key(label.node)[0] for label in frontier if is_column_key(label.node)}
@@ -249,7 +253,8 @@ class Search:
         allowed = self._options.max_references
         if label.node in self._closed or (allowed is not None and label.references > allowed):
             return False
-        for other in self.labels.get(label.node, ()):
+        labels = self.labels if is_column_key(label.node) else self._row_labels
+        for other in labels.get(label.node, ()):
             if label.references == 0:
                 if other.references == 0 and other.masked <= label.masked:
                     return False
@@ -262,9 +267,13 @@ class Search:
         new = 0
         per_hop, allowed = self._options.limit_per_hop, self._options.max_references
         for label in ends:
-            if allowed is not None and label.references > allowed:
+            if allowed is not None and label.references > allowed and is_column_key(label.node):
                 self._beyond.add(label.node)
             if not self._adds(label):
+                continue
+            if not is_column_key(label.node):
+                self._row_labels.setdefault(label.node, []).append(label)
+                kept.append(label)
                 continue
             if label.node not in self.labels:
                 if new == per_hop or len(self.labels) == self._options.limit_total:
@@ -316,8 +325,9 @@ def paths_by_specification(
 ) -> tuple[Route, ...]:
     """Return up to `limit` of the shortest paths from `start` downstream to `end`, fewest references first.
 
-    Of the options `max_hops`, `kinds` and `as_of` count. A table begins or ends at any of its columns, and ends
-    where its rows are influenced; a column ends at its fields and its parents too. Empty if no path leads there.
+    Of the options `max_hops`, `kinds` and `as_of` count. A table begins at any of its columns or by its rows,
+    and ends at any of its columns or where its rows are influenced; a column ends at its fields and its parents too.
+    Empty if no path leads there.
 
     Raises:
         StoreError: the store could not be read.
@@ -327,6 +337,7 @@ def paths_by_specification(
     starts = [start.key]
     if start.is_table:
         starts = [column.key for column in columns_at(store, [start.key], options.as_of)]
+        starts.append(start.key)
     arrivals, ends = _arrive(neighbours, starts, _is_end(end), options.max_hops)
     return tuple(itertools.islice(_paths(arrivals, frozenset(starts), ends), limit))
 
@@ -365,7 +376,7 @@ def _nodes(neighbours: Neighbours, far: str, is_end: Callable[[str], bool]) -> l
     if is_column_key(far) or is_end(far):
         return [far]
     neighbours.load_columns([far])
-    return neighbours.columns(far)
+    return [far, *neighbours.columns(far)]
 
 
 def _paths(arrivals: _Arrivals, starts: frozenset[str], ends: list[str]) -> Iterator[Route]:

@@ -22,6 +22,9 @@ FAR = 20
 pairs = st.one_of(
     st.tuples(st.sampled_from(COLUMNS), st.just("->"), st.sampled_from(COLUMNS)),
     st.tuples(st.sampled_from(COLUMNS), st.just("~>"), st.sampled_from([*COLUMNS, *TABLES])),
+    st.tuples(st.sampled_from([*TABLES]), st.just("~>"), st.sampled_from([*COLUMNS, *TABLES])).filter(
+        lambda pair: pair[2].partition("#")[0] != pair[0]
+    ),
 )
 edges = st.builds(
     lambda pair, job, masking: edge(" ".join(pair), job=job, masking=masking),
@@ -110,15 +113,18 @@ def test_the_order_in_which_a_store_answers_does_not_matter(
 
 @settings(max_examples=100, deadline=None)
 @given(graph=graphs, table=st.sampled_from(sorted(TABLES)))
-def test_the_impact_of_a_table_is_that_of_its_columns_together(graph: list[StoredEdge], table: str) -> None:
+def test_the_impact_of_a_table_is_that_of_its_columns_and_rows_together(graph: list[StoredEdge], table: str) -> None:
     store = FakeStore(TABLES, graph)
 
     whole = impact(store, Target(key(table), table, key(table)))
 
-    singly = [_ask(store, f"{table}#{column}", Direction.DOWNSTREAM, TraversalOptions()) for column in TABLES[table]]
-    outside = {each.key for answer in singly for each in answer.columns if each.dataset != key(table)}
-    assert {each.key for each in whole.columns} == outside
-    nearest = {
-        end: min(each.hops for answer in singly for each in answer.columns if each.key == end) for end in outside
-    }
+    of_rows = by_walks(links(graph, [key(column) for column in COLUMNS], Direction.DOWNSTREAM), key(table), FAR, FAR)
+    hops = [(end, found.hops) for end, found in of_rows.items()]
+    for column in TABLES[table]:
+        answer = _ask(store, f"{table}#{column}", Direction.DOWNSTREAM, TraversalOptions())
+        hops += [(each.key, each.hops) for each in answer.columns]
+    nearest: dict[str, int] = {}
+    for end, count in hops:
+        if split_column_key(end)[0] != key(table):
+            nearest[end] = min(count, nearest.get(end, count))
     assert {each.key: each.hops for each in whole.columns} == nearest

@@ -14,6 +14,8 @@ pub mod behind {
     pub const COMMA: u16 = 64;
     pub const INTERVAL: u16 = 128;
     pub const LIMIT: u16 = 256;
+    pub const ITEM: u16 = 512;
+    pub const CONCAT: u16 = 1024;
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -36,8 +38,9 @@ pub enum Region {
 }
 
 const COMPARED: u16 = behind::EQUALS | behind::COMPARISON | behind::LIKE | behind::INTERVAL;
-const CONDITION: u16 = COMPARED | behind::LOGIC | behind::ARITHMETIC | behind::LIMIT;
-const CONSTANTS: u16 = COMPARED | behind::LOGIC | behind::ARITHMETIC | behind::PARENTHESIS | behind::COMMA;
+const COMPUTED: u16 = behind::LOGIC | behind::ARITHMETIC | behind::CONCAT;
+const CONDITION: u16 = COMPARED | COMPUTED | behind::LIMIT;
+const CONSTANTS: u16 = COMPARED | COMPUTED | behind::PARENTHESIS | behind::COMMA;
 
 impl Region {
     /// Returns what a literal may follow here to be dropped.
@@ -51,7 +54,18 @@ impl Region {
             Self::Rows => behind::COMMA | behind::INTERVAL | behind::LIMIT,
             Self::Row | Self::List | Self::Pure => CONSTANTS,
             Self::Call => COMPARED,
-            Self::Limited => behind::PARENTHESIS | behind::ARITHMETIC,
+            Self::Limited => behind::PARENTHESIS | behind::ARITHMETIC | behind::CONCAT,
+        }
+    }
+
+    /// Returns what a string or number may follow here besides to be dropped.
+    pub fn dropped_constants(self) -> u16 {
+        match self {
+            Self::Projection => COMPUTED | behind::ITEM | behind::COMMA | behind::PARENTHESIS,
+            Self::Keys => COMPUTED,
+            Self::Assignment => COMPUTED | behind::PARENTHESIS | behind::COMMA,
+            Self::Call => behind::LOGIC | behind::ARITHMETIC,
+            _ => behind::NOTHING,
         }
     }
 
@@ -63,8 +77,12 @@ impl Region {
         matches!(self, Self::Row | Self::List | Self::Rows)
     }
 
-    fn takes_constants(self) -> bool {
+    fn takes_lists(self) -> bool {
         matches!(self, Self::Condition | Self::Grouped | Self::Row | Self::List | Self::Pure)
+    }
+
+    fn takes_constants(self) -> bool {
+        self.takes_lists() || matches!(self, Self::Projection | Self::Keys | Self::Assignment | Self::Call)
     }
 
     fn is_unknown(self) -> bool {
@@ -81,6 +99,11 @@ pub struct Level {
     pub is_row: bool,
     pub loops: bool,
     pub updates: bool,
+    pub inserts: bool,
+    pub selects: bool,
+    pub named: bool,
+    /// How many bytes of dropped constants there were where the item of the select list began.
+    pub item: usize,
     pub between: bool,
     pub start: usize,
     pub last_row: Option<(usize, usize)>,
@@ -110,7 +133,7 @@ pub fn inner_region(level: &mut Level, behind: u16, role: u8, opener: u8, pure: 
         return (if level.loops { Region::Fixed } else { Region::List }, false);
     }
     if opener == b'[' {
-        let lists = region.takes_constants() && (behind != 0 || role == role::ARRAY);
+        let lists = region.takes_lists() && (behind != 0 || role == role::ARRAY);
         return (if lists { Region::List } else { Region::Other }, false);
     }
     if role == role::VALUES && region.takes_rows() {
@@ -124,6 +147,8 @@ pub fn inner_region(level: &mut Level, behind: u16, role: u8, opener: u8, pure: 
     }
     let inner = if role == role::TOP && behind & behind::LIMIT != 0 {
         Region::Limited
+    } else if role == role::PARTITION {
+        Region::Call
     } else if behind & !(behind::LIMIT | behind::INTERVAL) != 0 {
         match region {
             Region::Condition => Region::Grouped,

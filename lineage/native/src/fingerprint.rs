@@ -48,6 +48,7 @@ pub fn normal_form(text: &str, features: u32, form: &mut Vec<u8>) {
     for piece in Pieces::new(text.as_bytes(), features) {
         writer.take(piece);
     }
+    writer.finish();
 }
 
 /// Writes `start..end` in lower case, nearly always at once: what is written past the end is taken back.
@@ -103,6 +104,10 @@ struct Writer<'a> {
     level: Level,
     before: Before,
     ended: bool,
+    /// The constants that were dropped as values, a space before each.
+    constants: Vec<u8>,
+    names_by_text: bool,
+    runs_sql: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -118,7 +123,65 @@ impl<'a> Writer<'a> {
             level: Level::default(),
             before: Before::default(),
             ended: false,
+            constants: Vec::new(),
+            names_by_text: false,
+            runs_sql: false,
         }
+    }
+
+    /// Takes the end of the text.
+    fn finish(&mut self) {
+        self.end_items();
+        if self.runs_sql {
+            self.bring_back(0);
+        }
+    }
+
+    /// Takes the end of the items of all open select lists, the outermost first.
+    fn end_items(&mut self) {
+        let levels = std::mem::take(&mut self.levels);
+        for outer in levels {
+            let inner = std::mem::replace(&mut self.level, outer);
+            self.end_item();
+            self.level = inner;
+        }
+        self.end_item();
+    }
+
+    /// Takes the end of an item of a select list, or of the list.
+    #[inline]
+    fn end_item(&mut self) {
+        if self.level.selects {
+            if self.names_by_text && !self.level.named {
+                self.bring_back(self.level.item);
+            }
+            self.level.item = self.constants.len();
+            self.level.named = false;
+        }
+    }
+
+    fn bring_back(&mut self, start: usize) {
+        if self.constants.len() > start {
+            self.out.push(b'{');
+            self.out.extend_from_slice(&self.constants[start + 1..]);
+            self.out.push(b'}');
+            self.wordy = false;
+        }
+    }
+
+    /// Begins another region of the innermost level.
+    #[inline]
+    fn enter(&mut self, region: Region) {
+        self.end_item();
+        self.level.enter(region);
+        self.level.selects = region == Region::Projection && !self.level.is_case;
+        self.level.item = self.constants.len();
+        self.level.named = false;
+    }
+
+    fn keep_back(&mut self, text: &[u8]) {
+        self.constants.push(b' ');
+        self.constants.extend_from_slice(text);
     }
 
     #[inline]
@@ -159,6 +222,8 @@ impl<'a> Writer<'a> {
             }
             Kind::Comment => {}
             Kind::Semicolon => {
+                self.end_items();
+                self.names_by_text = false;
                 self.ended = !self.out.is_empty();
                 self.levels.clear();
                 self.level = Level::default();
@@ -170,7 +235,8 @@ impl<'a> Writer<'a> {
             }
             _ => {
                 self.begin(false);
-                self.literal(text, kind == Kind::Number);
+                let is_value = matches!(kind, Kind::String | Kind::OracleString | Kind::DollarString | Kind::Number);
+                self.literal(text, kind == Kind::Number, is_value);
             }
         }
     }
@@ -194,7 +260,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Takes a literal. Only the text of one that stays is written.
-    fn literal(&mut self, text: &[u8], is_number: bool) {
+    fn literal(&mut self, text: &[u8], is_number: bool, is_value: bool) {
         if self.exact_paths && self.before.path == Path::GoesOn {
             self.as_it_is(text);
             return;
@@ -211,8 +277,17 @@ impl<'a> Writer<'a> {
             dropped &= !behind::EQUALS;
         }
         if behind & dropped == 0 {
-            self.add(text, true);
-            return;
+            let mut constants = if is_value { region.dropped_constants() } else { behind::NOTHING };
+            if self.alias_equals && region == Region::Projection && !is_number {
+                constants &= !(behind::ITEM | behind::COMMA); // T-SQL: SELECT 'name' = a
+            }
+            if behind & constants == 0 {
+                self.add(text, true);
+                return;
+            }
+            self.keep_back(text);
+        } else if region == Region::Pure {
+            self.keep_back(text);
         }
         if let Some((place, wordy)) = before.lead {
             self.cut(place, wordy);
@@ -241,7 +316,7 @@ impl<'a> Writer<'a> {
         let is_keyword = (role != role::PLAIN || known.flags & flag::RESERVED != 0) && known.flags & flag::SOFT == 0;
         if role == role::CONSTANT && self.level.region.holds_constants() {
             let lower = text.to_ascii_lowercase();
-            self.literal(&lower, true);
+            self.literal(&lower, true, false);
             return;
         }
         if self.level.region == Region::Rows
@@ -259,8 +334,20 @@ impl<'a> Writer<'a> {
         }
         let pure = known.flags & flag::PURE != 0;
         if role == role::PLAIN {
+            if known.flags & flag::DYNAMIC != 0 {
+                self.runs_sql = true;
+            } else if self.before.role == role::BY && text.eq_ignore_ascii_case(b"name") {
+                self.names_by_text = true;
+            }
             self.before = Before { pure, ..Before::default() };
             return;
+        }
+        if known.flags & flag::DYNAMIC != 0 {
+            self.runs_sql = true;
+        } else if role == role::CREATE {
+            self.names_by_text = true;
+        } else if role == role::AS && self.level.region == Region::Projection {
+            self.level.named = true;
         }
         let previous = std::mem::take(&mut self.before);
         let lead = previous.lead.or(Some(here));
@@ -275,63 +362,75 @@ impl<'a> Writer<'a> {
 
     /// Enters the region that a word begins; returns what a literal behind it follows.
     fn meaning(&mut self, role: u8, previous: u8, starred: bool) -> u16 {
-        let level = &mut self.level;
         match role {
             role::CASE => {
                 if previous != role::END {
-                    let region = level.region;
+                    let region = self.level.region;
                     self.open(Level { region, base: region, is_case: true, ..Level::default() });
                 }
                 behind::NOTHING
             }
             role::END => {
-                if level.is_case {
+                if self.level.is_case {
                     self.pop();
                 }
                 behind::NOTHING
             }
-            role::AND if std::mem::take(&mut level.between) => behind::LIKE,
+            role::AND if std::mem::take(&mut self.level.between) => behind::LIKE,
             role::AND | role::OPEN => behind::LOGIC,
             role::FROM if previous == role::DISTINCT => behind::COMPARISON,
-            role::ON if level.region != Region::Sources => behind::NOTHING,
+            role::ON if self.level.region != Region::Sources => behind::NOTHING,
             role::ON | role::CONDITION | role::WHEN => {
-                level.enter(Region::Condition);
+                self.level.inserts &= role == role::ON;
+                self.enter(Region::Condition);
                 behind::LOGIC
             }
             role::BY if previous == role::CONNECT => {
-                level.enter(Region::Condition);
+                self.enter(Region::Condition);
                 behind::LOGIC
             }
             role::THEN => {
-                let region = if level.is_case { level.base } else { Region::Other };
-                level.enter(region);
+                let region = if self.level.is_case { self.level.base } else { Region::Other };
+                self.enter(region);
                 behind::LOGIC
             }
             role::SET => {
-                let updates = std::mem::take(&mut level.updates);
-                level.enter(if updates { Region::Assignment } else { Region::Other });
+                let updates = std::mem::take(&mut self.level.updates);
+                let writes = std::mem::take(&mut self.level.inserts) || updates;
+                self.enter(if writes { Region::Assignment } else { Region::Other });
+                behind::NOTHING
+            }
+            role::UPDATE if previous == role::KEY => {
+                self.enter(Region::Assignment); // ON DUPLICATE KEY UPDATE
                 behind::NOTHING
             }
             role::UPDATE => {
-                level.enter(Region::Other);
-                level.updates = true;
+                self.enter(Region::Other);
+                self.level.updates = true;
+                self.level.inserts = false;
                 behind::NOTHING
             }
-            role::PROJECTION | role::FROM | role::SOURCE | role::OTHER | role::BY => {
-                level.enter(match role {
+            role::PROJECTION | role::FROM | role::SOURCE | role::OTHER | role::INSERT | role::CREATE | role::BY => {
+                self.enter(match role {
                     role::PROJECTION => Region::Projection,
                     role::FROM | role::SOURCE => Region::Sources,
                     role::BY => Region::Keys,
                     _ => Region::Other,
                 });
+                self.level.inserts = role == role::INSERT || (self.level.inserts && role == role::SOURCE);
+                if role == role::PROJECTION { behind::ITEM } else { behind::NOTHING }
+            }
+            role::VALUES => {
+                self.level.inserts = false;
                 behind::NOTHING
             }
+            role::DISTINCT if previous == role::PROJECTION => behind::ITEM,
             role::FOR => {
-                level.loops = true;
+                self.level.loops = true;
                 behind::NOTHING
             }
             role::BETWEEN => {
-                level.between = true;
+                self.level.between = true;
                 behind::LIKE
             }
             role::TO if previous == role::SIMILAR && !starred => behind::LIKE,
@@ -364,6 +463,9 @@ impl<'a> Writer<'a> {
                 let goes_on = self.exact_paths
                     && (matches!(text, [b':'] | [b'@', ..])
                         || (self.before.path != Path::None && matches!(text, b"." | b"/" | b"-")));
+                if text == b"," {
+                    self.end_item();
+                }
                 self.add(text, false);
                 self.before = Before {
                     behind: if limited { behind::LIMIT } else { operator_behind(text) },
@@ -386,6 +488,7 @@ impl<'a> Writer<'a> {
     }
 
     fn close(&mut self, text: &[u8]) {
+        self.end_item();
         self.add(text, false);
         let path = if self.exact_paths && text == b"]" { Path::Within } else { Path::None }; // v:key[0].key
         self.before = Before { path, ..Before::default() };
@@ -411,7 +514,8 @@ fn operator_behind(text: &[u8]) -> u16 {
         b"," => behind::COMMA,
         b"=" | b"==" | b"<=>" => behind::EQUALS,
         b"<" | b">" | b"<=" | b">=" | b"<>" | b"!=" | b"^=" | b"~" | b"~*" | b"!~" | b"~~" => behind::COMPARISON,
-        b"+" | b"-" | b"*" | b"/" | b"%" | b"||" | b"|" | b"&" | b"^" | b"<<" | b">>" => behind::ARITHMETIC,
+        b"||" => behind::CONCAT,
+        b"+" | b"-" | b"*" | b"/" | b"%" | b"|" | b"&" | b"^" | b"<<" | b">>" => behind::ARITHMETIC,
         _ => behind::NOTHING,
     }
 }

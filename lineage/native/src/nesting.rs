@@ -94,7 +94,8 @@ impl Measure {
         let before = self.previous;
         let role = if before.dot { role::PLAIN } else { known.role };
         let (nested, chain) = (known.flags & flag::NESTED != 0, known.flags & flag::CHAIN != 0);
-        self.previous = Previous { nested, chain, join: is(word, JOINS), from: is(word, &[b"from"]), ..Previous::default() };
+        self.previous =
+            Previous { nested, chain, join: is(word, JOINS), from: is(word, &[b"from"]), ..Previous::default() };
         if role == role::CASE {
             self.open(CASE);
         } else if chain {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
-__all__ = ["DROPPED", "Behind", "Region"]
+__all__ = ["DROPPED", "DROPPED_CONSTANTS", "Behind", "Region"]
 
 
 class Behind(IntFlag):
@@ -26,6 +26,10 @@ class Behind(IntFlag):
     COMMA = 64
     INTERVAL = 128
     LIMIT = 256
+    ITEM = 512
+    """The word that begins a select list."""
+    CONCAT = 1024
+    """`||`: what it makes of texts may be a name, where a function of which nothing is known takes it."""
 
 
 class Region(IntEnum):
@@ -58,8 +62,9 @@ class Region(IntEnum):
 
 
 _COMPARED = Behind.EQUALS | Behind.COMPARISON | Behind.LIKE | Behind.INTERVAL
-_CONDITION = _COMPARED | Behind.LOGIC | Behind.ARITHMETIC | Behind.LIMIT
-_CONSTANTS = _COMPARED | Behind.LOGIC | Behind.ARITHMETIC | Behind.PARENTHESIS | Behind.COMMA
+_COMPUTED = Behind.LOGIC | Behind.ARITHMETIC | Behind.CONCAT
+_CONDITION = _COMPARED | _COMPUTED | Behind.LIMIT
+_CONSTANTS = _COMPARED | _COMPUTED | Behind.PARENTHESIS | Behind.COMMA
 
 DROPPED: dict[Region, int] = {
     Region.OTHER: Behind.NOTHING,
@@ -75,6 +80,18 @@ DROPPED: dict[Region, int] = {
     Region.LIST: _CONSTANTS,
     Region.PURE: _CONSTANTS,
     Region.CALL: _COMPARED,
-    Region.LIMITED: Behind.PARENTHESIS | Behind.ARITHMETIC,
+    Region.LIMITED: Behind.PARENTHESIS | Behind.ARITHMETIC | Behind.CONCAT,
 }
 """What a literal may follow in each region to be dropped."""
+
+DROPPED_CONSTANTS: dict[Region, int] = {
+    Region.PROJECTION: _COMPUTED | Behind.ITEM | Behind.COMMA | Behind.PARENTHESIS,
+    Region.KEYS: _COMPUTED,
+    Region.ASSIGNMENT: _COMPUTED | Behind.PARENTHESIS | Behind.COMMA,
+    Region.CALL: Behind.LOGIC | Behind.ARITHMETIC,
+}
+"""What a string or number may follow besides: as a value that is computed with or written, and names nothing.
+
+Placeholders and templates stay there: they may stand for a column, and do not differ from run to run. In KEYS what
+follows the clause's word or a comma stays, since it may be an ordinal.
+"""

@@ -1,15 +1,18 @@
 """A statement's fingerprint: one for all statements that differ only in what cannot shape their lineage.
 
 The text is written anew without it, and hashed. Dropped are comments, white space, the case of keywords (of names
-where the dialect folds them), and literals that are compared, listed, limited or inserted: lists of any length
-and rows of any number become one. Kept is all else; `contexts` says which literals stand where.
+where the dialect folds them), and literals that are compared, listed, limited, computed with, selected or written:
+lists of any length and rows of any number become one. Kept is all else; `contexts` says which literals stand where.
+
+Two things bring dropped constants back, behind what they stood in: an item of a select list without AS whose column
+may be named by its text (in CREATE and INSERT BY NAME), and a text that runs SQL which it put together.
 """
 
 from __future__ import annotations
 
 import hashlib
 
-from lineage.sql.scan.contexts import DROPPED, Behind, Region
+from lineage.sql.scan.contexts import DROPPED, DROPPED_CONSTANTS, Behind, Region
 from lineage.sql.scan.facts import dialect_features, word_flags, word_roles
 from lineage.sql.scan.levels import Level, inner_region, takes_rows
 from lineage.sql.scan.pieces import LITERALS, PieceKind, ascii_lower, pieces
@@ -20,7 +23,8 @@ __all__ = ["fingerprint", "normal_form"]
 _OPERATORS = {
     **dict.fromkeys(("=", "==", "<=>"), Behind.EQUALS),
     **dict.fromkeys(("<", ">", "<=", ">=", "<>", "!=", "^=", "~", "~*", "!~", "~~"), Behind.COMPARISON),
-    **dict.fromkeys(("+", "-", "*", "/", "%", "||", "|", "&", "^", "<<", ">>"), Behind.ARITHMETIC),
+    **dict.fromkeys(("+", "-", "*", "/", "%", "|", "&", "^", "<<", ">>"), Behind.ARITHMETIC),
+    "||": Behind.CONCAT,
     ",": Behind.COMMA,
 }
 _REGIONS = {
@@ -30,10 +34,13 @@ _REGIONS = {
     "condition": Region.CONDITION,
     "when": Region.CONDITION,
     "other": Region.OTHER,
+    "insert": Region.OTHER,
+    "create": Region.OTHER,
     "update": Region.OTHER,
     "by": Region.KEYS,
 }
 _BEHIND = {
+    "projection": Behind.ITEM,
     "condition": Behind.LOGIC,
     "when": Behind.LOGIC,
     "then": Behind.LOGIC,
@@ -45,6 +52,7 @@ _BEHIND = {
     "limit": Behind.LIMIT,
 }
 _CONSTANT_REGIONS = frozenset((Region.ROW, Region.LIST, Region.ROWS))
+_VALUES = frozenset((PieceKind.STRING, PieceKind.ORACLE_STRING, PieceKind.DOLLAR_STRING, PieceKind.NUMBER))
 _STAYS_IN_ROWS = frozenset(("constant", "row", "type", "interval", "array", "values"))
 
 
@@ -59,6 +67,7 @@ def normal_form(sql: str, dialect: str) -> str:
     writer = _Writer(dialect)
     for kind, start, end in pieces(sql, dialect):
         writer.take(kind, sql[start:end])
+    writer.finish()
     return writer.out.text()
 
 
@@ -78,7 +87,38 @@ class _Writer:
         self._keywords = (word_flags("reserved") | self._roles.keys()) - word_flags("soft")
         self._levels = [Level()]
         self._ended = False
+        self._constants: list[str] = []
+        """The constants that were dropped as values, since the text began."""
+        self._names_by_text = False
+        self._runs_sql = False
+        self._dynamic = word_flags("dynamic")
         self._follow()
+
+    def finish(self) -> None:
+        """Take the end of the text."""
+        for level in self._levels:
+            self._end_item(level)
+        if self._runs_sql:
+            self._bring_back(0)
+
+    def _end_item(self, level: Level) -> None:
+        """Take the end of an item of a select list, or of the list."""
+        if level.selects:
+            if self._names_by_text and not level.named:
+                self._bring_back(level.item)
+            level.item, level.named = len(self._constants), False
+
+    def _bring_back(self, start: int) -> None:
+        if len(self._constants) > start:
+            self.out.add("{" + " ".join(self._constants[start:]) + "}")
+
+    def _enter(self, region: Region) -> None:
+        """Begin another region of the innermost level."""
+        level = self._levels[-1]
+        self._end_item(level)
+        level.enter(region)
+        level.selects = region is Region.PROJECTION and not level.is_case
+        level.item, level.named = len(self._constants), False
 
     def _follow(self, behind: int = Behind.NOTHING, role: str = "", *, pure: bool = False) -> None:
         """Note what the next piece follows."""
@@ -95,6 +135,9 @@ class _Writer:
         if kind is PieceKind.COMMENT:
             return
         if kind is PieceKind.SEMICOLON:
+            for level in self._levels:
+                self._end_item(level)
+            self._names_by_text = False
             self._ended = self.out.size > 0
             self._levels = [Level()]
             self._follow()
@@ -107,7 +150,7 @@ class _Writer:
         if kind is PieceKind.WORD:
             self._word(text)
         elif kind in LITERALS:
-            self._literal(text, is_number=kind is PieceKind.NUMBER)
+            self._literal(text, is_number=kind is PieceKind.NUMBER, is_value=kind in _VALUES)
         elif kind is PieceKind.OPERATOR:
             self._operator(text)
         else:
@@ -119,7 +162,7 @@ class _Writer:
         self._follow()
         self._path = _IN_PATH if in_path else _NO_PATH
 
-    def _literal(self, text: str, *, is_number: bool = False) -> None:
+    def _literal(self, text: str, *, is_number: bool = False, is_value: bool = False) -> None:
         if self._path is _PATH_GOES_ON:
             self._as_it_is(text)
             return
@@ -129,9 +172,14 @@ class _Writer:
             level.region = Region.ROWS
             behind = Behind.COMMA
         if not behind & self._dropped(level.region):
-            self.out.add(text, wordy=True)
-            self._follow()
-            return
+            constants = self._dropped_constants(level.region, is_number=is_number) if is_value else 0
+            if not behind & constants:
+                self.out.add(text, wordy=True)
+                self._follow()
+                return
+            self._constants.append(text)
+        elif level.region is Region.PURE:
+            self._constants.append(text)
         if self._lead >= 0:
             self.out.cut(self._lead, wordy=self._lead_wordy)
         if level.region in (Region.LIST, Region.ROWS) and self.out.ends_in_comma_after(level.last_dropped):
@@ -145,6 +193,12 @@ class _Writer:
     def _dropped(self, region: Region) -> int:
         mask = DROPPED[region]
         return mask & ~Behind.EQUALS if self._alias_equals and region is Region.PROJECTION else mask
+
+    def _dropped_constants(self, region: Region, *, is_number: bool) -> int:
+        mask = DROPPED_CONSTANTS.get(region, 0)
+        # T-SQL: SELECT 'name' = a
+        is_alias = self._alias_equals and region is Region.PROJECTION and not is_number
+        return mask & ~(Behind.ITEM | Behind.COMMA) if is_alias else mask
 
     def _word(self, text: str) -> None:
         if self._exact_paths and text.startswith("@"):
@@ -162,6 +216,12 @@ class _Writer:
         if level.region is Region.ROWS and role not in _STAYS_IN_ROWS:
             level.region = Region.OTHER
         previous, starred, pure = self._role, self._starred, not self._dotted and lower in self._pure
+        if lower in self._dynamic:
+            self._runs_sql = True
+        elif role == "create" or (previous == "by" and lower == "name"):
+            self._names_by_text = True
+        elif role == "as" and level.region is Region.PROJECTION:
+            level.named = True
         behind, lead, lead_wordy = self._behind, self._lead, self._lead_wordy
         if lead < 0:
             lead, lead_wordy = self.out.size, self.out.wordy
@@ -190,19 +250,26 @@ class _Writer:
         if role == "on":
             if level.region is not Region.SOURCES:
                 return Behind.NOTHING
-            level.enter(Region.CONDITION)
+            self._enter(Region.CONDITION)
             return Behind.LOGIC
         if role == "then":
-            level.enter(level.base if level.is_case else Region.OTHER)
+            self._enter(level.base if level.is_case else Region.OTHER)
         elif role == "by" and previous == "connect":
-            level.enter(Region.CONDITION)
+            self._enter(Region.CONDITION)
             return Behind.LOGIC
         elif role == "set":
-            level.enter(Region.ASSIGNMENT if level.updates else Region.OTHER)
-            level.updates = False
+            self._enter(Region.ASSIGNMENT if level.updates or level.inserts else Region.OTHER)
+            level.updates = level.inserts = False
+        elif role == "update" and previous == "key":  # ON DUPLICATE KEY UPDATE
+            self._enter(Region.ASSIGNMENT)
         elif role in _REGIONS:
-            level.enter(_REGIONS[role])
+            self._enter(_REGIONS[role])
             level.updates = level.updates or role == "update"
+            level.inserts = role == "insert" or (level.inserts and role == "source")
+        elif role == "values":
+            level.inserts = False
+        elif role == "distinct" and previous == "projection":
+            return Behind.ITEM
         elif role == "for":
             level.loops = True
         elif role == "between":
@@ -230,6 +297,8 @@ class _Writer:
             self.out.add(text)
         else:
             limited, path = self._limited and text == ",", self._path
+            if text == "," and self._levels[-1].selects:
+                self._end_item(self._levels[-1])
             self.out.add(text)
             self._follow(Behind.LIMIT if limited else _OPERATORS.get(text, Behind.NOTHING))
             self._dotted, self._starred = text == ".", text == "*"
@@ -237,6 +306,7 @@ class _Writer:
                 self._path = _PATH_GOES_ON
 
     def _close(self, text: str) -> None:
+        self._end_item(self._levels[-1])
         self.out.add(text)
         self._follow()
         if self._exact_paths and text == "]":  # v:key[0].key

@@ -8,7 +8,8 @@ from lineage.sql.scan.contexts import Behind, Region
 
 __all__ = ["Level", "inner_region", "takes_rows"]
 
-_TAKES_CONSTANTS = frozenset((Region.CONDITION, Region.GROUPED, Region.ROW, Region.LIST, Region.PURE))
+_TAKES_LISTS = frozenset((Region.CONDITION, Region.GROUPED, Region.ROW, Region.LIST, Region.PURE))
+_TAKES_CONSTANTS = _TAKES_LISTS | {Region.PROJECTION, Region.KEYS, Region.ASSIGNMENT, Region.CALL}
 _TAKES_ROWS = frozenset((Region.OTHER, Region.SOURCES, Region.LIST))
 _UNKNOWN = frozenset((Region.OTHER, Region.SOURCES))
 _GROUPS = {Region.CONDITION: Region.GROUPED, Region.ROW: Region.PURE, Region.LIST: Region.PURE}
@@ -31,6 +32,13 @@ class Level:
     loops: bool = False
     """FOR was read: FOR name IN (…) lists the values that a PIVOT makes columns of."""
     updates: bool = False
+    inserts: bool = False
+    """INSERT INTO was read: SET writes columns (MySQL)."""
+    selects: bool = False
+    named: bool = False
+    """The item of the select list has an AS."""
+    item: int = 0
+    """How many constants had been dropped where the item began."""
     between: bool = False
 
     def enter(self, region: Region) -> None:
@@ -60,7 +68,7 @@ def inner_region(level: Level, behind: int, role: str, opener: str, *, pure: boo
     elif role == "in" and region not in _UNKNOWN:
         inner = Region.FIXED if level.loops else Region.LIST
     elif opener == "[":
-        inner = Region.LIST if region in _TAKES_CONSTANTS and (behind or role == "array") else Region.OTHER
+        inner = Region.LIST if region in _TAKES_LISTS and (behind or role == "array") else Region.OTHER
     elif role == "values" and takes_rows(region):
         level.region = Region.ROWS
         inner, is_row = Region.ROW, True
@@ -70,6 +78,8 @@ def inner_region(level: Level, behind: int, role: str, opener: str, *, pure: boo
         inner, is_row = Region.ROW, True
     elif role == "top" and behind & Behind.LIMIT:
         inner = Region.LIMITED
+    elif role == "partition":  # PARTITION (day = '…') of Hive's INSERT
+        inner = Region.CALL
     elif behind & ~(Behind.LIMIT | Behind.INTERVAL):
         inner = _GROUPS.get(region, region)
     elif pure and region in _TAKES_CONSTANTS:

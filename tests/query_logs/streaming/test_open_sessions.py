@@ -57,7 +57,7 @@ def in_batches(store: GraphStore, batches: Sequence[Sequence[Ran]]) -> Any:
         there = sorted(open_sessions.names(opened) & {one.session for one in ran if one.session})
         listed = [*open_sessions.continued(opened, there), rows(ran)]
         engine = LocalEngine(lambda listed=listed: listed)  # type: ignore[misc]  # bound here
-        setting = Setting("test log", at)
+        setting = Setting("test log", at, observed_at=at)
         found = extract_log(engine, setting, Knowledge((), learnt_from(store)), lambda *_: None)
         stored(store, found.batches(RunRecord(f"log:test/{number}", "log", "test log", at, found.counts)), at)
         templates = open_sessions.opening(found.templates.values())

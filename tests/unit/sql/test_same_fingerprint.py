@@ -77,3 +77,34 @@ def test_equal_fingerprints_mean_equal_lineage(seed: int) -> None:
         same += 1
         assert lineage(text, dialect, catalog) == lineage(sql, dialect, catalog), (name, text)
     assert same > 200
+
+
+VARIED = {
+    "postgres": (
+        "UPDATE t SET a = a + N, b = CASE WHEN c > N THEN S ELSE b || S END WHERE id = N",
+        "INSERT INTO d SELECT x, DATE S, coalesce(y, N) + N, S FROM s GROUP BY 1, 2 ORDER BY 1",
+        "CREATE VIEW v AS SELECT x AS y, S AS b, sum(a * N) OVER (ORDER BY substr(c, N, N)) AS z FROM s",
+        "INSERT INTO d SELECT q.* FROM (SELECT y + N, S, left(z, N) FROM s) q",
+    ),
+    "mysql": (
+        "INSERT INTO d SET a = N, b = S ON DUPLICATE KEY UPDATE a = a + N",
+        "UPDATE t JOIN s ON t.id = s.id SET t.a = s.a * N, t.b = if(s.b = S, S, s.c)",
+    ),
+    "hive": ("INSERT OVERWRITE TABLE d PARTITION (day = S) SELECT a, round(b, N) FROM s",),
+    "tsql": ("MERGE t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET a = s.a + N, b = S;",),
+}
+"""Statements with places for numbers (N) and strings (S), each one template."""
+
+
+@pytest.mark.parametrize(("dialect", "template"), [(d, text) for d, texts in VARIED.items() for text in texts])
+def test_values_that_are_selected_and_written_make_no_template(dialect: str, template: str) -> None:
+    chance = random.Random(template)
+
+    def run() -> str:
+        text = re.sub(r"\bN\b", lambda _: chance.choice(_OTHER_NUMBERS), template)
+        return re.sub(r"\bS\b", lambda _: f"'{chance.choice(_OTHER_STRINGS)}'", text)
+
+    catalog = Catalog.from_dict({}, dialect)
+    runs = [run() for _ in range(20)]
+    assert len({fingerprint(text, dialect) for text in runs}) == 1
+    assert all(lineage(text, dialect, catalog) == lineage(runs[0], dialect, catalog) for text in runs)

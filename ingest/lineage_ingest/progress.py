@@ -1,26 +1,34 @@
-"""A progress bar on the standard error stream, on a terminal only."""
+"""Progress on the standard error stream: a bar on a terminal, else a line every few seconds."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from lineage.cli.listing import console
+from lineage.cli.listing import console, note
 
 __all__ = ["progress_bar"]
+
+_EVERY = 5.0
+"""Seconds between two lines."""
 
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
     """Yield a function that is told a stage's name, how much of it is done, and of how much (None: nobody knows).
 
-    The stages stay on the screen until the end, each with its own seconds.
+    The stages stay on the screen until the end, each with its own seconds. What is no terminal (a pipe, a file) gets
+    a line when the last one is five seconds old, so that what is quickly done says nothing.
     """
-    columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     terminal = console(stderr=True)
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as progress:
+    if not terminal.is_terminal:
+        yield _Lines().told
+        return
+    columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=terminal, transient=True) as progress:
         stages: dict[str, TaskID] = {}
         running: list[str] = []
 
@@ -35,3 +43,20 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
             progress.update(stages[stage], completed=done, total=total)
 
         yield told
+
+
+class _Lines:
+    """Prints how far a stage is, now and then."""
+
+    def __init__(self) -> None:
+        self._began = self._printed = time.monotonic()
+
+    def told(self, stage: str, done: int, total: int | None) -> None:
+        """Print the stage if the last line is old enough."""
+        now = time.monotonic()
+        if now - self._printed < _EVERY:
+            return
+        self._printed = now
+        of = "" if total is None else f" of {total:,}"
+        far = f" {done:,}{of}" if done or total else ""
+        note(f"{stage}{far} ({now - self._began:.0f} s)")

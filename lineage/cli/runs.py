@@ -8,6 +8,7 @@ import typer
 
 from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object
 from lineage.cli.options import FormatOption, StoreOption
+from lineage.model.batch import UNFINISHED
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore, StoredRun
 
@@ -23,6 +24,8 @@ def runs(
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """What was ingested, when, and how much of it was resolved? A log that is followed is a run a micro-batch.
+
+    A run that is `unfinished` is being stored, or was interrupted: ingest the same again to complete it.
 
     Example: lineage runs --limit 5
     """
@@ -49,6 +52,8 @@ def _latest(store: GraphStore, limit: int) -> list[StoredRun]:
 
 def _row(run: StoredRun) -> tuple[object, ...]:
     figures = [run.counts.get(name) for name in ("statements", "resolved", "diagnostics", "edges")]
+    if UNFINISHED in run.counts:
+        return (f"{run.last_seen:%Y-%m-%d %H:%M:%S}", run.kind, run.source, UNFINISHED, *figures, None)
     read = next((counted(run.counts[name], what) for name, what in _READ if name in run.counts), None)
     seconds = None if run.seconds is None else f"{run.seconds:.1f}"
     return (f"{run.last_seen:%Y-%m-%d %H:%M:%S}", run.kind, run.source, read, *figures, seconds)

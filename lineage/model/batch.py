@@ -24,6 +24,7 @@ __all__ = [
     "LineageBatch",
     "RunRecord",
     "assertion_job_key",
+    "UNFINISHED",
     "UsageRecord",
     "definition_job_key",
     "event_job_key",
@@ -285,6 +286,10 @@ class UsageRecord:
         return datetime.combine(self.day, datetime.min.time(), UTC)
 
 
+UNFINISHED = "unfinished"
+"""The only count of a run of which not everything is stored yet, or ever will be, since it was interrupted."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """One ingest: where from, when, and its counts (statements, resolved, …).
@@ -299,6 +304,11 @@ class RunRecord:
     at: datetime
     counts: Mapping[str, int] = field(default_factory=dict)
     seconds: float | None = None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether more is to be stored of it."""
+        return UNFINISHED in self.counts
 
 
 @dataclass(frozen=True, slots=True)

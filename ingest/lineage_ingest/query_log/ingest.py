@@ -6,13 +6,12 @@ import gc
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
 from lineage.catalog import Catalog, TableSchema
-from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord
+from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.statement import ColumnSchema
 from lineage.store.protocol import AppliedChanges, GraphStore
@@ -110,7 +109,7 @@ def ingest_log(
     extracted = time.perf_counter()
     run = RunRecord(run_key or found.key, "log", setting.source, setting.at, found.counts, extracted - began)
     apply = partial(_written, store=store, engine=engine, opener=opener)
-    applied = stored(store, found.batches(run), setting.at, notify, apply=apply)
+    applied = stored(store, found.batches(run), run, notify, apply=apply)
     ended = time.perf_counter()
     return LogSummary(
         run,
@@ -137,17 +136,19 @@ def _seldom_collecting() -> Iterator[None]:
 def stored(
     store: GraphStore,
     batches: Iterable[LineageBatch],
-    at: datetime,
+    run: RunRecord,
     progress: Progress | None = None,
     touched: dict[str, None] | None = None,
     apply: Callable[[LineageBatch], AppliedChanges] | None = None,
 ) -> AppliedChanges:
     """Store what a log states, in order, and open the stars over the tables that it describes.
 
+    What takes more than one transaction can be interrupted: until the last one is in, the run is marked `unfinished`.
+
     Args:
         store: takes the batches.
         batches: what the log states.
-        at: when the log was read.
+        run: that it is stored as.
         progress: told how many are stored.
         touched: gets the keys of the datasets of which something is stored.
         apply: stores a batch; the store itself does, if it is left out.
@@ -159,20 +160,45 @@ def stored(
     described: dict[str, None] = {}
     every = touched if touched is not None else {}
     write = apply or store.apply
-    for done, batch in enumerate(batches):
+    marked = False
+    for done, (batch, is_last) in enumerate(_with_last(batches)):
         if progress is not None:
             progress("storing", done, None)
-        applied += write(batch)
+        if not marked and (not is_last or _is_large(batch)):
+            store.apply(LineageBatch(run=_unfinished(run)))
+            marked = True
+        applied += write(replace(batch, run=_unfinished(run)) if marked and batch.run.key == run.key else batch)
         every.update(dict.fromkeys(record.key for record in batch.datasets))
         described.update(dict.fromkeys(record.key for record in batch.datasets if record.schema_known))
-    for opened in opened_stars(store, described, at):
+    for opened in opened_stars(store, described, run.at):
         applied += store.apply(opened)
         every.update(dict.fromkeys(record.key for record in opened.datasets))
+    if marked:
+        store.apply(LineageBatch(run=run))
     return applied
 
 
+def _with_last(batches: Iterable[LineageBatch]) -> Iterator[tuple[LineageBatch, bool]]:
+    """Yield batches, each with whether it is the last one."""
+    held: LineageBatch | None = None
+    for batch in batches:
+        if held is not None:
+            yield held, False
+        held = batch
+    if held is not None:
+        yield held, True
+
+
+def _unfinished(run: RunRecord) -> RunRecord:
+    return replace(run, counts={UNFINISHED: 1}, seconds=None)
+
+
+def _is_large(batch: LineageBatch) -> bool:
+    return len(batch.edges) + len(batch.usage) >= _LARGE
+
+
 def _written(batch: LineageBatch, store: GraphStore, engine: Engine, opener: Opener | None) -> AppliedChanges:
-    if len(batch.edges) + len(batch.usage) < _LARGE:
+    if not _is_large(batch):
         return store.apply(batch)
     applied = AppliedChanges()
     for parts in store.parts(batch):

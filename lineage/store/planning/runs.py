@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lineage.model.batch import UNFINISHED
 from lineage.model.names import is_column_key
 from lineage.model.usage import UserCounts
 from lineage.store.planning.intake import Intake
@@ -16,15 +17,16 @@ def record_run(state: State, intake: Intake) -> None:
     """Store the run, its observations and diagnostics. Counts are overwritten, never added up."""
     run = intake.run
     known = state.runs.get(run.key)
+    finishes = known is not None and UNFINISHED in dict(known.counts) and not run.is_unfinished
     state.runs[run.key] = (
         replace(known, last_seen=max(known.last_seen, run.at))
-        if known
+        if known and not finishes
         else Run(
             key=run.key,
             kind=run.kind,
             source=run.source,
-            at=run.at,
-            last_seen=run.at,
+            at=known.at if known else run.at,
+            last_seen=max(known.last_seen, run.at) if known else run.at,
             counts=tuple(sorted(run.counts.items())),
             seconds=run.seconds,
             complete_sources=tuple(sorted(intake.complete_sources)),

@@ -59,7 +59,8 @@ def in_batches(store: GraphStore, batches: Sequence[Sequence[Ran]]) -> Any:
         engine = LocalEngine(lambda listed=listed: listed)  # type: ignore[misc]  # bound here
         setting = Setting("test log", at, observed_at=at)
         found = extract_log(engine, setting, Knowledge((), learnt_from(store)), lambda *_: None)
-        stored(store, found.batches(RunRecord(f"log:test/{number}", "log", "test log", at, found.counts)), at)
+        run = RunRecord(f"log:test/{number}", "log", "test log", at, found.counts)
+        stored(store, found.batches(run), run)
         templates = open_sessions.opening(found.templates.values())
         opened = open_sessions.open_after(opened, there, open_sessions.statements(listed, templates), templates, at)
     return opened

@@ -170,7 +170,7 @@ class _Follower:
                 moved = moved or bool(batch.changes)
                 yield batch
 
-        applied = stored(store, noted(), header.run.at, touched=touched)
+        applied = stored(store, noted(), header.run, touched=touched)
         if moved or self._read_at is None or time.monotonic() - self._read_at > _READ_AGAIN:
             self._read_at = None  # names changed: all is read again
         else:

@@ -212,7 +212,7 @@ class BatchBuilder:
             "diagnostics": len(self._diagnostics),
             "tables": len(datasets),
             "columns": sum(len(dataset.columns) for dataset in datasets),
-            "edges": len(edges),
+            "edges": sum(not edge.of_rows for edge in edges),
         }
         digest = hashlib.sha256("\x1f".join((kind, *content)).encode()).hexdigest()[:24]
         return LineageBatch(

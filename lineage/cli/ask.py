@@ -217,7 +217,7 @@ def _neighbour(reached: Reached, upstream: bool) -> str | None:
 
 def _row(reached: Reached, upstream: bool, neighbour: str | None) -> tuple[object, ...]:
     influence = " + ".join(sorted(str(kind) for kind in reached.influence))
-    how = str(reached.transformation.subtype)
+    how = ", ".join(str(subtype) for subtype in reached.how)
     root = (reached.root,) if upstream else ()
     return (reached.hops, reached.name, influence, how, reached.masked, *root, neighbour)
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 
 from lineage.model.diagnostics import Diagnostic
-from lineage.model.names import ColumnPath, column_key, column_text, dataset_key
+from lineage.model.names import ColumnPath, column_key, column_text, dataset_key, is_column_key
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 
@@ -214,6 +214,11 @@ class EdgeRecord:
     limited: bool = False
     ambiguous: bool = False
     spans: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether its source is a table, whose rows decide, and not a column."""
+        return not is_column_key(self.source)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Batches go to other processes; what dataclasses do by themselves takes three times as long.

@@ -62,13 +62,17 @@ def difference(before: State, after: State) -> Changes:
 
 
 def counted(changes: Changes) -> AppliedChanges:
-    """Return how much a batch changed. Edges are those between columns and to datasets, not table-level lineage."""
+    """Return how much a batch changed. Edges are those out of columns, not what ties tables to each other."""
+
+    def edges(relationships: Iterable[Relationship], types: tuple[str, ...]) -> int:
+        return sum(edge.type in types and edge.source_label == "Column" for edge in relationships)
+
     return AppliedChanges(
         nodes_created=len(changes.created_nodes),
-        edges_created=sum(edge.type in _LIVE for edge in changes.created_relationships),
-        edges_refreshed=sum(edge.type in _LIVE for edge in changes.updated_relationships)
+        edges_created=edges(changes.created_relationships, _LIVE),
+        edges_refreshed=edges(changes.updated_relationships, _LIVE)
         + sum(unit.relationships for unit in changes.refreshed_units if unit.type in _LIVE),
-        edges_ended=sum(edge.type in _ENDED for edge in changes.created_relationships),
+        edges_ended=edges(changes.created_relationships, _ENDED),
     )
 
 

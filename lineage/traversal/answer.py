@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from lineage.model.names import dataset_of, split_column_key
-from lineage.model.transformations import EdgeKind, Step
+from lineage.model.transformations import EdgeKind, Step, Subtype
 from lineage.traversal.lookup import names_of
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
@@ -81,6 +81,15 @@ class Reached:
         return self.route.transformation
 
     @property
+    def how(self) -> tuple[Subtype, ...]:
+        """How it is reached, the strongest first: how the value flows, if it does; then a shorter way that differs.
+
+        A shortest path may be a join where the value flows by a longer one.
+        """
+        ways = [self.contribution.transformation.subtype] if self.contribution else []
+        return tuple(dict.fromkeys((*ways, self.transformation.subtype)))
+
+    @property
     def masked(self) -> bool:
         """Whether the value flows here and every path that it takes hides it."""
         return self.contribution is not None and self.contribution.transformation.masking
@@ -96,6 +105,7 @@ class Reached:
             "references": self.references,
             "influence": sorted(str(kind) for kind in self.influence),
             "transformation": str(self.transformation.subtype),
+            "how": [str(subtype) for subtype in self.how],
             "masked": self.masked,
             "root": self.root,
             "path": [step.to_dict() for step in self.path],

@@ -30,6 +30,9 @@ class ReachedColumn:
     references: int = told("How many of its steps are references.")
     influence: list[EdgeKind] = told("The kinds of path that reach it: the value flows there, or influences it.")
     transformation: Subtype = told("What the shortest path amounts to.")
+    how: list[Subtype] = told(
+        "How it is reached, the strongest way first: how the value flows, if it does; then the shortest path, if other."
+    )
     masked: bool = told("Whether the value flows there and every path that it takes hides it.")
     root: bool = told("Upstream: whether nothing contributes to it.")
     path: Path = told("A shortest path, of those one with the fewest references.")
@@ -45,6 +48,7 @@ class ReachedColumn:
             references=reached.references,
             influence=sorted(reached.influence),
             transformation=reached.transformation.subtype,
+            how=list(reached.how),
             masked=reached.masked,
             root=reached.root,
             path=Path.of(reached.route),

@@ -50,6 +50,28 @@ def test_the_first_example_of_the_lineagex_paper() -> None:
     assert brief(upstream(store, "webact#wpage"))["web#page"] == (1, "CR")
 
 
+def test_a_join_that_is_nearer_does_not_hide_how_the_value_flows() -> None:
+    flows = [edge("a#x -> b#x"), edge("b#x -> c#y", Subtype.TRANSFORMATION)]
+    store = FakeStore.of([*flows, edge("a#x ~> c", Subtype.JOIN)])
+    how = {each.key: each.how for each in downstream(store, "a#x").columns}
+
+    assert how == {"ns/b#x": (Subtype.IDENTITY,), "ns/c#y": (Subtype.TRANSFORMATION, Subtype.JOIN)}
+
+
+def test_who_decides_a_tables_rows_decides_those_of_what_reads_it() -> None:
+    """`f` filters by o.b; `v` counts the rows of `f`, and `w` has a sub-query over it in one of its columns."""
+    rows = [edge("o#b ~> f", Subtype.FILTER), edge("f ~> v", Subtype.ROWS), edge("f ~> w#c", Subtype.ROWS)]
+    store = FakeStore.of([*rows, edge("o#id -> f#id"), edge("o#x -> w#x"), edge("o#x -> v#n", Subtype.AGGREGATION)])
+
+    assert brief(downstream(store, "o#b")) == {"f#id": (1, "R"), "v#n": (2, "R"), "w#c": (2, "R")}
+    assert brief(downstream(store, "o#id")) == {"f#id": (1, "C")}
+    assert brief(downstream(store, "f")) == {"v#n": (1, "R"), "w#c": (1, "R")}
+    assert brief(upstream(store, "w#c")) == {"o#b": (2, "R")}
+    assert brief(upstream(store, "w#x")) == {"o#x": (1, "C")}
+    steps = {each.key: each.path for each in downstream(store, "o#b").columns}["ns/w#c"]
+    assert [(step.source, step.target) for step in steps] == [("ns/o#b", "ns/f"), ("ns/f", "ns/w#c")]
+
+
 def test_a_short_masked_path_does_not_hide_a_longer_unmasked_one() -> None:
     store = FakeStore.of([edge("a#x -> c#x", masking=True), edge("a#x -> b#x"), edge("b#x -> c#x"), edge("c#x -> d#x")])
     by_key = {each.key: each for each in downstream(store, "a#x").columns}
@@ -276,6 +298,7 @@ def test_the_answer_as_json_values() -> None:
                 "references": 0,
                 "influence": ["CONTRIBUTES"],
                 "transformation": "IDENTITY",
+                "how": ["IDENTITY"],
                 "masked": False,
                 "root": False,
                 "path": [step],

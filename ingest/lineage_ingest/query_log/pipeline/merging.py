@@ -128,7 +128,9 @@ class Merger:
         return {
             "tables": len(self._datasets),
             "columns": sum(len(dataset.columns) for dataset in self._datasets.values()),
-            "edges": sum(len(job.edges) for jobs in self._jobs.values() for job in jobs.values()),
+            "edges": sum(
+                not edge.of_rows for jobs in self._jobs.values() for job in jobs.values() for edge in job.edges.values()
+            ),
             "jobs": len(self._jobs),
             "diagnostics": len(self._diagnostics),
         }

@@ -184,7 +184,8 @@ class StatementLineage:
     `reason` says why it is less than full. `defines` marks a statement whose target is what it says and
     nothing else (a view, CREATE TABLE AS), and `schema` holds the target's columns where the statement fixes
     them. `inferred` are columns that no schema knew and that were concluded from their use; `unresolved` are the
-    names that could not be traced. `temporary` are those of its targets that are temporary tables, `row_references` the
+    names that could not be traced. `presumed` says that a name was read in the likeliest of several ways, and that a
+    schema may show another. `temporary` are those of its targets that are temporary tables, `row_references` the
     tables whose rows decide the target's.
     """
 
@@ -206,6 +207,7 @@ class StatementLineage:
     changes: tuple[TableChange, ...] = ()
     temporary: tuple[str, ...] = ()
     row_references: tuple[RowReference, ...] = ()
+    presumed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement's interface fields as JSON values, under the names of the attributes."""

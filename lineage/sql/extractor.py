@@ -224,6 +224,7 @@ def resolve_statement(
         schema=outcome.schema,
         inferred=resolver.inferred(edges),
         unresolved=tuple(resolver.unresolved),
+        presumed=resolver.presumed,
         changes=outcome.changes,
         temporary=tuple(
             str(written.target)

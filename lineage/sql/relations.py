@@ -24,6 +24,7 @@ __all__ = [
     "FieldPath",
     "FunctionTable",
     "Relation",
+    "RenamedStar",
     "RowFields",
     "Rows",
     "Source",
@@ -357,6 +358,28 @@ class Elements(FunctionTable):
     def infer(self, name: str) -> Sources:
         """Return the sources of a field of the elements."""
         return self._field(self.value, [name])
+
+
+class RenamedStar(Relation):
+    """A relation whose alias names columns that nobody knows: each may be any of them, and reading one is reported."""
+
+    __slots__ = ("_when_read",)
+
+    def __init__(self, renamed: Relation, when_read: Callable[[], None]) -> None:
+        super().__init__(renamed.names, renamed.sources, renamed.rows, renamed.opens)
+        self._when_read = when_read
+
+    def find(self, name: str) -> Sources | None:
+        """Return the sources of a column of the alias."""
+        if name not in self.names:
+            return None
+        self._when_read()
+        return self.sources[self.names.index(name)]
+
+    def columns(self) -> Iterable[tuple[str, Sources]]:
+        """Return the columns of the alias."""
+        self._when_read()
+        return super().columns()
 
 
 class RowFields(Mapping[str, Sources]):

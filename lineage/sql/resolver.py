@@ -128,6 +128,11 @@ class Resolver:
         self.diagnostics: list[Diagnostic] = []
         self.unresolved: list[UnresolvedReference] = []
         self._noted: set[Diagnostic | UnresolvedReference] = set()
+        self._lasting: set[Diagnostic] = set()
+        self.own_schema: list[str] = []
+        """The schema of the view that is defined, where the dialect looks for names of one part there first."""
+        self.presumed = False
+        """Whether a name was read in the likeliest of several ways, and a schema may show that it is another."""
         self.reads: dict[str, None] = {}
         self._tables = tables
         self._base: dict[str, BaseTable | Relation] = {}
@@ -194,6 +199,8 @@ class Resolver:
 
     def named(self, parts: list[str]) -> tuple[str, Relation]:
         """Return the full name of a table and what is known of it, without noting a read."""
+        if self.own_schema and len(parts) == 1 and self._tables.in_schema(self.own_schema, parts):
+            parts = [*self.own_schema, *parts]
         entry = self._tables.find(parts)
         relation = self._base.get(entry.name)
         if relation is None:
@@ -241,9 +248,16 @@ class Resolver:
         message: str,
         node: exp.Expr | None = None,
         hint: str | None = None,
+        *,
+        lasts: bool = False,
     ) -> None:
-        """Note a finding about the statement; the same finding at the same place is noted once."""
+        """Note a finding about the statement; the same finding at the same place is noted once.
+
+        One that `lasts` is not taken back.
+        """
         diagnostic = Diagnostic(code, severity, message, span_of(node), hint)
+        if lasts:
+            self._lasting.add(diagnostic)
         if diagnostic not in self._noted:
             self._noted.add(diagnostic)
             self.diagnostics.append(diagnostic)
@@ -251,8 +265,9 @@ class Resolver:
     def withdraw(self, code: DiagnosticCode, since: int) -> None:
         """Take back the findings of a code behind the first ones, as if they had not been noted."""
         found = self.diagnostics[since:]
-        self._noted.difference_update(each for each in found if each.code is code)
-        self.diagnostics[since:] = [each for each in found if each.code is not code]
+        gone = {each for each in found if each.code is code and each not in self._lasting}
+        self._noted.difference_update(gone)
+        self.diagnostics[since:] = [each for each in found if each not in gone]
 
     def unresolved_name(
         self, code: DiagnosticCode, name: str, node: exp.Expr, known: Iterable[str], *, nearest: bool = True

@@ -416,6 +416,15 @@ class _ScriptTables:
         columns = script.schema(position)
         return TableEntry(entry.name, columns if columns is not None else entry.columns)
 
+    def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
+        """Return whether a table of one part is known in a schema, and no temporary table of that name hides it."""
+        hides = self._script.definition(self._catalog.name(parts), self._use)
+        if hides is not None and hides[1].temporary:
+            return False
+        if self._script.definition(self._catalog.name([*schema, *parts]), self._use) is not None:
+            return True
+        return self._catalog.in_schema(schema, parts)
+
     def _temporary(self, definition: Definition, position: Position) -> TableEntry:
         name, content = definition.name, self._script.content(definition, position, self._use)
         self._behind[name] = tuple(content.behind)

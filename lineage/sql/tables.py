@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from lineage.catalog import Catalog
-from lineage.model.names import Naming
+from lineage.model.names import Naming, split_name
 from lineage.sql.relations import BaseTables, Relation
 
 __all__ = ["CatalogTables", "NeedsDefinitionError", "TableEntry", "TableSource"]
@@ -40,6 +40,9 @@ class TableSource(Protocol):
 
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return what is known of a table; at the least its full name."""
+
+    def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
+        """Return whether a table of one part is known in a schema, and no temporary table of that name hides it."""
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
         """Return which of some tables, of unknown schema, other statements show to have a column."""
@@ -78,6 +81,11 @@ class CatalogTables:
                 self._entries.clear()
             self._entries[key] = entry
         return entry
+
+    def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
+        """Return whether the catalog has a table of one part in a schema."""
+        found = self._catalog.find(self._naming.qualify([*schema, *parts]))
+        return found is not None and [part for part, _ in split_name(found.name)][-2:] == [schema[-1], *parts]
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
         """Return which of some tables the catalog holds with the column, as one that was inferred from use."""

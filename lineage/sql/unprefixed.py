@@ -127,7 +127,10 @@ def _alias(scope: Scope, column: exp.Expr, name: str) -> Sources | None:
     written = scope.written.get(name)
     if clause is Clause.ROWS and written is not None and (aggregates(scope.resolver, written) or _windows(written)):
         return None
-    if clause is Clause.KEY or (clause is Clause.QUALIFY and written is not None and _windows(written)):
+    if clause is Clause.KEY:
+        return alias
+    if clause is Clause.QUALIFY and written is not None and _windows(written):
+        scope.resolver.presumed |= may_have_any(scope)
         return alias
     if scope.resolver.alias_visibility.before_columns or not may_have_any(scope):
         return alias
@@ -167,6 +170,7 @@ def _inferred(start: Scope, column: exp.Expr, name: str) -> Sources:
     for scope in start.chain():
         candidates, seen = _candidates(scope, name)
         if name in candidates and not seen and _names_row(scope, name, candidates[name]):
+            resolver.presumed = True
             return start.whole_row(name)
         if len(candidates) == 1:
             found = next(iter(candidates.values())).infer(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
 from lineage.sql.relations import STAR, BaseTable, Relation, Rows, Sources, absorb
 from lineage.sql.resolver import Resolver
@@ -154,6 +155,7 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: i
         names = [resolver.identifiers.column(name.this if isinstance(name, exp.Column) else name) for name in using]
         _merge(scope, left, right, dict(zip(names, using, strict=True)), side, rows)
     elif (args.get("method") or "").upper() == "NATURAL":
+        _natural_over_unknown(resolver, join, scope, [*left, *right])
         _merge(scope, left, right, dict.fromkeys(_shared(scope, left, right), joined), side, rows)
     if kind in _HALF_JOINS:
         # Only whether a row matches counts: the other side is gone after the join.
@@ -161,6 +163,20 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: i
         scope.keep({key: item for key, item in scope.items.items() if key not in gone})
     if pivots := args.get("pivots"):
         _pivot(resolver, pivots, scope, rows, start)
+
+
+def _natural_over_unknown(resolver: Resolver, join: exp.Expr, scope: Scope, keys: list[str]) -> None:
+    """Report a NATURAL JOIN of which a side has columns that nobody knows: it may compare and merge any of them."""
+    unknown = [key for key in keys if scope.items[key].is_open]
+    if unknown:
+        resolver.report(
+            DiagnosticCode.UNRESOLVED_STAR,
+            Severity.WARNING,
+            f"the columns that NATURAL JOIN compares are unknown: no schema of {', '.join(unknown)}",
+            join,
+            hint="give the tables' DDL or a JSON schema with --catalog, or name the columns with USING",
+            lasts=True,
+        )
 
 
 _PIVOTS_JOINS = frozenset(("duckdb", "spark", "databricks"))

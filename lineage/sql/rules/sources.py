@@ -6,9 +6,21 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
 from lineage.sql.extensions import installed_rules
-from lineage.sql.relations import STAR, Composite, Elements, FunctionTable, Relation, Rows, Sources, absorb
+from lineage.sql.relations import (
+    STAR,
+    BaseTable,
+    Composite,
+    Elements,
+    FunctionTable,
+    Relation,
+    RenamedStar,
+    Rows,
+    Sources,
+    absorb,
+)
 from lineage.sql.resolver import Resolver, relation_rule
 from lineage.sql.rules.ctes import scope_with_ctes
 from lineage.sql.rules.nested import element_of, json_keys
@@ -71,8 +83,32 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     else:
         return function_table(resolver, args["this"], scope, node)
     if args.get("alias"):
-        relation = relation.renamed(_listed(resolver, node))
+        relation = _renamed(resolver, node, relation)
     return reshaped(resolver, node, relation, scope) if args.get("pivots") else relation
+
+
+def _renamed(resolver: Resolver, node: exp.Expr, relation: Relation) -> Relation:
+    """Return a relation with the columns that its alias lists; over a star each may be any column: that is reported."""
+    listed = _listed(resolver, node)
+    renamed = relation.renamed(listed)
+    if not listed or not relation.is_open or STAR not in (name for name, _ in relation.columns()):
+        return renamed
+    behind = [relation] if isinstance(relation, BaseTable) else relation.opens
+    tables = [item.name for item in behind if isinstance(item, BaseTable)]
+    alias, code = node.args["alias"], DiagnosticCode.UNRESOLVED_STAR
+
+    def report() -> None:
+        resolver.report(
+            code,
+            Severity.WARNING,
+            f"the columns that the alias renames are unknown: no schema of {', '.join(tables) or 'the table'}",
+            alias,
+            hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it",
+            lasts=True,
+        )
+        resolver.unresolved_name(code, STAR, alias, tables, nearest=False)
+
+    return RenamedStar(renamed, report)
 
 
 _PATH_FORMATS = frozenset(("parquet", "csv", "json", "orc", "avro", "delta", "text", "binaryfile", "iceberg"))
@@ -127,7 +163,7 @@ def subquery(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """`(query) AS t(a, b)`. Its own ORDER BY and LIMIT stand on the query inside."""
     inner = scope_with_ctes(resolver, node, scope) if node.args.get("with_") else scope
     relation = resolver.relation(node.this, inner)
-    return reshaped(resolver, node, relation.renamed(_listed(resolver, node)), scope)
+    return reshaped(resolver, node, _renamed(resolver, node, relation), scope)
 
 
 @relation_rule(exp.Paren)

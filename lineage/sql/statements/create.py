@@ -16,6 +16,12 @@ from lineage.sql.statements.computed import computed_columns
 from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.query import rows_of
 
+_VIEWS_LOOK_AROUND_THEM = frozenset(("duckdb", "snowflake"))
+"""Dialects where a name of one part in a view means a table of the view's own schema first.
+
+DuckDB does (tried with 2.0; CREATE TABLE AS does not). Snowflake: https://docs.snowflake.com/en/sql-reference/name-resolution
+"""
+
 
 @statement_rule(exp.Create)
 def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
@@ -49,6 +55,8 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         outcome.operation = "CREATE_TABLE_AS" if clone is None else "CREATE_TABLE_CLONE"
     else:
         outcome.operation = "CREATE_MATERIALIZED_VIEW" if is_materialized else f"CREATE_{kind.replace(' ', '_')}"
+    if kind == "VIEW" and resolver.naming.dialect.name in _VIEWS_LOOK_AROUND_THEM:
+        resolver.own_schema = resolver.identifiers.table_parts(named)[:-1]
     relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
     if resolver.naming.dialect.name == "mysql":
         # The query's columns stand beside those that are defined, and in them where the names agree:

@@ -33,6 +33,7 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
             rows.inputs.append(through.rows)
     alias = table.args.get("alias")
     scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
+    [own] = scope.items
     source = add_source(resolver, tree.args["using"], scope, rows)[0]
     matched: Sources = {}
     absorb_rows(matched, rows)
@@ -47,7 +48,7 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
         if condition := when.args.get("condition"):
             seen = scope
             if not when.args.get("matched"):
-                seen = _without(scope, source if when.args.get("source") else relation)
+                seen = _without(scope, own, source=bool(when.args.get("source")))
             resolver.evaluate(seen, condition, MERGE_MATCH, conditions)
         then = when.args.get("then")
         if isinstance(then, exp.Update | exp.Insert) and (where := then.args.get("where")) is not None:  # Oracle
@@ -60,7 +61,7 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
                 absorb(into, conditions, IDENTITY, None)
             continue
         if isinstance(then, exp.Insert):
-            for name, sources in _inserted(resolver, then, scope, relation, source):
+            for name, sources in _inserted(resolver, then, scope, own, source):
                 absorb(columns.setdefault(name, {}), sources, IDENTITY, None)
         if then is not None and not _does_nothing(then):
             absorb(outcome.rows, conditions, IDENTITY, None)
@@ -83,10 +84,10 @@ def _updated(
 
 
 def _inserted(
-    resolver: Resolver, then: exp.Insert, scope: Scope, target: Relation, source: Relation
+    resolver: Resolver, then: exp.Insert, scope: Scope, own: str, source: Relation
 ) -> list[tuple[str, Sources]]:
     """INSERT (list) VALUES (…), without a list by the target's order, `INSERT *` and `INSERT ROW` by name."""
-    values, listed = then.args.get("expression"), then.this
+    values, listed, target = then.args.get("expression"), then.this, scope.items[own]
     if not isinstance(values, exp.Tuple):
         return _by_name(target, source)
     if isinstance(listed, exp.Tuple):
@@ -96,7 +97,7 @@ def _inserted(
     else:
         names = [value.alias_or_name or f"_col{i}" for i, value in enumerate(values.expressions)]
     pairs: list[tuple[str, Sources]] = []
-    visible = _without(scope, target)
+    visible = _without(scope, own, source=False)
     for name, value in zip(names, values.expressions, strict=False):
         sources: Sources = {}
         resolver.evaluate(visible, value, IDENTITY, sources)
@@ -104,14 +105,15 @@ def _inserted(
     return pairs
 
 
-def _without(scope: Scope, relation: Relation) -> Scope:
-    """Return the scope where one of two rows is missing: a name without a prefix is a column of the other.
+def _without(scope: Scope, own: str, *, source: bool) -> Scope:
+    """Return the scope where the target's row (or the source's) is missing: an unprefixed name is the other's.
 
     A row that is inserted has no row of the target beside it, what NOT MATCHED BY SOURCE finds none of the source.
+    `own` is the target's alias: where a table is merged with itself, both have the same relation.
     """
     visible = Scope(scope.resolver, scope.parent, scope.ctes)
-    visible.items = {alias: item for alias, item in scope.items.items() if item is not relation}
-    visible.prefixed = {alias: item for alias, item in scope.items.items() if item is relation}
+    visible.items = {alias: item for alias, item in scope.items.items() if (alias == own) is source}
+    visible.prefixed = {alias: item for alias, item in scope.items.items() if (alias == own) is not source}
     return visible
 
 

@@ -327,6 +327,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decid
             if reference.table is not None:
                 inferred.setdefault(reference.table, {})[reference.column] = None
         is_open = is_open or statement.completeness is not Completeness.FULL or bool(statement.unresolved)
+        is_open = is_open or statement.presumed
         is_open = is_open or any(edge.source.column == _STAR for edge in statement.edges)
         ambiguous.update(dict.fromkeys(ambiguous_columns(statement.edges)))
         if statement.completeness is not Completeness.FULL and statement.reason:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lineage.catalog import Catalog
 from lineage.model.batch import (
@@ -24,6 +24,7 @@ from lineage.model.batch import (
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import ColumnPath, Naming, column_key, column_text, dataset_key, split_location
 from lineage.model.statement import (
+    ChangeKind,
     ColumnRef,
     Completeness,
     DatasetKind,
@@ -34,7 +35,7 @@ from lineage.model.statement import (
 )
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.sql import mask_literals
-from lineage_ingest.renaming import composed_names
+from lineage_ingest.renaming import LaterNames, composed_names, table_after
 
 __all__ = ["Attribution", "BatchBuilder", "FileOrigin", "Use", "of_files"]
 
@@ -61,6 +62,8 @@ class _Dataset:
     columns: dict[str, ColumnRecord] = field(default_factory=dict)
     schema_known: bool = False
     is_target: bool = False
+    at: datetime | None = None
+    """When an ALTER TABLE last said what its columns are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,10 @@ class BatchBuilder:
         self._sources: list[str] = []
         self._gone: list[str] = []
         self._statements: list[StatementLineage] = []
+        self._earlier_paths: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+        """By table and column, what the column was called before the batch renamed it."""
+        self._waiting: list[tuple[Mapping[str, str], list[StatementLineage]]] = []
+        """Texts and their statements: what a later file renames is known when all are there."""
         self.uses: list[Use] = []
         """What each statement that reads or writes does, in order."""
 
@@ -166,17 +173,23 @@ class BatchBuilder:
 
     def add_texts(self, texts: Mapping[str, str], statements: Iterable[StatementLineage]) -> None:
         """Add statements that ran one after the other; `source` names the text that a statement's spans lie in."""
-        listed = list(statements)
-        names, left = composed_names(listed)
-        for statement, renamed, changes in zip(listed, names, left, strict=True):
-            name = statement.source or ""
-            at = self._attribute(statement, None).last_seen if changes else self._at
-            self._changes.extend((change, at) for change in changes)
-            own = [edge for edge in statement.edges if edge.target.table == statement.target]
-            rows = tuple(one for one in statement.row_references if one.target.table == statement.target)
-            self._statements.append(statement)
-            self._add(name, texts[name], replace(statement, edges=own, row_references=rows), renamed)
-            self._besides(name, texts[name], statement, renamed)
+        self._waiting.append((texts, list(statements)))
+
+    def _add_waiting(self) -> None:
+        names, left = composed_names([statement for _, listed in self._waiting for statement in listed])
+        together = iter(zip(names, left, strict=True))
+        for texts, listed in self._waiting:
+            for statement in listed:
+                later, changes = next(together)
+                name = statement.source or ""
+                at = self._attribute(statement, None).last_seen if statement.changes else self._at
+                self._changes.extend((change, at) for change in changes)
+                own = [edge for edge in statement.edges if edge.target.table == statement.target]
+                rows = tuple(one for one in statement.row_references if one.target.table == statement.target)
+                self._statements.append(statement)
+                self._add(name, texts[name], replace(statement, edges=own, row_references=rows), later, at)
+                self._besides(name, texts[name], statement, later)
+        self._waiting.clear()
 
     def add_gone_file(self, key: str) -> None:
         """Add a file that is no longer there: it states nothing."""
@@ -195,10 +208,12 @@ class BatchBuilder:
 
     def targets(self) -> set[str]:
         """Return the keys of the datasets that statements write."""
+        self._add_waiting()
         return {key for job in self._jobs.values() for key in job.writes}
 
     def batch(self, kind: str, source: str, content: Iterable[str], seconds: float | None = None) -> LineageBatch:
         """Return the batch. `content` is what makes it this batch and no other: its hash is the run's key."""
+        self._add_waiting()
         for table in self._catalog:
             self._know(table.name, ColumnRecord.of_schema(table.columns))
         datasets = tuple(self._record(name, dataset) for name, dataset in sorted(self._datasets.items()))
@@ -220,17 +235,25 @@ class BatchBuilder:
             datasets=datasets,
             jobs=jobs,
             edges=edges,
-            changes=tuple(self._change(change, at) for change, at in self._changes),
+            changes=tuple(self._changes_in_order()),
             diagnostics=tuple(self._diagnostics),
             complete_sources=(*self._sources, *self._gone),
         )
 
     # One statement
 
-    def _add(self, source: str, text: str, statement: StatementLineage, renamed: Mapping[str, str]) -> None:
-        target = renamed.get(statement.target or "", statement.target)
+    def _add(
+        self, source: str, text: str, statement: StatementLineage, later: LaterNames, at: datetime | None = None
+    ) -> None:
+        named_then = table_after(statement)
+        target = later.table(named_then) if named_then is not None else None
         is_stored = target is not None and statement.target_kind is not DatasetKind.TEMPORARY
-        if statement.changes or (target is None and not statement.sources):  # nothing that a job would hold
+        if is_stored and target is not None:
+            self._note_earlier_paths(target, statement, later, at)
+        if is_stored and target is not None and (statement.altered or (statement.changes and statement.schema)):
+            self._alter(target, statement, later, at)
+        # nothing that a job would hold
+        if (statement.changes and not statement.edges) or (target is None and not statement.sources):
             self._diagnostics.extend(self._finding(diagnostic, source) for diagnostic in statement.diagnostics)
             return
         end = self._table_key(target) if is_stored and target is not None else None
@@ -240,13 +263,13 @@ class BatchBuilder:
         self._diagnostics.extend(self._finding(diagnostic, source, of.key) for diagnostic in statement.diagnostics)
         offset = self._add_text(job, text, statement)
         for name in statement.sources:
-            full = renamed.get(name, name)
+            full = later.table(name)
             job.reads.setdefault(self._table_key(full))
             self._datasets.setdefault(full, _Dataset())
         for reference in statement.inferred:
             if reference.table is not None:
-                self._infer(renamed.get(reference.table, reference.table), reference.column)
-        self.uses.append(self._use(source, of.key, statement, end, renamed))
+                self._infer(later.table(reference.table), later.column(reference.table, reference.column))
+        self.uses.append(self._use(source, of.key, statement, end, later))
         if end is None or target is None:
             return
         job.writes.setdefault(end)
@@ -254,35 +277,73 @@ class BatchBuilder:
         dataset.is_target = True
         if statement.defines:
             dataset.kind = statement.target_kind
-        if statement.schema:
-            self._know(target, ColumnRecord.of_schema(statement.schema))
-        for position, name in enumerate(map(column_text, statement.output_columns)):
+        paths = [later.column(str(named_then), column_text(name)) for name in statement.output_columns]
+        if statement.schema and not statement.altered:
+            self._know(target, self._columns(statement, later))
+        for position, name in enumerate(paths):
             if not dataset.schema_known:
                 dataset.columns.setdefault(
                     name, ColumnRecord(name, None, position if statement.defines else None, True)
                 )
         for edge in statement.edges:
-            self._add_edge(job, edge, end, renamed, offset)
+            self._add_edge(job, edge, end, later, offset)
         for decided in statement.row_references:
-            self._add_row_reference(job, decided, end, renamed, offset)
+            self._add_row_reference(job, decided, end, later, offset)
 
-    def _use(
-        self, source: str, job: str, statement: StatementLineage, target: str | None, renamed: Mapping[str, str]
-    ) -> Use:
-        keys = {name: self._table_key(renamed.get(name, name)) for name in statement.sources}
+    def _note_earlier_paths(
+        self, target: str, statement: StatementLineage, later: LaterNames, at: datetime | None
+    ) -> None:
+        table = str(table_after(statement))
+        for change in statement.changes:
+            if change.kind is ChangeKind.RENAME_COLUMN and change.column is not None and change.other is not None:
+                path = later.column(table, change.other)
+                self._earlier_paths[target][path][change.column] = None
+                dataset = self._datasets.setdefault(target, _Dataset())
+                dataset.at = at
+                dataset.columns.setdefault(path, ColumnRecord(path, inferred=True))
+
+    def _columns(self, statement: StatementLineage, later: LaterNames) -> list[ColumnRecord]:
+        """Return the columns that a statement says its target has, as they are called in the end."""
+        table = str(table_after(statement))
+        return [
+            replace(column, path=later.column(table, column.path))
+            for column in ColumnRecord.of_schema(statement.schema)
+        ]
+
+    def _alter(self, target: str, statement: StatementLineage, later: LaterNames, at: datetime | None) -> None:
+        """Take in what an ALTER TABLE leaves of its target's columns; of an unknown table, what it says of some."""
+        dataset = self._datasets.setdefault(target, _Dataset())
+        dataset.at = at
+        table = str(table_after(statement))
+        known = dataset.columns
+        if statement.schema:
+            dataset.columns = {
+                one.path: replace(one, data_type=one.data_type or getattr(known.get(one.path), "data_type", None))
+                for one in self._columns(statement, later)
+            }
+            dataset.schema_known = dataset.is_target = True
+            return
+        for column in statement.altered:
+            path = later.column(table, column_text(column.name))
+            known[path] = ColumnRecord(path, column.data_type)
+
+    def _use(self, source: str, job: str, statement: StatementLineage, target: str | None, later: LaterNames) -> Use:
+        keys = {name: self._table_key(later.table(name)) for name in statement.sources}
         reads = dict.fromkeys(keys.values())
         for table, column in {edge.source: None for edge in statement.edges}:
             if table is not None and column != _STAR:
-                key = keys.get(table) or self._table_key(renamed.get(table, table))
-                reads[column_key(key, column)] = None
+                key = keys.get(table) or self._table_key(later.table(table))
+                reads[column_key(key, later.column(table, column))] = None
         writes = dict.fromkeys([target] if target is not None else [])
         if target is not None:
             columns = (e.target.column for e in statement.edges if isinstance(e.target, ColumnRef))
-            named = dict.fromkeys((*map(column_text, statement.output_columns), *columns))
+            table = str(table_after(statement))
+            paths = (*map(column_text, statement.output_columns), *columns)
+            named = dict.fromkeys(later.column(table, path) for path in paths)
             writes.update(dict.fromkeys(column_key(target, name) for name in named if name != _STAR))
         return Use(source, job, tuple(reads), tuple(writes))
 
-    def _besides(self, source: str, text: str, statement: StatementLineage, renamed: Mapping[str, str]) -> None:
+    def _besides(self, source: str, text: str, statement: StatementLineage, later: LaterNames) -> None:
         """Add what a statement writes beside its target: each other target is a job of its own."""
         by_target: dict[str, list[Edge]] = defaultdict(list)
         for edge in statement.edges:
@@ -304,7 +365,7 @@ class BatchBuilder:
                 schema=(),
                 diagnostics=[],
             )
-            self._add(source, text, beside, renamed)
+            self._add(source, text, beside, later)
 
     def _add_text(self, job: _Job, text: str, statement: StatementLineage) -> int:
         """Add the statement's masked text to the job's; return what turns a place in the file into one in it."""
@@ -320,28 +381,31 @@ class BatchBuilder:
         job.length += len(masked)
         return offset
 
-    def _add_edge(self, job: _Job, edge: Edge, output: str, renamed: Mapping[str, str], offset: int) -> None:
-        source = edge.source
+    def _add_edge(self, job: _Job, edge: Edge, output: str, later: LaterNames, offset: int) -> None:
+        source, target = edge.source, edge.target
         if source.table is None:
             return
-        table = renamed.get(source.table, source.table)
+        table, path = later.table(source.table), later.column(source.table, source.column)
         self._datasets.setdefault(table, _Dataset())
-        end = column_key(output, edge.target.column) if isinstance(edge.target, ColumnRef) else output
-        key = (column_key(self._table_key(table), source.column), end, edge.kind, output)
+        end = output
+        if isinstance(target, ColumnRef):
+            end = column_key(output, later.column(target.table or "", target.column))
+        key = (column_key(self._table_key(table), path), end, edge.kind, output)
         job.edges[key].append((edge, offset))
 
     def _add_row_reference(
-        self, job: _Job, reference: RowReference, output: str, renamed: Mapping[str, str], offset: int
+        self, job: _Job, reference: RowReference, output: str, later: LaterNames, offset: int
     ) -> None:
         name = reference.source.table
         if name is None:
             return
-        source = self._table_key(renamed.get(name, name))
+        source = self._table_key(later.table(name))
         if source == output:  # renamed: it decides its own rows
             return
-        self._datasets.setdefault(renamed.get(name, name), _Dataset())
-        target = reference.target
-        end = column_key(output, target.column) if isinstance(target, ColumnRef) else output
+        self._datasets.setdefault(later.table(name), _Dataset())
+        target, end = reference.target, output
+        if isinstance(target, ColumnRef):
+            end = column_key(output, later.column(target.table or "", target.column))
         edge = Edge(ColumnRef(name, ""), target, EdgeKind.REFERENCES, reference.subtype, span=reference.span)
         job.edges[source, end, EdgeKind.REFERENCES, output].append((edge, offset))
 
@@ -370,14 +434,19 @@ class BatchBuilder:
 
     def _record(self, name: str, dataset: _Dataset) -> DatasetRecord:
         namespace, own = self._place(name)
+        earlier = self._earlier_paths.get(name, {})
         is_file = split_location(name) is not None or name.startswith("@")
         return DatasetRecord(
             namespace=namespace,
             name=own,
             kind=DatasetKind.FILE if is_file else dataset.kind,
             dialect=self._naming.dialect.name,
-            columns=tuple(dataset.columns.values()),
+            columns=tuple(
+                replace(column, aliases=tuple(earlier[path])) if path in earlier else column
+                for path, column in dataset.columns.items()
+            ),
             schema_known=dataset.schema_known and not any(c.inferred for c in dataset.columns.values()),
+            at=dataset.at,
         )
 
     # Jobs and edges
@@ -424,6 +493,15 @@ class BatchBuilder:
                 spans=tuple(sorted(places)),
             )
 
+    def _changes_in_order(self) -> Iterable[DatasetChange]:
+        """Yield the changes; of those of one time each is a microsecond before the next: their order is kept."""
+        left = Counter(at for _, at in self._changes)
+        for change, at in self._changes:
+            left[at] -= 1
+            yield self._change(change, at - timedelta(microseconds=left[at]))
+
     def _change(self, change: TableChange, at: datetime) -> DatasetChange:
-        other = self._table_key(change.other) if change.other is not None else None
-        return DatasetChange(change.kind, self._table_key(change.table), at, other)
+        other = change.other
+        if other is not None and not change.kind.of_column:
+            other = self._table_key(other)
+        return DatasetChange(change.kind, self._table_key(change.table), at, other, change.column)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from lineage.catalog.alterations import Alteration, altered_columns, new_table_name
 from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect
-from lineage.model.names import format_name
+from lineage.model.names import format_name, split_name
 from lineage.model.statement import ColumnSchema
 
-__all__ = ["DdlParser", "parse_with", "read_ddl", "schema_columns"]
+__all__ = ["DdlParser", "parse_with", "read_ddl", "schema_columns", "type_text"]
 
 
 class DdlParser(Protocol):
@@ -36,8 +38,7 @@ def schema_columns(schema: exp.Schema, dialect: Dialect) -> tuple[ColumnSchema, 
     columns = []
     for item in schema.expressions:
         if isinstance(item, exp.ColumnDef):
-            name, kind = item.this, item.args.get("kind")
-            data_type = kind.sql(dialect=_parser(dialect)).lower() if isinstance(kind, exp.Expr) else None
+            name, data_type = item.this, type_text(item.args.get("kind"), dialect)
         elif isinstance(item, exp.Identifier):
             name, data_type = item, None
         else:
@@ -45,6 +46,11 @@ def schema_columns(schema: exp.Schema, dialect: Dialect) -> tuple[ColumnSchema, 
         folded = dialect.fold_column(name.this, quoted=bool(name.args.get("quoted")))
         columns.append(ColumnSchema(folded, data_type))
     return tuple(columns)
+
+
+def type_text(data_type: object, dialect: Dialect) -> str | None:
+    """Return a data type as the dialect writes it, in lower case."""
+    return data_type.sql(dialect=_parser(dialect)).lower() if isinstance(data_type, exp.Expr) else None
 
 
 def read_ddl(text: str, dialect: Dialect, source: str = "DDL") -> Iterable[TableSchema]:
@@ -75,14 +81,34 @@ def _alter(tables: dict[str, TableSchema], statement: exp.Alter, dialect: Dialec
     table = tables.get(name)
     if table is None:
         return
-    for action in statement.args.get("actions") or ():
-        if isinstance(action, exp.ColumnDef):
-            added = schema_columns(exp.Schema(expressions=[action.copy()]), dialect)
-            table = TableSchema(name, (*table.columns, *added))
-        elif isinstance(action, exp.Drop) and isinstance(action.this, exp.Column | exp.Identifier):
-            gone = dialect.fold_column(action.this.name)
-            table = TableSchema(name, tuple(c for c in table.columns if c.name != gone))
-    tables[name] = table
+
+    def fold(identifier: exp.Expr) -> str:
+        return dialect.fold_column(identifier.name, quoted=bool(identifier.args.get("quoted")))
+
+    columns = {column.name: column for column in table.columns}
+    only: dict[str, ColumnSchema] = {}
+    for one in altered_columns(statement, fold):
+        own = one.name
+        if own is None:  # a field: of columns only the top level is kept
+            continue
+        typed = ColumnSchema(own, type_text(one.data_type, dialect))
+        if one.kind is Alteration.ADD:
+            columns.setdefault(own, typed)
+        elif one.kind is Alteration.TYPE and own in columns:
+            columns[own] = typed
+        elif one.kind is Alteration.ONLY:
+            only[own] = typed
+        elif one.kind is Alteration.DROP:
+            columns.pop(own, None)
+        elif one.kind is Alteration.RENAME and one.to is not None:
+            new = one.to.name
+            listed = (replace(column, name=new) if key == own else column for key, column in columns.items())
+            columns = {column.name: column for column in listed}
+    tables[name] = TableSchema(name, tuple((only or columns).values()))
+    if (to := new_table_name(statement)) is not None:
+        before, after = split_name(name), split_name(_name(to, dialect))
+        renamed = format_name([part for part, _ in (*before[: len(before) - len(after)], *after)])
+        tables[renamed] = replace(tables.pop(name), name=renamed)
 
 
 def _name(table: exp.Expr, dialect: Dialect) -> str:

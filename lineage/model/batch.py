@@ -120,6 +120,7 @@ class ColumnRecord:
     data_type: str | None = None
     ordinal: int | None = None
     inferred: bool = False
+    aliases: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -238,12 +239,21 @@ class EdgeRecord:
 
 @dataclass(frozen=True, slots=True)
 class DatasetChange:
-    """A dataset (by key) was dropped, took the key `other`, or changed places with `other`."""
+    """A dataset (by key) was dropped, took the key `other`, or changed places with `other`.
+
+    With a `column` (a path) that happened to it: it was dropped, or took the path `other`.
+    """
 
     kind: ChangeKind
     dataset: str
     at: datetime
     other: str | None = None
+    column: str | None = None
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The keys of the datasets that it is about, as they were called then."""
+        return (self.dataset,) if self.other is None or self.kind.of_column else (self.dataset, self.other)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lineage.model.dialects import Dialect
@@ -20,6 +20,7 @@ __all__ = [
     "is_column_key",
     "parse_column_name",
     "parse_table_name",
+    "renamed_path",
     "split_column_key",
     "split_dataset_key",
     "split_location",
@@ -128,6 +129,23 @@ class ColumnPath:
 
     def __str__(self) -> str:
         return ".".join(map(column_text, self.parts))
+
+
+def renamed_path(path: str, renamed: Mapping[str, str]) -> str:
+    """Return the text of a path once columns, and with them the fields that lie in them, have other paths.
+
+    >>> renamed_path("address.city", {"address": "place"}), renamed_path("address2", {"address": "place"})
+    ('place.city', 'address2')
+    """
+    inner: ColumnPath | None = ColumnPath.parse(path)
+    below: tuple[str, ...] = ()
+    while inner is not None:
+        new = renamed.get(str(inner))
+        if new is not None:
+            return str(ColumnPath((*ColumnPath.parse(new).parts, *below)))
+        below = (inner.name, *below)
+        inner = inner.parent
+    return path
 
 
 def column_text(name: str) -> str:

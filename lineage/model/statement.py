@@ -160,20 +160,31 @@ class ColumnSchema:
 
 
 class ChangeKind(StrEnum):
-    """What DDL does to a dataset as a whole."""
+    """What DDL does to a dataset as a whole, or to one of its columns."""
 
     DROP = "drop"
     RENAME = "rename"
     SWAP = "swap"
+    DROP_COLUMN = "drop_column"
+    RENAME_COLUMN = "rename_column"
+
+    @property
+    def of_column(self) -> bool:
+        """Whether it happens to a column."""
+        return self in (ChangeKind.DROP_COLUMN, ChangeKind.RENAME_COLUMN)
 
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """A dataset is dropped, takes the name `other`, or changes places with `other`."""
+    """A dataset is dropped, takes the name `other`, or changes places with `other`.
+
+    With a `column` (a path) that happens to it: it is dropped, or takes the path `other`.
+    """
 
     kind: ChangeKind
     table: str
     other: str | None = None
+    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +196,9 @@ class StatementLineage:
     nothing else (a view, CREATE TABLE AS), and `schema` holds the target's columns where the statement fixes
     them. `inferred` are columns that no schema knew and that were concluded from their use; `unresolved` are the
     names that could not be traced. `presumed` says that a name was read in the likeliest of several ways, and that a
-    schema may show another. `temporary` are those of its targets that are temporary tables, `row_references` the
-    tables whose rows decide the target's.
+    schema may show another. `altered` are columns that it gives the target, or gives another type, whatever else the
+    target has. `temporary` are those of its targets that are temporary tables, `row_references` the tables whose rows
+    decide the target's.
     """
 
     operation: str
@@ -205,6 +217,7 @@ class StatementLineage:
     inferred: tuple[ColumnRef, ...] = ()
     unresolved: tuple[UnresolvedReference, ...] = ()
     changes: tuple[TableChange, ...] = ()
+    altered: tuple[ColumnSchema, ...] = ()
     temporary: tuple[str, ...] = ()
     row_references: tuple[RowReference, ...] = ()
     presumed: bool = False

@@ -12,6 +12,7 @@ from sqlglot.errors import ParseError
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
 from lineage.sql.guarded import PARSER_DEFECTS, NestingError, tools_of
+from lineage.sql.parsing import parse_statements
 
 __all__ = ["parse_ddl"]
 
@@ -25,8 +26,11 @@ def parse_ddl(text: str, dialect: Dialect) -> list[exp.Expr | None]:
     tokenizer, parser = tools_of(dialect, Budget().nesting)
     tokens = tokenizer.tokenize(text)
     try:
-        return parser.parse_written(tokens, text) if tokens else []
+        trees = parser.parse_written(tokens, text) if tokens else []
     except NestingError as error:
         raise ParseError(str(error)) from error
     except (RecursionError, *PARSER_DEFECTS) as error:
         raise ParseError(f"the parser cannot build a statement ({type(error).__name__})") from error
+    if any(isinstance(tree, exp.Command | exp.Execute) for tree in trees):  # a dialect's own way to say it
+        return [parsed.tree for parsed in parse_statements(text, dialect)]
+    return trees

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from sqlglot import exp
 
+from lineage.catalog.alterations import altered_columns, new_table_name
 from lineage.model.dialects import Dialect
 from lineage.model.names import Naming, parse_table_name, split_name
 from lineage.sql.identifiers import Identifiers
@@ -27,7 +28,6 @@ _MARKS = ("#", "@")
 """T-SQL's temporary tables and table variables."""
 _BOUND_TO_SCHEMA = frozenset(("mysql", "snowflake", "hive", "singlestore", "tidb"))
 """Dialects whose temporary tables lie in a schema, and are looked for in another one after USE."""
-_CHANGES_COLUMNS = (exp.ColumnDef, exp.Schema, exp.Drop, exp.RenameColumn, exp.ModifyColumn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,11 @@ def defined_by(tree: exp.Expr | None, naming: Naming) -> Definition | None:
 
 def _altered(tree: exp.Alter, identifiers: Identifiers, naming: Naming) -> Definition | None:
     parts = identifiers.table_parts(tree.this)
-    for action in tree.args.get("actions") or ():
-        if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table):
-            new = identifiers.table_parts(action.this)
-            return Definition(naming.qualify([*parts[: len(parts) - len(new)], *new]), alters=True)
-        if isinstance(action, _CHANGES_COLUMNS):
-            return Definition(naming.qualify(parts), alters=True)
+    if (to := new_table_name(tree)) is not None:
+        new = identifiers.table_parts(to)
+        return Definition(naming.qualify([*parts[: len(parts) - len(new)], *new]), alters=True)
+    if next(altered_columns(tree, identifiers.column), None) is not None:
+        return Definition(naming.qualify(parts), alters=True)
     return None
 
 

@@ -226,6 +226,7 @@ def resolve_statement(
         unresolved=tuple(resolver.unresolved),
         presumed=resolver.presumed,
         changes=outcome.changes,
+        altered=outcome.altered,
         temporary=tuple(
             str(written.target)
             for written in (outcome, *outcome.others)

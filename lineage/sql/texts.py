@@ -23,10 +23,13 @@ __all__ = ["Part", "Text", "definers", "last_part"]
 
 # Names that a text may define: a cheap look that decides only which texts are parsed earlier than in their turn.
 _DEFINES = re.compile(
-    r"\b(?:table|view|into|to)\s+(?:if\s+not\s+exists\s+)?((?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
+    r"\b(?:table|view|into|to)\s+(?:if\s+(?:not\s+)?exists\s+)?(?:only\s+)?((?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
     r"(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*)",
     re.IGNORECASE,
 )
+
+# T-SQL's renaming of a table or column: the name of either is in a string.
+_RENAMES = re.compile(r"\bsp_rename\b[^;']*'((?:[^']|'')+)'[^;']*'((?:[^']|'')+)'", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,10 @@ def definers(texts: Sequence[Text]) -> dict[str, list[int]]:
         for part in text.parts:
             for match in _DEFINES.finditer(part.text):
                 found[last_part(match.group(1))][index] = None
+            for match in _RENAMES.finditer(part.text):
+                old, new = match.groups()
+                for name in (old, old.rpartition(".")[0], new):
+                    found[last_part(name)][index] = None
             if part.target is not None:
                 found[last_part(part.target)][index] = None
     return {name: list(indexes) for name, indexes in found.items()}

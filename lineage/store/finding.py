@@ -82,7 +82,12 @@ def search(
     return sorted(hits, key=lambda hit: (-hit.score, len(hit.name), hit.type != "Table", hit.key))[:limit]
 
 
-def _score(name: str, text: str) -> float:
+def _score(names: str, text: str) -> float:
+    """Return how well a text fits the best of a node's names, each on a line."""
+    return max(_score_of_one(name, text) for name in names.split("\n"))
+
+
+def _score_of_one(name: str, text: str) -> float:
     if name == text or name.endswith(f".{text}"):
         return 3.0
     return 2.0 if name.startswith(text) or f".{text}" in name else 1.0

@@ -23,7 +23,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -83,6 +83,7 @@ LABELS: Mapping[str, Properties] = {
         "search": _TEXT,
         "description": _TEXT,
         "tags": _TEXTS,
+        "aliases": _TEXTS,
     },
     "Job": {
         "kind": _TEXT,
@@ -106,7 +107,14 @@ LABELS: Mapping[str, Properties] = {
         "seconds": PropertyType.NUMBER,
         "complete_sources": _TEXTS,
     },
-    "Change": {"kind": _TEXT, "dataset": _TEXT, "other": _TEXT, "at": _TIME, "replaced": _FLAG},
+    "Change": {
+        "kind": _TEXT,
+        "dataset": _TEXT,
+        "path": _TEXT,
+        "other": _TEXT,
+        "at": _TIME,
+        "replaced": _FLAG,
+    },
     "Diagnostic": {
         "code": _TEXT,
         "severity": _TEXT,

@@ -148,9 +148,8 @@ class _Loading:
         for change in self.intake.changes:
             if change_key(change) in self.state.changes:
                 continue
-            for key in (change.dataset, change.other):
-                if key is not None:
-                    keys |= {key, self.naming.after(key, change)}
+            for key in change.datasets:
+                keys |= {key, self.naming.after(key, change)}
         return keys
 
     def _load_datasets(self, changed: set[str]) -> None:

@@ -83,7 +83,8 @@ class StoredDataset:
 class StoredColumn:
     """A column or nested field; `parent` is the column's key that a field belongs to.
 
-    `dropped_at` is set when a known schema no longer has a column whose lineage is still in the graph.
+    `dropped_at` is set when a known schema no longer has a column whose lineage is still in the graph. `aliases` are
+    paths that it had before.
     """
 
     key: str
@@ -96,6 +97,7 @@ class StoredColumn:
     dropped_at: datetime | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -121,9 +121,10 @@ def column_records(column: StoredColumn) -> Iterator[Node | Relationship]:
             "inferred": column.inferred,
             "parent": column.parent,
             "dropped_at": column.dropped_at,
-            "search": column.path.lower(),
+            "search": "\n".join((column.path, *column.aliases)).lower(),
             "description": column.description,
             "tags": list(column.tags),
+            "aliases": list(column.aliases),
         },
     )
     yield Relationship("HAS_COLUMN", "Table", column.dataset, "Column", column.key, {})
@@ -144,6 +145,7 @@ def column_from(node: Row) -> StoredColumn:
         dropped_at=node.get("dropped_at"),
         description=node.get("description"),
         tags=tuple(node.get("tags") or ()),
+        aliases=tuple(node.get("aliases") or ()),
     )
 
 
@@ -309,6 +311,7 @@ def change_node(change: KnownChange) -> Node:
         "kind": str(told.kind),
         "dataset": told.dataset,
         "other": told.other,
+        "path": told.column,
         "at": told.at,
         "replaced": change.replaced,
     }
@@ -317,7 +320,7 @@ def change_node(change: KnownChange) -> Node:
 
 def change_from(node: Row) -> KnownChange:
     """Return the change that a node stands for."""
-    told = DatasetChange(ChangeKind(node["kind"]), node["dataset"], node["at"], node.get("other"))
+    told = DatasetChange(ChangeKind(node["kind"]), node["dataset"], node["at"], node.get("other"), node.get("path"))
     return KnownChange(told, node["replaced"])
 
 

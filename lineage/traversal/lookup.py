@@ -138,11 +138,13 @@ def _columns_of(store: LineageReader, tables: list[StoredDataset], wanted: dict[
         return []
     names = {dataset.key: dataset.name for dataset in tables}
     folded = {key: {path.casefold() for path in paths} for key, paths in wanted.items()}
-    alike = [
-        column
-        for column in store.columns(sorted(names), dropped=True)
-        if column.path.casefold() in folded[column.dataset]
-    ]
+    columns = store.columns(sorted(names), dropped=True)
+    alike = [column for column in columns if column.path.casefold() in folded[column.dataset]]
+    if all(column.dropped_at is not None for column in alike):  # a name from before a rename
+        earlier = [
+            column for column in columns if any(path.casefold() in folded[column.dataset] for path in column.aliases)
+        ]
+        alike = earlier or alike
     by_dataset: dict[str, list[StoredColumn]] = {}
     for column in _present(alike):
         by_dataset.setdefault(column.dataset, []).append(column)

@@ -113,6 +113,16 @@ def rename(name: str, other: str, at: float) -> DatasetChange:
     return DatasetChange(ChangeKind.RENAME, f"{NAMESPACE}/{name}", day(at), f"{NAMESPACE}/{other}")
 
 
+def rename_column(name: str, column: str, other: str, at: float) -> DatasetChange:
+    """Return a RENAME COLUMN."""
+    return DatasetChange(ChangeKind.RENAME_COLUMN, f"{NAMESPACE}/{name}", day(at), other, column)
+
+
+def drop_column(name: str, column: str, at: float) -> DatasetChange:
+    """Return a DROP COLUMN."""
+    return DatasetChange(ChangeKind.DROP_COLUMN, f"{NAMESPACE}/{name}", day(at), column=column)
+
+
 def swap(name: str, other: str, at: float) -> DatasetChange:
     """Return a SWAP."""
     return DatasetChange(ChangeKind.SWAP, f"{NAMESPACE}/{name}", day(at), f"{NAMESPACE}/{other}")

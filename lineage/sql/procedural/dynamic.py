@@ -181,6 +181,8 @@ def executed(tokens: Sequence[Token], constants: Constants, names: Names) -> Exe
         return _built(_operands(tokens[at:], frozenset((TokenType.COMMA,)))[:1], constants, names)
     if at >= len(tokens):
         return None
+    if (renaming := _renaming(tokens[at:], constants, names)) is not None:
+        return renaming
     stop = next((i for i in range(at, len(tokens)) if word_of(tokens[i]) == "USING"), len(tokens))
     expression = tokens[at:stop]
     first = word_of(expression[0])
@@ -192,6 +194,64 @@ def executed(tokens: Sequence[Token], constants: Constants, names: Names) -> Exe
     if first == "@" and word_of(expression[-1]) != ")" and len(expression) > 2 and "=" in map(word_of, expression):
         return None  # EXEC @result = procedure
     return _built([expression], constants, names)
+
+
+def _renaming(tokens: Sequence[Token], constants: Constants, names: Names) -> Execution | None:
+    """Return the ALTER TABLE that T-SQL's `sp_rename 'table.column', 'new', 'COLUMN'` stands for.
+
+    What is renamed besides tables and columns (indexes, types) has no lineage.
+    """
+    heads = [token.text.upper() if token.token_type not in STRINGS else "" for token in tokens[:6]]
+    if "SP_RENAME" not in heads:
+        return None
+    first = heads.index("SP_RENAME")
+    found: list[Fragment] = []
+    given: dict[str, Fragment] = {}
+    for argument in _operands(tokens[first + 1 :], frozenset((TokenType.COMMA,))):
+        named = len(argument) > 3 and word_of(argument[0]) == "@" and word_of(argument[2]) == "="
+        value = constants.value(argument[3:] if named else argument, names) or _hole(argument[0])
+        if named:
+            given[word_of(argument[1])] = value
+        else:
+            found.append(value)
+    listed = dict(zip(("OBJNAME", "NEWNAME", "OBJTYPE"), found, strict=False)) | given
+    old, new, kind = listed.get("OBJNAME"), listed.get("NEWNAME"), listed.get("OBJTYPE")
+    if old is None or new is None:
+        return None
+    start = tokens[first].start
+
+    def words(text: str) -> Fragment:
+        return Fragment(text, (start,) * len(text))
+
+    what = kind.text.upper() if kind is not None else "OBJECT"
+    if what not in ("OBJECT", "COLUMN"):
+        return Execution(None)
+    if old.holes or new.holes:
+        return Execution(words("ALTER TABLE ") + _hole(tokens[first]) + words(" RENAME TO ") + _hole(tokens[first]))
+    name = _quoted(new, "[", "]")
+    if what == "OBJECT":
+        return Execution(words("ALTER TABLE ") + old + words(" RENAME TO ") + name)
+    cut = _last_dot(old.text)
+    if cut < 0:
+        return None
+    table = Fragment(old.text[:cut], old.origins[:cut])
+    column = Fragment(old.text[cut + 1 :], old.origins[cut + 1 :])
+    if not column.text.startswith(("[", '"')):
+        column = _quoted(column, "[", "]")
+    return Execution(words("ALTER TABLE ") + table + words(" RENAME COLUMN ") + column + words(" TO ") + name)
+
+
+def _last_dot(name: str) -> int:
+    """Return where the last part of a dotted name begins: before it stands a dot outside of brackets and quotes."""
+    closes, found = "", -1
+    for position, character in enumerate(name):
+        if closes:
+            closes = "" if character == closes else closes
+        elif character in '["':
+            closes = "]" if character == "[" else character
+        elif character == ".":
+            found = position
+    return found
 
 
 def _built(expressions: list[Sequence[Token]], constants: Constants, names: Names) -> Execution:

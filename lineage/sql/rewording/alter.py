@@ -33,11 +33,17 @@ def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
 @rewording("ALTER")
 def move_rows(s: Statement) -> Iterator[Tokens]:
     """ALTER TABLE with which the rows of one table become those of another; ClickHouse's ALTER TABLE … UPDATE."""
-    if not s.says("ALTER", "TABLE"):
+    if s.says("ALTER", "MATERIALIZED", "VIEW"):
+        start = 3
+    elif s.says("ALTER", "TABLE") or s.says("ALTER", "VIEW"):
+        start = 2
+    else:
         return
-    start = 4 if s.says("IF", "EXISTS", at=2) else 2
+    start += 2 if s.says("IF", "EXISTS", at=start) else 0
     end = s.name(start)
-    table, rest = s.tokens[start:end], s.words[end:]
+    table = s.tokens[start:end]
+    end += 3 if s.says("ON", "CLUSTER", at=end) else 0
+    rest = s.words[end:]
 
     def inserted(into: Sequence[Token], source: Sequence[Token]) -> Tokens:
         return s.said("INSERT INTO", into, "SELECT * FROM", source)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.catalog.alterations import Alteration, ColumnAlteration, altered_columns, new_table_name
+from lineage.catalog.ddl import type_text
 from lineage.model.statement import ChangeKind, ColumnSchema, TableChange
+from lineage.sql.effects import TRANSFORMATION
 from lineage.sql.relations import BaseTable, Relation, Sources
 from lineage.sql.resolver import Resolver
+from lineage.sql.scope import Scope
 from lineage.sql.statements.computed import computed_columns
 from lineage.sql.statements.outcome import Outcome, statement_rule, write
 
@@ -39,52 +43,76 @@ def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
             return write(resolver, exp.Insert(this=tree.this, expression=moved))
     target = _name(resolver, tree.this)
     outcome = Outcome("ALTER_TABLE", target)
-    changes = []
+    changes = _change_columns(resolver, tree, outcome)
+    if (to := new_table_name(tree)) is not None:
+        new = resolver.naming.qualify(_renamed_parts(resolver, tree, to))
+        changes.append(TableChange(ChangeKind.RENAME, target, new))
     for action in actions:
-        if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table):
-            new = resolver.naming.qualify(_renamed_parts(resolver, tree, action))
-            changes.append(TableChange(ChangeKind.RENAME, target, new))
-        elif isinstance(action, exp.SwapTable) and isinstance(action.this, exp.Table):
+        if isinstance(action, exp.SwapTable) and isinstance(action.this, exp.Table):
             changes.append(TableChange(ChangeKind.SWAP, target, _name(resolver, action.this)))
     outcome.changes = tuple(changes)
-    _change_columns(resolver, tree, outcome)
     return outcome
 
 
-def _renamed_parts(resolver: Resolver, tree: exp.Expr, action: exp.Expr) -> list[str]:
+def _renamed_parts(resolver: Resolver, tree: exp.Expr, to: exp.Table) -> list[str]:
     """Return the parts of the name that RENAME TO gives; it stays in the schema of the old name."""
     parts = resolver.identifiers.table_parts(tree.this)
-    new = resolver.identifiers.table_parts(action.this)
+    new = resolver.identifiers.table_parts(to)
     return [*parts[: len(parts) - len(new)], *new]
 
 
-def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> None:
-    """Give the outcome the columns that the table has from here on, where they were known."""
-    _, known = resolver.named(resolver.identifiers.table_parts(tree.this))
-    actions = tree.args.get("actions") or ()
-    parts = [
-        part for action in actions for part in (action.expressions if isinstance(action, exp.Schema) else [action])
-    ]
-    computed_columns(resolver, outcome, parts, known)
-    if known.is_open and isinstance(known, BaseTable):
-        return
-    fold = resolver.identifiers.column
+def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> list[TableChange]:
+    """Give the outcome the columns that the table has from here on, where they were known; return what happens to them.
+
+    What a new column or a new type is computed from is lineage; the column itself is not, it goes on.
+    """
+    target, known = resolver.named(resolver.identifiers.table_parts(tree.this))
+    changes: list[TableChange] = []
     columns: dict[str, Sources] = dict(known.columns())
-    for part in parts:
-        if isinstance(part, exp.ColumnDef):
-            columns.setdefault(fold(part.this), {})
-        elif isinstance(part, exp.Drop) and (part.args.get("kind") or "").upper() in ("COLUMN", ""):
-            for column in part.args.get("tables") or [part.this]:
-                if isinstance(column, exp.Column | exp.Identifier):
-                    columns.pop(fold(column.this if isinstance(column, exp.Column) else column), None)
-        elif isinstance(part, exp.RenameColumn):
-            columns = _renamed(columns, fold(part.this.this), fold(part.args["to"].this), known)
-        elif isinstance(part, exp.ModifyColumn) and (old := part.args.get("rename_from")) is not None:
-            columns = _renamed(columns, fold(old), fold(part.this.this), known)
-    if not known.is_open:
-        outcome.schema = tuple(ColumnSchema(name) for name in columns)
+    only: dict[str, Sources] = {}
+    altered: dict[str, ColumnSchema] = {}
+    for one in altered_columns(tree, resolver.identifiers.column):
+        name = one.name
+        if name is not None and one.kind in (Alteration.ADD, Alteration.TYPE, Alteration.ONLY):
+            altered[name] = ColumnSchema(name, type_text(one.data_type, resolver.naming.dialect))
+        if one.kind is Alteration.ADD and name is not None:
+            columns.setdefault(name, {})
+            computed_columns(resolver, outcome, [one.node] if one.node is not None else [], known)
+        elif one.kind is Alteration.TYPE and one.node is not None:
+            _convert(resolver, outcome, one, known)
+        elif one.kind is Alteration.ONLY and name is not None:
+            only[name] = columns.get(name, {})
+        elif one.kind is Alteration.DROP:
+            columns.pop(name or "", None)
+            altered.pop(name or "", None)
+            changes.append(TableChange(ChangeKind.DROP_COLUMN, target, column=str(one.column)))
+        elif one.kind is Alteration.RENAME and one.to is not None:
+            if name is not None:
+                columns = _renamed(columns, name, one.to.name, known)
+            changes.append(TableChange(ChangeKind.RENAME_COLUMN, target, str(one.to), str(one.column)))
+    outcome.altered = tuple(altered.values())
+    columns = only or columns
+    is_known = bool(only) or not known.is_open
+    if is_known:
+        outcome.schema = tuple(altered.get(name) or ColumnSchema(name) for name in columns)
     if not isinstance(known, BaseTable):
         outcome.relation = Relation(list(columns), list(columns.values()), known.rows, known.opens)
+    return changes
+
+
+def _convert(resolver: Resolver, outcome: Outcome, alteration: ColumnAlteration, known: Relation) -> None:
+    """ALTER COLUMN a TYPE t USING expression: other columns that the new values are computed from."""
+    if alteration.node is None or outcome.target is None:
+        return
+    scope = Scope(resolver)
+    scope.add(outcome.target, known)
+    sources: Sources = {}
+    resolver.evaluate(scope, alteration.node, TRANSFORMATION, sources)
+    itself = (outcome.target, str(alteration.column))
+    others = {key: place for key, place in sources.items() if (key[0].table, key[0].column) != itself}
+    if others and alteration.name is not None:
+        outcome.names.append(alteration.name)
+        outcome.columns.append(others)
 
 
 def _renamed(columns: dict[str, Sources], old: str, new: str, known: Relation) -> dict[str, Sources]:

@@ -34,6 +34,7 @@ class Outcome:
     defines: bool = False
     schema: tuple[ColumnSchema, ...] = ()
     changes: tuple[TableChange, ...] = ()
+    altered: tuple[ColumnSchema, ...] = ()
     relation: Relation | None = None
     others: list[Outcome] = field(default_factory=list)
     opens: list[Relation] = field(default_factory=list)

@@ -41,4 +41,6 @@ def query(resolver: Resolver, tree: exp.Expr) -> Outcome:
         if into.args.get("temporary") or into.this.name.startswith("#"):
             outcome.target_kind = DatasetKind.TEMPORARY
         outcome.relation = relation
+        if not relation.is_open:
+            outcome.schema = tuple(ColumnSchema(name) for name in outcome.names)
     return outcome

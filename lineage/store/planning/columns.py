@@ -61,6 +61,7 @@ def complete_column(state: State, dataset: str, record: ColumnRecord, at: dateti
         data_type=first[0] if first[0] is not None else second[0],
         ordinal=first[1] if first[1] is not None else second[1],
         inferred=known.inferred and record.inferred,
+        aliases=tuple(dict.fromkeys((*known.aliases, *(one for one in record.aliases if one != record.path)))),
         dropped_at=known.dropped_at if late or record.inferred else None,
     )
     if not record.inferred:

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 Drops = dict[str, list[datetime]]
-"""When each dataset was dropped, in order."""
+"""When each dataset and column was dropped, in order."""
 
 
 def see_datasets(state: State, intake: Intake) -> None:

@@ -15,7 +15,7 @@ from lineage.model.batch import (
     RunRecord,
     UsageRecord,
 )
-from lineage.model.names import dataset_of
+from lineage.model.names import dataset_of, is_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.model.usage import latest
 from lineage.store.planning.mentions import Mention, edges_by_job, times_of_records
@@ -81,7 +81,7 @@ def take_in(part: BatchPart, naming: Naming) -> Intake:
         return naming.job_today(job, times.get(job, batch.run.at)) if job else None
 
     def used_today(record: UsageRecord) -> UsageRecord:
-        return replace(record, of=_node_today(record.of, record.midnight, naming))
+        return replace(record, of=naming.key_today(record.of, record.midnight))
 
     return Intake(
         run=batch.run,
@@ -94,12 +94,6 @@ def take_in(part: BatchPart, naming: Naming) -> Intake:
         mentions=part.mentions_today(naming),
         stages=part.stages,
     )
-
-
-def _node_today(key: str, at: datetime, naming: Naming) -> str:
-    """Return the key today of a dataset or column that had this key then."""
-    dataset = dataset_of(key)
-    return naming.today(dataset, at) + key[len(dataset) :]
 
 
 def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming) -> Observation:
@@ -118,8 +112,8 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming) ->
     for edge in edges:
         from_dataset, output = naming.today(dataset_of(edge.source), at), naming.today(edge.output, at)
         pair = Pair(
-            source=_node_today(edge.source, at, naming),
-            target=output + edge.target[len(edge.output) :],
+            source=naming.key_today(edge.source, at),
+            target=naming.key_today(edge.target, at) if is_column_key(edge.target) else output,
             relation=_RELATION[edge.kind],
             job=job.key,
             from_dataset=from_dataset,
@@ -173,4 +167,8 @@ def _counted_together(one: UsageRecord, other: UsageRecord) -> UsageRecord:
 
 
 def _news(record: DatasetRecord, at: datetime, naming: Naming) -> DatasetNews:
+    if naming.renames_columns(record.key):
+        paths = (naming.column_today(record.key, column.path, at)[1] for column in record.columns)
+        columns = tuple(replace(column, path=path) for column, path in zip(record.columns, paths, strict=True))
+        record = replace(record, columns=columns)
     return DatasetNews(naming.today(record.key, at), record, at)

@@ -91,7 +91,7 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
                 mention.written = latest(mention.written, last)
                 mention.defined = mention.defined or job.kind.defines_output
             for column in columns.get(told, ()):
-                mention.name_column(split_column_key(column)[1], last)
+                mention.name_column(_path_today(column, last, naming), last)
     time_of = times_of_records(batch)
     for record in batch.datasets:
         at = time_of(record)
@@ -105,8 +105,13 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
         told, midnight = dataset_of(used.of), used.midnight
         mention = mentioned(told, midnight, midnight)
         if told != used.of:
-            mention.name_column(split_column_key(used.of)[1], midnight)
+            mention.name_column(_path_today(used.of, midnight, naming), midnight)
     return found
+
+
+def _path_today(key: str, at: datetime, naming: Naming) -> str:
+    dataset, path = split_column_key(key)
+    return naming.column_today(dataset, path, at)[1] if naming.renames_columns(dataset) else path
 
 
 def joined(mentions: Iterable[Mention], naming: Naming) -> dict[str, Mention]:

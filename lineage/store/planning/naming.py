@@ -8,12 +8,18 @@ from datetime import datetime
 from operator import attrgetter
 
 from lineage.model.batch import DatasetChange, definition_job_key
+from lineage.model.names import column_key, dataset_of, is_column_key, renamed_path, split_column_key
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.state import change_key
 
 __all__ = ["Naming", "as_replacements"]
 
 _at = attrgetter("at")
+
+
+def _moves(change: DatasetChange) -> bool:
+    """Return whether a change gives a dataset another key."""
+    return change.kind in (ChangeKind.RENAME, ChangeKind.SWAP) and change.other is not None
 
 
 def as_replacements(changes: Iterable[DatasetChange]) -> list[DatasetChange]:
@@ -38,12 +44,16 @@ class Naming:
     changes: tuple[DatasetChange, ...] = ()
     renamed: frozenset[str] = field(init=False, compare=False)
     """The datasets that some change gives another key; there may be very many others to ask for."""
+    with_changed_columns: frozenset[str] = field(init=False, compare=False)
+    """The datasets, by their keys then, of which a column is renamed or dropped."""
 
     def __post_init__(self) -> None:
-        moves = [change for change in self.changes if change.kind is not ChangeKind.DROP and change.other is not None]
+        moves = [change for change in self.changes if _moves(change)]
         names = {change.dataset for change in moves}
         names.update(change.other for change in moves if change.kind is ChangeKind.SWAP and change.other is not None)
         object.__setattr__(self, "renamed", frozenset(names))
+        changed = {change.dataset for change in self.changes if change.kind.of_column}
+        object.__setattr__(self, "with_changed_columns", frozenset(changed))
 
     @classmethod
     def of(cls, known: Iterable[DatasetChange], told: Iterable[DatasetChange]) -> Naming:
@@ -75,13 +85,57 @@ class Naming:
     @staticmethod
     def _follow(dataset: str, since: datetime, changes: Iterable[DatasetChange]) -> tuple[str, datetime]:
         for change in changes:
-            if change.kind is ChangeKind.DROP or change.other is None:
+            if not _moves(change) or change.other is None:
                 continue
             if change.dataset == dataset:
                 dataset, since = change.other, max(since, change.at)
             elif change.kind is ChangeKind.SWAP and change.other == dataset:
                 dataset, since = change.dataset, max(since, change.at)
         return dataset, since
+
+    def renames_columns(self, dataset: str) -> bool:
+        """Return whether columns of the dataset that has this key at some time may have other paths later."""
+        if not self.with_changed_columns:
+            return False
+        return dataset in self.with_changed_columns or dataset in self.renamed
+
+    def column_today(self, dataset: str, path: str, at: datetime) -> tuple[str, str]:
+        """Return the dataset's key today and the path today of the column that had these then."""
+        if not self.renames_columns(dataset):
+            return self.today(dataset, at), path
+        return self._follow_column(dataset, path, (change for change in self.changes if change.at > at))
+
+    def column_after(self, change: DatasetChange) -> tuple[str, str]:
+        """Return the dataset and the path today of the column that `change`, one of these, is about."""
+        rest = self.changes[self.changes.index(change) + 1 :]
+        path = change.column if change.other is None else change.other
+        return self._follow_column(change.dataset, path or "", rest)
+
+    @staticmethod
+    def _follow_column(dataset: str, path: str, changes: Iterable[DatasetChange]) -> tuple[str, str]:
+        is_there = True
+        for change in changes:
+            if change.column is not None:
+                if change.dataset != dataset or not is_there:
+                    continue
+                if change.kind is ChangeKind.RENAME_COLUMN and change.other is not None:
+                    path = renamed_path(path, {change.column: change.other})
+                elif renamed_path(path, {change.column: ""}) != path:  # another one may take the name
+                    is_there = False
+            else:
+                dataset, _ = Naming._follow(dataset, change.at, (change,))
+        return dataset, path
+
+    def key_today(self, key: str, at: datetime) -> str:
+        """Return the key today of the dataset or the column that had this key then."""
+        dataset = dataset_of(key)
+        if not self.renames_columns(dataset):
+            return self.today(dataset, at) + key[len(dataset) :] if dataset in self.renamed else key
+        return (
+            column_key(*self.column_today(dataset, split_column_key(key)[1], at))
+            if is_column_key(key)
+            else (self.today(key, at))
+        )
 
     def job_today(self, job: str, at: datetime) -> str:
         """Return the key today of a job: a definition's is named after its dataset."""

@@ -131,11 +131,7 @@ class _Parting:
         if not changes:
             return []
         keys = {
-            key
-            for change in changes
-            for name in (change.dataset, change.other)
-            if name is not None
-            for key in (name, self.naming.after(name, change))
+            key for change in changes for name in change.datasets for key in (name, self.naming.after(name, change))
         }
         return [self._part(Stage.CHANGES, mentions=tuple(self.mentions[key] for key in keys & self.mentions.keys()))]
 

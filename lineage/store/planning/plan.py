@@ -8,7 +8,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.model.batch import DatasetChange
+from lineage.model.names import column_key
 from lineage.model.statement import ChangeKind
+from lineage.store.planning.column_moves import drop_column, rename_column
 from lineage.store.planning.datasets import (
     Drops,
     date_datasets,
@@ -73,8 +75,13 @@ def _change_datasets(state: State, intake: Intake, naming: Naming) -> None:
     existing = state.datasets.keys() | set()
     told = [change for change in intake.changes if change_key(change) not in state.changes]
     for move in told:
-        if move.kind is not ChangeKind.DROP:
+        if move.kind is ChangeKind.RENAME_COLUMN:
+            rename_column(state, move, known)
+        elif move.kind in (ChangeKind.RENAME, ChangeKind.SWAP):
             apply_move(state, move, known)
+        elif move.kind is ChangeKind.DROP_COLUMN:
+            drop_column(state, move, naming)
+        if move.kind is not ChangeKind.DROP:
             state.changes[change_key(move)] = KnownChange(move)
     for drop in told:
         if drop.kind is ChangeKind.DROP:
@@ -114,6 +121,8 @@ def _is_replaced(dataset: str, drop: DatasetChange, existing: Container[str], in
 def _drops(state: State, naming: Naming) -> Drops:
     drops: Drops = defaultdict(list)
     for change in naming.changes:
+        if change.kind is ChangeKind.DROP_COLUMN:
+            drops[column_key(*naming.column_after(change))].append(change.at)
         if change.kind is ChangeKind.DROP and not state.changes[change_key(change)].replaced:
             drops[naming.after(change.dataset, change)].append(change.at)
     return drops

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
+from lineage.model.names import column_key
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.usage import UserCounts, latest
 from lineage.store.planning.periods import History
@@ -234,7 +235,8 @@ class Prune:
 
 def change_key(change: DatasetChange) -> str:
     """Return the key of a change's node: the same change is one node, however often it is told."""
-    return f"{change.kind}:{change.dataset}>{change.other or ''}@{change.at.isoformat()}"
+    of = change.dataset if change.column is None else column_key(change.dataset, change.column)
+    return f"{change.kind}:{of}>{change.other or ''}@{change.at.isoformat()}"
 
 
 @dataclass(slots=True)

@@ -180,7 +180,8 @@ class Units:
     def _drops_of(self, pair: Pair) -> tuple[datetime, ...]:
         if not self.drops:
             return ()
-        return (*self.drops.get(pair.from_dataset, ()), *self.drops.get(pair.output, ()))
+        keys = dict.fromkeys((pair.from_dataset, pair.output, pair.source, pair.target))
+        return tuple(at for key in keys for at in self.drops.get(key, ()))
 
 
 def _absent_at(known: Unit | None, observed: Iterable[datetime]) -> list[datetime]:

@@ -367,7 +367,7 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
             tables[_last(change.table)] = None
             if change.kind is ChangeKind.DROP:
                 drops[_last(change.table)] = None
-            elif change.other is not None:
+            elif not change.kind.of_column and change.other is not None:
                 tables[_last(change.other)] = None
                 renames.append((_last(change.table), _last(change.other)))
     database = schema = None

@@ -43,7 +43,7 @@ class Merger:
         """By key, and by SQL where several texts define one dataset."""
         self._datasets: dict[str, DatasetRecord] = {}
         self._diagnostics: dict[str, DiagnosticRecord] = {}
-        self._changes: dict[tuple[str, str, str | None], DatasetChange] = {}
+        self._changes: dict[tuple[str, str, str | None, str | None], DatasetChange] = {}
 
     def add(self, lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> None:
         """Take in what a unit states, and how often each of its parts ran. The order of units does not matter.
@@ -63,13 +63,13 @@ class Merger:
                 jobs[use.job].runs.add(runs[int(use.source)])
         for dataset in batch.datasets:
             known = self._datasets.get(dataset.key)
-            at = max((job.last_seen for job in batch.jobs if dataset.key in job.writes), default=None)
+            at = dataset.at or max((job.last_seen for job in batch.jobs if dataset.key in job.writes), default=None)
             found = replace(dataset, at=at) if dataset.schema_known else dataset
             self._datasets[dataset.key] = found if known is None else _together(known, found)
         for diagnostic in batch.diagnostics:
             self._diagnostics.setdefault(diagnostic.key, diagnostic)
         for change in batch.changes:
-            key = (str(change.kind), change.dataset, change.other)
+            key = (str(change.kind), change.dataset, change.other, change.column)
             last = self._changes.get(key)
             if last is None or last.at < change.at:
                 self._changes[key] = change

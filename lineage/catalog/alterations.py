@@ -1,0 +1,161 @@
+"""What ALTER TABLE does to a table's columns, in the spellings of all dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlglot import exp
+
+from lineage.model.names import ColumnPath, split_name
+
+__all__ = ["Alteration", "ColumnAlteration", "altered_columns", "new_table_name"]
+
+_NO_COLUMN = frozenset(
+    ("CONSTRAINT", "PRIMARY", "FOREIGN", "INDEX", "KEY", "CHECK", "PARTITION", "PARTITIONS", "UNIQUE", "UNUSED",
+     "CLUSTERING", "ROW", "SEARCH", "STORAGE", "AGGREGATION", "TAG", "PROJECTION", "STATISTICS", "SUPPLEMENTAL")
+)  # fmt: skip
+
+
+class Alteration(StrEnum):
+    """What happens to a column."""
+
+    ADD = "add"
+    DROP = "drop"
+    RENAME = "rename"
+    TYPE = "type"
+    ONLY = "only"
+    """It is one of the columns that take the place of all others (Hive's REPLACE COLUMNS)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAlteration:
+    """A column (or a nested field, by its path) and what happens to it; `to` is the path after a RENAME.
+
+    `node` is its definition or what it is computed from, where the statement has that.
+    """
+
+    kind: Alteration
+    column: ColumnPath
+    to: ColumnPath | None = None
+    data_type: exp.Expr | None = None
+    node: exp.Expr | None = None
+
+    @property
+    def name(self) -> str | None:
+        """The name of a top-level column; None for a field."""
+        return self.column.name if self.column.parent is None else None
+
+
+def new_table_name(alter: exp.Expr) -> exp.Table | None:
+    """Return the name that ALTER TABLE gives the table itself, if it does."""
+    for action in alter.args.get("actions") or ():
+        if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table) and _column_to(alter) is None:
+            return action.this
+    return None
+
+
+def altered_columns(alter: exp.Expr, fold: Callable[[exp.Expr], str]) -> Iterator[ColumnAlteration]:
+    """Yield what an ALTER TABLE does to columns, in its order; `fold` gives a name as the dialect compares it."""
+    for action in alter.args.get("actions") or ():
+        if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table):
+            to = _column_to(alter)
+            if to is not None:  # RENAME a TO b: the parser takes it for a table
+                yield ColumnAlteration(Alteration.RENAME, _path(action.this.this, fold), _path(to, fold))
+        elif isinstance(action, exp.Schema):
+            for item in action.expressions:
+                yield from _of_action(item, fold)
+        else:
+            yield from _of_action(action, fold)
+
+
+def _of_action(action: exp.Expr, fold: Callable[[exp.Expr], str]) -> Iterator[ColumnAlteration]:
+    args = action.args
+    if isinstance(action, exp.ColumnDef):
+        yield ColumnAlteration(Alteration.ADD, _path(action.this, fold), None, args.get("kind"), action)
+    elif isinstance(action, exp.RenameColumn):
+        yield ColumnAlteration(Alteration.RENAME, _path(action.this, fold), _renamed(action.this, args["to"], fold))
+    elif isinstance(action, exp.ModifyColumn):
+        yield from _retyped(args.get("rename_from"), action.this, action.this.args.get("kind"), fold)
+    elif isinstance(action, exp.AlterColumn):
+        renamed = args.get("rename_to")
+        old = action.this if renamed is not None else None
+        using = args.get("using")
+        node = using if isinstance(using, exp.Expr) else None
+        yield from _retyped(old, renamed or action.this, args.get("dtype"), fold, node)
+    elif isinstance(action, exp.Drop) and (args.get("kind") or "").upper() in ("COLUMN", "COLUMNS", ""):
+        for column in _dropped(args.get("tables") or [action.this]):
+            yield ColumnAlteration(Alteration.DROP, _path(column, fold))
+    elif isinstance(action, exp.Command) and str(action.this).upper() == "DROP":
+        for column in _named(str(args.get("expression") or "")):
+            yield ColumnAlteration(Alteration.DROP, _path(column, fold))
+    elif isinstance(action, exp.ReplaceColumns):
+        for item in action.expressions:
+            kind = item.args.get("kind")
+            yield ColumnAlteration(Alteration.ONLY, _path(item.this, fold), None, kind, item)
+
+
+def _retyped(
+    old: exp.Expr | None,
+    column: exp.Expr,
+    data_type: exp.Expr | None,
+    fold: Callable[[exp.Expr], str],
+    node: exp.Expr | None = None,
+) -> Iterator[ColumnAlteration]:
+    """CHANGE a b type, MODIFY a type, ALTER COLUMN a TYPE type USING …: a new name, a new type, or both."""
+    if isinstance(column, exp.ColumnDef):
+        column = column.this
+    path = _path(column, fold)
+    if old is not None and (before := _path(old, fold)) != path:
+        yield ColumnAlteration(Alteration.RENAME, before, path)
+    if isinstance(data_type, exp.Expr):
+        yield ColumnAlteration(Alteration.TYPE, path, None, data_type, node)
+
+
+def _dropped(listed: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
+    for item in listed:
+        if isinstance(item, exp.Schema):
+            yield from item.expressions
+        elif isinstance(item, exp.Column | exp.Identifier):
+            yield item
+
+
+def _named(text: str) -> Iterator[exp.Identifier]:
+    """Yield the columns of DuckDB's `DROP a` and Oracle's `DROP (a, b)`, which the parser keeps as text."""
+    listed = text.strip()
+    if listed.startswith("("):
+        listed = listed[1:].partition(")")[0]
+    elif (listed.split() or [""])[0].upper() in _NO_COLUMN:
+        return
+    for name in listed.split(","):
+        parts = split_name(name.strip().removeprefix("IF EXISTS ").partition(" ")[0])
+        if len(parts) == 1 and parts[0][0]:
+            yield exp.Identifier(this=parts[0][0], quoted=parts[0][1])
+
+
+def _renamed(old: exp.Expr, to: exp.Expr, fold: Callable[[exp.Expr], str]) -> ColumnPath:
+    """Return the path after a RENAME: a field stays in the field that it lies in, and may be named without that."""
+    parts = (*_parts(old)[:-1], _parts(to)[-1])
+    return ColumnPath(tuple(fold(part) for part in parts))
+
+
+def _path(column: exp.Expr, fold: Callable[[exp.Expr], str]) -> ColumnPath:
+    return ColumnPath(tuple(fold(part) for part in _parts(column)))
+
+
+def _parts(column: exp.Expr) -> list[exp.Expr]:
+    if isinstance(column, exp.Column):
+        return list(column.parts)
+    if isinstance(column, exp.Dot):
+        return [*_parts(column.this), *_parts(column.expression)]
+    return [column]
+
+
+def _column_to(alter: exp.Expr) -> exp.Expr | None:
+    """Return what a column is named to by `RENAME a TO b`, which the parser reads as a table with an option."""
+    for option in alter.args.get("options") or ():
+        if isinstance(option, exp.ToTableProperty) and isinstance(option.this, exp.Table):
+            found = option.this.this
+            return found if isinstance(found, exp.Identifier) else None
+    return None

@@ -1,0 +1,163 @@
+"""RENAME COLUMN and DROP COLUMN in the graph itself: what hangs on a column goes with it, or ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from lineage.model.batch import DatasetChange
+from lineage.model.names import ColumnPath, column_key, renamed_path, split_dataset_key
+from lineage.model.statement import DatasetKind
+from lineage.store.planning.columns import ensure_column, with_parents
+from lineage.store.planning.naming import Naming
+from lineage.store.planning.periods import History, Period, end_at, join
+from lineage.store.planning.state import Dataset, State, Unit
+from lineage.store.planning.timeline import UNOBSERVED
+from lineage.store.protocol import StoredColumn
+
+__all__ = ["drop_column", "rename_column"]
+
+_MOMENT = timedelta(microseconds=1)
+
+
+def rename_column(state: State, change: DatasetChange, known: Naming) -> None:
+    """Bring a RENAME COLUMN that the graph has not seen into it; `known` are the changes that it has.
+
+    What was stated under the old name since the change is of another column, which took the name later: that stays.
+    """
+    if change.column is None or change.other is None:
+        return
+    dataset, old = known.column_today(change.dataset, change.column, change.at)
+    _, new = known.column_today(change.dataset, change.other, change.at)
+    if old == new:
+        return
+    _see(state, dataset, change.at)
+    paths = {
+        column.path: renamed_path(column.path, {old: new})
+        for column in state.columns.values()
+        if column.dataset == dataset and old in with_parents(column.path)
+    }
+    keys = {column_key(dataset, path): column_key(dataset, moved) for path, moved in paths.items()}
+    _move_lineage(state, keys, change.at)
+    _move_usage(state, keys, change.at)
+    staying = _named(state)
+    for path in sorted(paths, key=lambda path: len(ColumnPath.parse(path).parts)):
+        _move_column(state, dataset, path, paths[path], stays=column_key(dataset, path) in staying)
+    ensure_column(state, dataset, new, change.at)
+    _add_alias(state, column_key(dataset, new), change.column)
+
+
+def drop_column(state: State, change: DatasetChange, naming: Naming) -> None:
+    """End the lineage of a column, and of the fields in it, both ways, until it is stated again."""
+    dataset, path = naming.column_after(change)
+    gone = {
+        column.key
+        for column in state.columns.values()
+        if column.dataset == dataset and path in with_parents(column.path)
+    }
+    used = dict.fromkeys(gone, False)
+    for pair, history in state.histories.items():
+        ends = gone & {pair.source, pair.target}
+        if not ends:
+            continue
+        unit = state.units.get((pair.job, pair.output))
+        state.histories[pair] = end_at(history, change.at, unit.timeline if unit else UNOBSERVED)
+        for key in ends:
+            used[key] = used[key] or state.histories[pair][-1].last_seen >= change.at
+    for key in gone:
+        column = state.columns[key]
+        if not used[key] and column.dropped_at is None:
+            state.columns[key] = replace(column, ordinal=None, dropped_at=change.at)
+
+
+def _see(state: State, dataset: str, at: datetime) -> None:
+    """Make a dataset of which only this change is known."""
+    if dataset not in state.datasets:
+        namespace, name = split_dataset_key(dataset)
+        state.datasets[dataset] = Dataset(dataset, namespace, name, DatasetKind.TABLE, None, False, at, at)
+
+
+def _move_lineage(state: State, keys: Mapping[str, str], at: datetime) -> None:
+    for pair in list(state.histories):
+        if pair.source not in keys and pair.target not in keys:
+            continue
+        unit = state.units.get((pair.job, pair.output))
+        before, since = _parted(state.histories[pair], unit, at)
+        if not before:
+            continue
+        if since:
+            state.histories[pair] = since
+        else:
+            del state.histories[pair]
+        moved = replace(pair, source=keys.get(pair.source, pair.source), target=keys.get(pair.target, pair.target))
+        state.histories[moved] = join(state.histories.get(moved, ()), before)
+
+
+def _parted(history: History, unit: Unit | None, at: datetime) -> tuple[History, History]:
+    """Return what was stated until a time, and what was stated later: of one period the observation parts them."""
+    before: list[Period] = []
+    since: list[Period] = []
+    for period in history:
+        again = unit.timeline.first_from(at + _MOMENT) if unit is not None and unit.timeline.points else None
+        if period.last_seen <= at:
+            before.append(period)
+        elif period.start > at or again is None or again <= period.start:
+            since.append(period)
+        else:
+            assert unit is not None
+            seen = unit.timeline.last_before(again)
+            before.append(replace(period, end=again, last_seen=max(period.start, seen or period.start)))
+            since.append(replace(period, start=again))
+    return tuple(before), tuple(since)
+
+
+def _move_usage(state: State, keys: Mapping[str, str], at: datetime) -> None:
+    for key, used in list(state.usage.items()):
+        midnight = datetime.combine(used.day, datetime.min.time(), UTC)
+        if used.of in keys and midnight <= at:
+            del state.usage[key]
+            moved = replace(used, of=keys[used.of])
+            there = state.usage.get(moved.key)
+            state.usage[moved.key] = moved if there is None else moved.joined(there)
+
+
+def _named(state: State) -> set[str]:
+    """Return the columns that lineage or counts of use still name."""
+    named = {key for pair in state.histories for key in (pair.source, pair.target)}
+    named.update(used.of for used in state.usage.values())
+    return named
+
+
+def _move_column(state: State, dataset: str, path: str, new: str, *, stays: bool) -> None:
+    key, target = column_key(dataset, path), column_key(dataset, new)
+    column = state.columns[key]
+    parent = ColumnPath.parse(new).parent
+    moved = replace(column, key=target, path=new, parent=column_key(dataset, str(parent)) if parent else None)
+    there = state.columns.get(target)
+    state.columns[target] = moved if there is None else _both(moved, there)
+    if stays:
+        state.columns[key] = replace(column, aliases=(), description=None, tags=())
+    else:
+        del state.columns[key]
+    _add_alias(state, target, path)
+
+
+def _both(arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
+    """Return two columns as one: what was said of the one that moves fills in what is not known of the other."""
+    return replace(
+        arriving,
+        data_type=there.data_type or arriving.data_type,
+        ordinal=there.ordinal if there.ordinal is not None else arriving.ordinal,
+        inferred=there.inferred and arriving.inferred,
+        description=there.description or arriving.description,
+        tags=tuple(dict.fromkeys((*there.tags, *arriving.tags))),
+        aliases=tuple(dict.fromkeys((*there.aliases, *arriving.aliases))),
+    )
+
+
+def _add_alias(state: State, key: str, alias: str) -> None:
+    column = state.columns[key]
+    aliases = tuple(one for one in dict.fromkeys((*column.aliases, alias)) if one != column.path)
+    if aliases != column.aliases:
+        state.columns[key] = replace(column, aliases=aliases)

@@ -1,0 +1,72 @@
+"""RENAME COLUMN in files and logs, in one ingest or in several: the chain goes on, and both names find the column."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from lineage.sql.extractor import options_for
+from lineage.store import GraphStore, open_store
+from lineage.traversal.lookup import resolve_column
+from lineage_ingest.sql_files import ingest_sql_files
+from tests.query_logs.pipeline.running import AT, edges, in_order, ingested
+
+BEFORE = "CREATE TABLE t AS SELECT x AS a, k FROM o; CREATE VIEW v AS SELECT a FROM t"
+SPELLINGS = {
+    "postgres": "ALTER TABLE t RENAME a TO a2",
+    "tsql": "EXEC sp_rename 't.a', 'a2', 'COLUMN'",
+    "mysql": "ALTER TABLE t CHANGE COLUMN a a2 bigint",
+    "oracle": "ALTER TABLE t RENAME COLUMN a TO a2",
+}
+AFTER = "CREATE TABLE w AS SELECT * FROM t"
+
+
+def expected(dialect: str) -> set[str]:
+    chain = {"o#x t#a2", "o#k t#k", "t#a2 v#a", "t#a2 w#a2", "t#k w#k"}
+    return {line.upper() if dialect == "oracle" else line for line in chain}
+
+
+def stated(store: GraphStore) -> set[str]:
+    lines = (edge.split(" ") for edge in edges(store) if " CONTRIBUTES " in edge)
+    return {f"{line[0].rpartition('/')[2]} {line[2].rpartition('/')[2]}" for line in lines}
+
+
+def ingest_files(store: GraphStore, folder: Path, texts: dict[str, str], dialect: str, day: int = 0) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    ingest_sql_files([folder], store, options_for(dialect), observed_at=AT + timedelta(days=day))
+
+
+def check(store: GraphStore, dialect: str) -> None:
+    assert stated(store) == expected(dialect)
+    assert resolve_column(store, "t.a").key == resolve_column(store, "t.a2").key
+
+
+@pytest.mark.parametrize("dialect", SPELLINGS)
+def test_in_one_file_in_several_and_in_a_log(dialect: str, tmp_path: Path) -> None:
+    texts = {"V1.sql": BEFORE, "V2.sql": SPELLINGS[dialect], "V3.sql": AFTER}
+    whole = ";".join(texts.values())
+    with open_store(tmp_path / "one.lbug") as store:
+        ingest_files(store, tmp_path / "one", {"a.sql": whole}, dialect)
+        check(store, dialect)
+    with open_store(tmp_path / "several.lbug") as store:
+        for _ in range(2):
+            ingest_files(store, tmp_path / "several", texts, dialect)
+            check(store, dialect)
+    with open_store(tmp_path / "log.lbug") as store:
+        ingested(store, in_order(whole.split(";")), dialect)
+        check(store, dialect)
+        once = store.dump()
+        ingested(store, in_order(whole.split(";")), dialect)
+        assert store.dump().relationships == once.relationships
+
+
+def test_in_ingests_one_after_the_other(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.lbug") as store:
+        ingest_files(store, tmp_path / "one", {"V1.sql": BEFORE}, "postgres")
+        ingest_files(store, tmp_path / "two", {"V2.sql": SPELLINGS["postgres"]}, "postgres", 1)
+        ingest_files(store, tmp_path / "three", {"V3.sql": AFTER}, "postgres", 2)
+        check(store, "postgres")

@@ -95,12 +95,12 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
     batches = dialect.name in BATCHES
     try:
         tokens = tokenize(text, dialect.name) if batches else tokenizer.tokenize(text)
-    except TokenError as error:
+    except TokenError:
         text, start = _closed(text, dialect)
         if start is not None:
             # What is never closed swallows the rest of the text: it is read up to there, by its keywords.
             span = Span.locate(text, start, len(text))
-            problem = _problem(DiagnosticCode.PARSE_ERROR, _first_line(error), span)
+            problem = _problem(DiagnosticCode.TRUNCATED_TEXT, "something in this statement is never closed", span)
             tail = ParsedStatement(None, _readable(text, start, dialect), span, problem, text)
         tokens = _readable(text[:start], 0, dialect)
     statements = list(_statements(tokens, text))
@@ -243,6 +243,8 @@ def _parsed(
                 problem, tokens = _parse_problem(error.why, error.tokens, text, span), error.tokens
     if problem is not None:
         tokens = _spelled_out(tokens, text, dialect)
+        if (torn := _torn_at(tokens)) is not None:  # nobody can tell names from literals there
+            tokens = [token for token in tokens if token.start < torn]
         tree = _recovered(parser, tokens, text) if problem.code is DiagnosticCode.PARSE_ERROR else None
         yield ParsedStatement(tree, tokens, span, problem, text)
     elif is_command and trees[0] is not None:
@@ -326,28 +328,47 @@ def _problem(code: DiagnosticCode, message: str, span: Span) -> Diagnostic:
     return Diagnostic(code, Severity.ERROR, message, span)
 
 
-def _first_line(error: Exception) -> str:
-    return _plain(str(error).splitlines()[0].split(". Line")[0]) if str(error) else type(error).__name__
-
-
 def _plain(message: str) -> str:
-    """Return sqlglot's message without excerpts of the SQL, which may hold literals, and without its class names."""
+    """Return sqlglot's message without what it quotes of the SQL, which may be a literal, and without class names."""
     message = re.sub(r" for <class '[\w.]*?(\w+)'>", r" in \1", message)
-    message = re.sub(r"<Token .*", "something else", message)
-    return re.sub(r"'(?!\w+' missing)[^']*'", "a literal", message).rstrip(".")
+    if re.fullmatch(r"Required keyword: '\w+' missing in \w+", message):
+        return message
+    head = _QUOTES_SQL.split(message, maxsplit=1)[0].rstrip(" ,.")
+    return head or "this is not SQL of the dialect"
+
+
+_QUOTES_SQL = re.compile(r"['\"`<:]| but got |, got |(?<=schema constraint) |(?<=Cannot convert) ")
+_LITERAL_TOKENS = frozenset(
+    kind
+    for kind in TokenType
+    if kind is TokenType.NUMBER or kind.name.endswith("STRING") or kind.name in ("HEREDOC_STRING", "BYTE_STRING")
+)
+
+
+def _torn_at(tokens: list[Token]) -> int | None:
+    """Return where a word or number stands directly behind a string: the quotes do not pair, text is a literal's."""
+    for string, token in pairwise(tokens):
+        if (
+            string.token_type in _LITERAL_TOKENS
+            and string.token_type is not TokenType.NUMBER
+            and token.start == string.end + 1
+            and (token.token_type in (TokenType.VAR, TokenType.NUMBER) or token.text[:1].isdigit())
+        ):
+            return token.start
+    return None
 
 
 def _parse_problem(error: ParseError, tokens: list[Token], text: str, span: Span) -> Diagnostic:
     details = error.errors[0] if error.errors else {}
-    message = _plain(str(details.get("description") or _first_line(error)))
-    highlight = str(details.get("highlight") or "")
+    message = _plain(str(details.get("description") or ""))
+    torn = _torn_at(tokens)
     line, col = details.get("line"), details.get("col")
     for token in tokens:
         if token.line == line and token.col == col:
             start = token.start
             place = Span(start, token.end + 1, token.line, max(1, token.col - (token.end - token.start)))
-            literal = token.token_type in (TokenType.STRING, TokenType.NUMBER)
-            found = "a literal" if literal else f"`{highlight or text[start : token.end + 1]}`"
+            literal = token.token_type in _LITERAL_TOKENS or (torn is not None and start >= torn)
+            found = "a literal" if literal else f"`{text[start : token.end + 1]}`"
             return _problem(DiagnosticCode.PARSE_ERROR, f"{message}, found {found}", place)
     return _problem(DiagnosticCode.PARSE_ERROR, message, span)
 

@@ -107,6 +107,8 @@ def _told(statement: StatementLineage, key: str | None, masked: str) -> Extracte
                 hint=found.hint,
                 place=_place(found.span, masked),
                 source=None,
+                project=None,
+                path=None,
                 job_key=None,
             )
             for found in statement.diagnostics

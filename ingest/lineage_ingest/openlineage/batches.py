@@ -27,7 +27,7 @@ from lineage.model.names import ColumnPath, column_text
 from lineage.model.namespaces import normal_namespace
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.sql.budget import Budget
-from lineage.sql.scan import fingerprint
+from lineage.sql.scan import fingerprint, mask_literals
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, deciding_rows, explicit_lineage
 from lineage_ingest.openlineage.places import Place, place_of
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
@@ -310,7 +310,7 @@ class _Reading:
                 last_seen=self._at,
                 reads=tuple(sorted(reads)),
                 writes=writes,
-                sql=str(query) if query else None,
+                sql=mask_literals(str(query), dialect or UNKNOWN) if query else None,
                 dialect=dialect.name if dialect else None,
                 source=self._source,
                 operation=operation,

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from lineage.export.openlineage import PRODUCER
 from lineage.model.dialects import DIALECTS, Dialect, UnknownDialectError, dialect_named
 from lineage.model.namespaces import dialect_of, normal_namespace
-from lineage.sql import mask_literals
+from lineage.sql import mask_for_parsing
 from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError
 
 __all__ = ["UNKNOWN", "Facets", "Told", "event_time", "facet_of", "facets_at", "sql_dialect", "told_by"]
@@ -210,7 +210,8 @@ def _masked(facet: Mapping[str, Any], told: Told, namespaces: list[str]) -> dict
     """Return the facet with its SQL masked. Without a dialect, what is a literal in any of two is one."""
     dialect = sql_dialect(told, namespaces)
     query = str(facet["query"])
-    masked = mask_literals(query, dialect) if dialect else mask_literals(mask_literals(query, UNKNOWN), "ansi")
+    masked = mask_for_parsing(query, dialect or UNKNOWN)
+    masked = masked if dialect else mask_for_parsing(masked, "ansi")
     return {**facet, "query": masked}
 
 

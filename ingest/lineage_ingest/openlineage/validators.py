@@ -69,7 +69,7 @@ def _facet_ids() -> dict[str, str]:
 
 def _compiled(reference: str) -> Any:
     library, registry = _library()
-    return library.Draft202012Validator({"$ref": reference}, registry=registry, validate_formats=True)
+    return library.Draft202012Validator({"$ref": reference}, registry=registry, validate_formats=True, mask="the value")
 
 
 @cache

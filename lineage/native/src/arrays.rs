@@ -95,7 +95,7 @@ pub fn mask_literals_array<'py>(array: &Bound<'py, PyAny>, dialect: &str) -> PyR
         let mut out = Vec::new();
         let mut masked = |text: &str| {
             out.clear();
-            mask::mask_literals(text, features, &mut out);
+            mask::mask_literals(text, features, false, &mut out);
             std::str::from_utf8(&out).map(str::to_owned).map_err(|error| error.to_string())
         };
         Ok(match texts {

@@ -5,23 +5,45 @@ use memchr::memchr;
 use crate::facts::feature;
 use crate::pieces::{Kind, Pieces};
 
+/// Words that people write directly behind a string.
+const BEHIND_STRINGS: [&[u8]; 38] = [
+    b"and", b"as", b"asc", b"between", b"by", b"collate", b"desc", b"do", b"else", b"end", b"escape", b"except",
+    b"from", b"group", b"having", b"ilike", b"in", b"intersect", b"into", b"is", b"like", b"limit", b"not", b"on",
+    b"or", b"order", b"over", b"rlike", b"separator", b"then", b"uescape", b"union", b"using", b"values", b"when",
+    b"where", b"with", b"xor",
+];
+
 /// Appends the text with its literals masked and its comments blanked, as many characters as it has.
-pub fn mask_literals(text: &str, features: u32, out: &mut Vec<u8>) {
+/// With `digits` the digits of a number become `0`, else a number becomes `?` and spaces.
+pub fn mask_literals(text: &str, features: u32, digits: bool, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     out.reserve(bytes.len());
     let mut done = 0;
+    let mut string_end = usize::MAX;
     for piece in Pieces::new(bytes, features) {
+        if piece.start == string_end && is_torn(piece.kind, &bytes[piece.start..piece.end]) {
+            out.extend_from_slice(&bytes[done..piece.start]);
+            out.resize(out.len() + characters(&bytes[piece.start..]), b'*');
+            return;
+        }
+        string_end = if piece.kind == Kind::String { piece.end } else { usize::MAX };
         if matches!(piece.kind, Kind::Placeholder | Kind::Name | Kind::Word | Kind::Semicolon | Kind::Operator) {
             continue;
         }
         out.extend_from_slice(&bytes[done..piece.start]);
-        mask_piece(piece.kind, &bytes[piece.start..piece.end], features, out);
+        mask_piece(piece.kind, &bytes[piece.start..piece.end], features, digits, out);
         done = piece.end;
     }
     out.extend_from_slice(&bytes[done..]);
 }
 
-fn mask_piece(kind: Kind, text: &[u8], features: u32, out: &mut Vec<u8>) {
+/// Whether what stands directly behind a string shows that the string ended too early.
+fn is_torn(kind: Kind, text: &[u8]) -> bool {
+    kind == Kind::Number
+        || (kind == Kind::Word && !BEHIND_STRINGS.iter().any(|known| known.eq_ignore_ascii_case(text)))
+}
+
+fn mask_piece(kind: Kind, text: &[u8], features: u32, digits: bool, out: &mut Vec<u8>) {
     let length = text.len();
     match kind {
         Kind::Comment => blank(text, out),
@@ -46,6 +68,10 @@ fn mask_piece(kind: Kind, text: &[u8], features: u32, out: &mut Vec<u8>) {
             out.extend_from_slice(&text[..2]);
             mask_template(&text[2..length - 2], out);
             out.extend_from_slice(&text[length - 2..]);
+        }
+        Kind::Number if !digits => {
+            out.push(b'?');
+            out.resize(out.len() + length - 1, b' ');
         }
         Kind::Number if length > 2 && text[0] == b'0' && text[1] | 0x20 == b'x' => {
             out.extend_from_slice(&text[..2]);

@@ -17,10 +17,11 @@ pub fn split_statements(py: Python<'_>, sql: &str, dialect: &str) -> PyResult<Ve
 }
 
 #[pyfunction]
-pub fn mask_literals(py: Python<'_>, sql: &str, dialect: &str) -> PyResult<String> {
+#[pyo3(signature = (sql, dialect, digits = false))]
+pub fn mask_literals(py: Python<'_>, sql: &str, dialect: &str, digits: bool) -> PyResult<String> {
     let features = features(dialect)?;
     let mut out = Vec::new();
-    py.detach(|| mask::mask_literals(sql, features, &mut out));
+    py.detach(|| mask::mask_literals(sql, features, digits, &mut out));
     into_text(out)
 }
 

@@ -11,7 +11,15 @@ from typing import Literal
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.sql.scan.engines import chosen_engine
 
-__all__ = ["engine", "fingerprint", "mask_literals", "nesting_depth", "normal_form", "split_statements"]
+__all__ = [
+    "engine",
+    "fingerprint",
+    "mask_for_parsing",
+    "mask_literals",
+    "nesting_depth",
+    "normal_form",
+    "split_statements",
+]
 
 
 def engine() -> Literal["native", "python"]:
@@ -38,12 +46,24 @@ def mask_literals(sql: str, dialect: str | Dialect = "ansi") -> str:
     """Return the text with its literals masked and its comments blanked; its length does not change.
 
     >>> mask_literals("SELECT 'Ann''s', 42.5 FROM t1 -- her", "postgres")
-    "SELECT '******', 00.0 FROM t1       "
+    "SELECT '******', ?    FROM t1       "
 
     Raises:
         UnknownDialectError: no dialect has that name.
     """
     return chosen_engine().mask_literals(sql, dialect_named(dialect).name)
+
+
+def mask_for_parsing(sql: str, dialect: str | Dialect = "ansi") -> str:
+    """Return the text masked so that it still parses: a number is one, of zeros. It is not for people to read.
+
+    >>> mask_for_parsing("SELECT a FROM t LIMIT 25", "postgres")
+    'SELECT a FROM t LIMIT 00'
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+    """
+    return chosen_engine().mask_literals(sql, dialect_named(dialect).name, True)
 
 
 def normal_form(sql: str, dialect: str | Dialect = "ansi") -> str:

@@ -29,7 +29,7 @@ class Engine:
     reason: str
     """Why it is in use, for a summary."""
     split_statements: Callable[[str, str], list[tuple[int, int]]]
-    mask_literals: Callable[[str, str], str]
+    mask_literals: Callable[..., str]
     normal_form: Callable[[str, str], str]
     fingerprint: Callable[[str, str], str]
     nesting_depth: Callable[[str, str], int]
@@ -44,14 +44,14 @@ def _python(reason: str) -> Engine:
 PYTHON = _python("it is the reference")
 
 
-def _or_python(native: Callable[[str, str], Any], python: Callable[[str, str], Any]) -> Callable[[str, str], Any]:
+def _or_python(native: Callable[..., Any], python: Callable[..., Any]) -> Callable[..., Any]:
     """Return the native function; a text that is no Unicode (lone surrogates) goes to its twin."""
 
-    def scan(sql: str, dialect: str) -> Any:
+    def scan(sql: str, dialect: str, *options: Any) -> Any:
         try:
-            return native(sql, dialect)
+            return native(sql, dialect, *options)
         except UnicodeEncodeError:
-            return python(sql, dialect)
+            return python(sql, dialect, *options)
 
     return scan
 

@@ -1,7 +1,10 @@
 """Literals masked in place: query texts hold personal data, and what is stored must not.
 
 Every literal keeps its length and its quotes, so that a place in the raw text is the same place in the masked
-text: the characters of a string become `*`, the digits of a number `0`. Comments are blanked.
+text: the characters of a string become `*`, a number becomes `?` and spaces. Comments are blanked.
+
+A word or a number directly behind a string shows that the quotes do not pair (`'it's Ann'`, or a string that the text
+was cut in, with others behind it). Nobody can tell then what is a literal: the text is masked from there to its end.
 """
 
 from __future__ import annotations
@@ -9,20 +12,34 @@ from __future__ import annotations
 import re
 
 from lineage.sql.scan.facts import dialect_features
-from lineage.sql.scan.pieces import PieceKind, pieces
+from lineage.sql.scan.pieces import PieceKind, ascii_lower, pieces
 
 __all__ = ["mask_literals"]
+
+_BEHIND_STRINGS = frozenset(
+    ("and", "as", "asc", "between", "by", "collate", "desc", "do", "else", "end", "escape", "except", "from", "group",
+     "having", "ilike", "in", "intersect", "into", "is", "like", "limit", "not", "on", "or", "order", "over", "rlike",
+     "separator", "then", "uescape", "union", "using", "values", "when", "where", "with", "xor")
+)  # fmt: skip
+"""Words that people write directly behind a string."""
 
 _TEMPLATE_STRING = re.compile(r"'[^']*+'?|\"[^\"]*+\"?")
 
 
-def mask_literals(sql: str, dialect: str) -> str:
-    """Return the text with its literals masked and its comments blanked; its length does not change."""
+def mask_literals(sql: str, dialect: str, digits: bool = False) -> str:
+    """Return the text with its literals masked and its comments blanked; its length does not change.
+
+    With `digits` the digits of a number become `0`: such a text parses wherever the original does.
+    """
     masked: list[str] = []
-    done = 0
+    done, string_end = 0, -1
     triple = "triple_strings" in dialect_features(dialect)
     for piece in pieces(sql, dialect):
-        hidden = _masked(piece.kind, sql[piece.start : piece.end], triple=triple)
+        kind, text = piece.kind, sql[piece.start : piece.end]
+        if piece.start == string_end and _is_torn(kind, text):
+            return "".join((*masked, sql[done : piece.start], "*" * (len(sql) - piece.start)))
+        string_end = piece.end if kind is PieceKind.STRING else -1
+        hidden = _masked(kind, text, triple=triple, digits=digits)
         if hidden is not None:
             masked += (sql[done : piece.start], hidden)
             done = piece.end
@@ -30,7 +47,12 @@ def mask_literals(sql: str, dialect: str) -> str:
     return "".join(masked)
 
 
-def _masked(kind: PieceKind, text: str, *, triple: bool) -> str | None:
+def _is_torn(kind: PieceKind, text: str) -> bool:
+    """Return whether what stands directly behind a string shows that the string ended too early."""
+    return kind is PieceKind.NUMBER or (kind is PieceKind.WORD and ascii_lower(text) not in _BEHIND_STRINGS)
+
+
+def _masked(kind: PieceKind, text: str, *, triple: bool, digits: bool) -> str | None:
     """Return what stands for a piece; None for one that is shown."""
     match kind:
         case PieceKind.COMMENT:
@@ -49,6 +71,8 @@ def _masked(kind: PieceKind, text: str, *, triple: bool) -> str | None:
             return text[:2] + inner + text[-2:]
         case PieceKind.UNCLOSED:
             return text[0] + "*" * (len(text) - 1)
+        case PieceKind.NUMBER if not digits:
+            return "?" + " " * (len(text) - 1)
         case PieceKind.NUMBER:
             is_hexadecimal = text[:2].lower() == "0x"
             return text[:2] + "0" * (len(text) - 2) if is_hexadecimal else re.sub(r"[0-9]", "0", text)

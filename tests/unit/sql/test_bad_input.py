@@ -119,7 +119,7 @@ def test_a_parse_error_says_where_and_keeps_the_rest() -> None:
 def test_an_open_string_costs_the_statement_that_it_stands_in() -> None:
     good, bad = extract(f"{GOOD};\nSELECT 'never closed; FROM t", "postgres")
     assert good.completeness == "full"
-    assert codes([bad]) == [DiagnosticCode.PARSE_ERROR]
+    assert codes([bad]) == [DiagnosticCode.TRUNCATED_TEXT]
     assert bad.span is not None
     assert bad.span.line == 2
 

@@ -24,7 +24,7 @@ def test_arrays_hold_what_the_functions_return(scanner: Engine, kind: pa.DataTyp
     assert places[1:3] == [None, []]
     masked = arrays.mask_literals_array(texts, "postgres", scanner)
     assert masked.type == kind
-    assert masked.to_pylist()[:3] == ["SELECT '**'; SELECT 0", None, ""]
+    assert masked.to_pylist()[:3] == ["SELECT '**'; SELECT ?", None, ""]
     prints = arrays.fingerprint_array(texts, "postgres", scanner)
     assert prints.to_pylist() == [None if text is None else PYTHON.fingerprint(text, "postgres") for text in TEXTS]
     assert arrays.nesting_depth_array(texts, "postgres", scanner).to_pylist() == [0, None, 0, 1, 2]

@@ -64,6 +64,7 @@ def results(engine: Engine, text: str, dialect: str) -> tuple[object, ...]:
     return (
         engine.split_statements(text, dialect),
         engine.mask_literals(text, dialect),
+        engine.mask_literals(text, dialect, True),
         engine.normal_form(text, dialect),
         engine.fingerprint(text, dialect),
         engine.nesting_depth(text, dialect),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -175,12 +176,23 @@ class Catalog:
         self.memo.clear()
 
     def find(self, name: str) -> TableSchema | None:
-        """Return the table of that full name, else the only one that agrees in all parts that both names have."""
+        """Return the table of that full name, else the only one that agrees in all parts that both names have.
+
+        Tables that an earlier ingest told are found by their full name only, and after the others.
+        """
         exact = self._tables.get(name)
-        if exact is not None:
+        if exact is not None and not exact.learnt:
             return exact
-        ending = [other for other in self._by_last.get(_last(name), ()) if _agree(name, other)]
-        return self._tables[ending[0]] if len(ending) == 1 else None
+        ending = [
+            other
+            for other in self._by_last.get(_last(name), ())
+            if not self._tables[other].learnt and _agree(name, other)
+        ]
+        return self._tables[ending[0]] if len(ending) == 1 else exact
+
+    def as_learnt(self) -> Catalog:
+        """Return the catalog as one that an earlier ingest told (`TableSchema.learnt`)."""
+        return Catalog((replace(table, learnt=True) for table in self._tables.values()), self.dialect)
 
     def updated(self, tables: Iterable[TableSchema]) -> Catalog:
         """Return a catalog that has these tables besides, in place of those of the same name."""

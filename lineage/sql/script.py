@@ -345,6 +345,10 @@ class Script:
             return False
         raise NeedsDefinitionError(position)
 
+    def makes(self, name: str) -> bool:
+        """Return whether a statement makes the table, for others than itself; ask for its definition first."""
+        return any(not (one.only_adds or one.alters or one.temporary) for _, one in self._definers.get(name, ()))
+
     def schema(self, position: Position) -> dict[str, None] | None:
         """Return the columns that a resolved statement gives its target, if it says."""
         return self._schemas.get(position)
@@ -407,8 +411,11 @@ class _ScriptTables:
         entry = self._catalog.find(parts)
         found = script.definition(entry.name, use)
         if found is None:
-            return entry
+            # A statement that reads what it makes anew: an earlier ingest of it told what it makes, not what it reads.
+            return TableEntry(entry.name) if entry.learnt and script.makes(entry.name) else entry
         position, definition = found
+        if entry.learnt and not definition.alters:
+            entry = TableEntry(entry.name)
         if not script.require(position, entry.name, use):
             return TableEntry(entry.name, entry.columns)
         if definition.temporary:

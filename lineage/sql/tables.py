@@ -21,11 +21,15 @@ class NeedsDefinitionError(Exception):
 
 
 class TableEntry(NamedTuple):
-    """A table's full name; its columns in order, if a schema is known; or the relation of a temporary table."""
+    """A table's full name; its columns in order, if a schema is known; or the relation of a temporary table.
+
+    `learnt`: an earlier ingest told the columns.
+    """
 
     name: str
     columns: dict[str, None] | None = None
     relation: Relation | None = None
+    learnt: bool = False
 
 
 class TableSource(Protocol):
@@ -76,7 +80,9 @@ class CatalogTables:
             name = self._naming.qualify(parts)
             schema = self._catalog.find(name)
             known = schema is not None and not schema.inferred
-            entry = TableEntry(schema.name if schema else name, schema.names if schema and known else None)
+            learnt = schema is not None and schema.learnt
+            columns = schema.names if schema and known else None
+            entry = TableEntry(schema.name if schema else name, columns, learnt=learnt)
             if len(self._entries) >= _MOST_ENTRIES:
                 self._entries.clear()
             self._entries[key] = entry

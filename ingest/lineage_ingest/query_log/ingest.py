@@ -225,7 +225,7 @@ def learnt_from(store: GraphStore, keys: Collection[str] | None = None) -> dict[
         if column.parent is None and not column.inferred:
             columns[column.dataset].append(ColumnSchema(column.name, column.data_type))
     return {
-        (dataset.namespace, dataset.name): TableSchema(dataset.name, tuple(columns[key]))
+        (dataset.namespace, dataset.name): TableSchema(dataset.name, tuple(columns[key]), learnt=True)
         for key, dataset in known.items()
         if columns[key]
     }

@@ -99,7 +99,7 @@ def _resolve(
     """Return what the files say, resolved against each other, the catalog and the store."""
     naming = options.naming
     given = catalog if catalog is not None else Catalog((), naming.dialect)
-    learnt = Catalog.from_store(store, naming.dialect, naming.dataset_namespace)
+    learnt = Catalog.from_store(store, naming.dialect, naming.dataset_namespace).as_learnt()
     texts = {file.name: file.text for file in sources.files if file.readable}
     script = Script(texts, options, learnt.updated(given))
     by_file: dict[str, list[StatementLineage]] = defaultdict(list)

@@ -132,6 +132,8 @@ class Definitions:
             return max(before, key=lambda v: (min(v.last, at), v.last, v.unit)).columns
         if others:
             return min(others, key=lambda v: (v.first, v.unit)).columns
+        if self._versions[place]:  # it makes the table itself: an earlier ingest told what it makes, not what it reads
+            return self._given.get(place[1])
         return self._known(place)
 
     def _bears_on(self, key: int, place: Place, columns: Columns | None, before: Columns | None) -> bool:

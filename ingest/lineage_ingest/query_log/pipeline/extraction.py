@@ -33,6 +33,7 @@ from lineage.sql.session import session_defaults
 from lineage.sql.texts import Part as ScriptPart
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.units import Part, StatedColumn, Unit, units_from
+from lineage_ingest.renaming import table_after
 
 __all__ = [
     "RESULT_SCHEMA",
@@ -255,7 +256,8 @@ class Extractor:
 
         def attribute(statement: StatementLineage, target: str | None) -> Attribution:
             part = unit.parts[int(statement.source or 0)]
-            if target is not None and statement.defines:
+            # One that reads its own target adds to what was there: the definition before it goes on.
+            if target is not None and statement.defines and statement.target not in statement.sources:
                 return Attribution(definition_job_key(target), JobKind.DEFINITION, None, first, last)
             key = query_job_key(part.fingerprint, part.database, part.schema)
             return Attribution(key, JobKind.QUERY, None, first, last)
@@ -322,7 +324,8 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decid
         if statement.target is not None and not statement.defines:
             fills[statement.target] = None
         if statement.target is not None and statement.schema and statement.target_kind is not DatasetKind.TEMPORARY:
-            defines.append((statement.target, tuple(column.name for column in statement.schema)))
+            # A table that is renamed has its columns under the new name.
+            defines.append((str(table_after(statement)), tuple(column.name for column in statement.schema)))
         for reference in statement.inferred:
             if reference.table is not None:
                 inferred.setdefault(reference.table, {})[reference.column] = None
@@ -361,7 +364,7 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
             if statement.target_kind is DatasetKind.TEMPORARY:
                 if statement.defines:
                     temporary[_last(statement.target)] = None
-            elif statement.defines or statement.schema:
+            elif statement.defines:
                 creates[_last(statement.target)] = None
         for change in statement.changes:
             tables[_last(change.table)] = None

@@ -1,0 +1,68 @@
+"""Tables that are replaced, rebuilt and swapped in a log: what is there was made of what was there then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lineage.store import GraphStore, open_store
+from tests.query_logs.pipeline.running import edges, in_order, ingested, of_files
+
+LOGS = {
+    "replaced by what reads it": (
+        "CREATE TABLE t AS SELECT x FROM o; CREATE OR REPLACE TABLE t AS SELECT x + 1 AS x FROM t;"
+        "CREATE VIEW v AS SELECT x FROM t",
+        {"o#x t#x", "t#x t#x", "t#x v#x"},
+    ),
+    "replaced after it was copied": (
+        "CREATE TABLE t AS SELECT x FROM o; CREATE TABLE c AS SELECT x FROM t;"
+        "CREATE OR REPLACE TABLE t AS SELECT y AS x FROM p",
+        {"o#x t#x", "t#x c#x", "p#y t#x"},
+    ),
+    "made anew after it was copied": (
+        "CREATE TABLE t AS SELECT x FROM o; CREATE TABLE c AS SELECT x FROM t; DROP TABLE t;"
+        "CREATE TABLE t AS SELECT y AS x FROM p",
+        {"o#x t#x", "t#x c#x", "p#y t#x"},
+    ),
+    "replaced, and read by a view only": (
+        "CREATE TABLE t AS SELECT x FROM o; CREATE VIEW v AS SELECT x FROM t;"
+        "CREATE OR REPLACE TABLE t AS SELECT y AS x FROM p",
+        {"t#x v#x", "p#y t#x"},
+    ),
+    "replaced before it was copied": (
+        "CREATE TABLE t AS SELECT x FROM o; CREATE OR REPLACE TABLE t AS SELECT y AS x FROM p;"
+        "CREATE TABLE c AS SELECT x FROM t",
+        {"t#x c#x", "p#y t#x"},
+    ),
+    "swapped by renames, with other columns": (
+        "CREATE TABLE t AS SELECT x FROM o; CREATE TABLE t_new AS SELECT y FROM p; ALTER TABLE t RENAME TO t_old;"
+        "ALTER TABLE t_new RENAME TO t; CREATE VIEW v AS SELECT * FROM t",
+        {"o#x t_old#x", "p#y t#y", "t#y v#y"},
+    ),
+}
+
+
+def stated(store: GraphStore) -> set[str]:
+    lines = (edge.split(" ") for edge in edges(store) if " CONTRIBUTES " in edge)
+    return {f"{line[0].rpartition('/')[2]} {line[2].rpartition('/')[2]}" for line in lines}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_log_once_and_again(name: str, tmp_path: Path) -> None:
+    script, expected = LOGS[name]
+    with open_store(tmp_path / "s.lbug") as store:
+        for _ in range(2):
+            ingested(store, in_order(script.split(";")), "duckdb")
+            assert stated(store) == expected
+
+
+def test_renames_in_a_second_file_are_taken_with_the_first(tmp_path: Path) -> None:
+    texts = {
+        "a.sql": "CREATE TABLE t AS SELECT x FROM o; CREATE TABLE t_new AS SELECT y AS x FROM p",
+        "b.sql": "ALTER TABLE t RENAME TO t_old; ALTER TABLE t_new RENAME TO t",
+        "c.sql": "CREATE VIEW v AS SELECT x FROM t",
+    }
+    with open_store(tmp_path / "s.lbug") as store:
+        of_files(store, tmp_path / "files", texts, "duckdb")
+        assert stated(store) == {"o#x t_old#x", "p#y t#x", "t#x v#x"}

@@ -19,8 +19,9 @@ from lineage.cli.options import (
     FunctionsOption,
     NamespaceOption,
     SchemaOption,
+    SchemasFromOption,
     extraction_options,
-    read_catalogs,
+    read_schemas,
 )
 from lineage.cli.report import measure_coverage, print_coverage
 from lineage.model.diagnostics import Severity, Span
@@ -52,6 +53,7 @@ def extract(
     functions: FunctionsOption = None,
     budget: BudgetOption = None,
     report: ReportOption = None,
+    store: SchemasFromOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Show the column lineage that SQL states. Nothing is stored, nothing is executed.
@@ -62,10 +64,11 @@ def extract(
     Example: lineage extract -d postgres -q "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
     """
     options = extraction_options(dialect, namespace, default_database, default_schema, functions, budget)
+    schemas = read_schemas(catalog, options, store)
     if report is not None:
-        print_coverage(measure_coverage(report, options, read_catalogs(catalog, dialect)), output)
+        print_coverage(measure_coverage(report, options, schemas), output)
         return
-    statements = Script(_texts(files, sql), options, read_catalogs(catalog, dialect)).resolve()
+    statements = Script(_texts(files, sql), options, schemas).resolve()
     if output is OutputFormat.JSON:
         print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
     else:
@@ -85,14 +88,17 @@ def tables(
     dialect: DialectOption = "ansi",
     default_database: DatabaseOption = None,
     default_schema: SchemaOption = None,
+    namespace: NamespaceOption = "",
+    catalog: CatalogOption = None,
+    store: SchemasFromOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Show the tables that SQL reads and writes, statement by statement.
 
     Example: lineage tables -d snowflake etl/*.sql
     """
-    options = extraction_options(dialect, "", default_database, default_schema)
-    statements = Script(_texts(files, sql), options).resolve()
+    options = extraction_options(dialect, namespace, default_database, default_schema)
+    statements = Script(_texts(files, sql), options, read_schemas(catalog, options, store)).resolve()
     rows = [
         (number, statement.operation, statement.target, statement.sources, statement.completeness)
         for number, statement in enumerate(statements, 1)

@@ -22,9 +22,11 @@ __all__ = [
     "FormatOption",
     "NamespaceOption",
     "SchemaOption",
+    "SchemasFromOption",
     "StoreOption",
     "extraction_options",
     "read_catalogs",
+    "read_schemas",
 ]
 
 
@@ -95,6 +97,15 @@ StoreOption = Annotated[
     ),
 ]
 
+SchemasFromOption = Annotated[
+    str | None,
+    typer.Option(
+        "--store",
+        "-s",
+        help="A store whose tables' schemas count, as in an ingest into it: a path, bolt://… or http://….",
+    ),
+]
+
 
 def extraction_options(
     dialect: str,
@@ -138,3 +149,27 @@ def read_catalogs(paths: list[Path] | None, dialect: str) -> Catalog:
         except (CatalogError, OSError, UnicodeDecodeError) as error:
             raise typer.BadParameter(f"{path}: {error}", param_hint="--catalog") from error
     return catalog
+
+
+def read_schemas(paths: list[Path] | None, options: ExtractionOptions, store: str | None) -> Catalog:
+    """Return the schemas of DDL and JSON files, and those that a store has, which count after them.
+
+    Raises:
+        typer.BadParameter: a file cannot be read, or the store has several namespaces and none is given.
+        StoreError: the store could not be read.
+    """
+    naming = options.naming
+    given = read_catalogs(paths, naming.dialect.name)
+    if store is None:
+        return given
+    from lineage.store import open_store  # noqa: PLC0415  few calls need a store
+
+    with open_store(store, read_only=True) as opened:
+        namespace = naming.dataset_namespace
+        if not naming.namespace:
+            known = {dataset.namespace for dataset in opened.datasets() if dataset.schema_known}
+            if namespace not in known and len(known) > 1:
+                listed = ", ".join(sorted(known))
+                raise typer.BadParameter(f"say which: the store has {listed}", param_hint="--namespace")
+            namespace = namespace if namespace in known else next(iter(known), namespace)
+        return Catalog.from_store(opened, naming.dialect, namespace).as_learnt().updated(given)

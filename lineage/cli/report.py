@@ -15,6 +15,7 @@ import typer
 
 from lineage.catalog import Catalog
 from lineage.cli.listing import OutputFormat, console, counted, print_listing, print_object
+from lineage.model.files import SQL_SUFFIXES
 from lineage.model.statement import Completeness
 from lineage.sql.extractor import ExtractionOptions
 from lineage.sql.script import Script
@@ -57,11 +58,11 @@ def texts_of(path: Path) -> Iterator[tuple[str, str]]:
         typer.BadParameter: a row is not JSON, or has no SQL; the message names its line. Or a folder has no SQL files.
     """
     if path.is_dir():
-        files = sorted(path.rglob("*.sql"))
+        files = sorted(p for p in path.rglob("*") if p.suffix.lower() in SQL_SUFFIXES and p.is_file())
         if not files:
             raise typer.BadParameter(f"no .sql files in {path}", param_hint="--report")
         for file in files:
-            yield str(file.relative_to(path)), file.read_text(encoding="utf-8", errors="replace")
+            yield file.relative_to(path).as_posix(), file.read_text(encoding="utf-8-sig", errors="replace")
     elif path.suffix.lower() in (".jsonl", ".ndjson"):
         with path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
@@ -82,22 +83,33 @@ def _sql_of(line: str, path: Path, number: int) -> str:
 
 
 def measure_coverage(path: Path, options: ExtractionOptions, catalog: Catalog) -> Coverage:
-    """Return how much of each text is resolved, each text by itself."""
+    """Return how much of the texts is resolved: a folder's files with each other, as an ingest does; each row alone."""
     report = Coverage()
-    for name, text in texts_of(path):
-        began = time.perf_counter()
-        statements = Script({"": text}, options, catalog).resolve()
-        seconds = time.perf_counter() - began
-        report.texts += 1
-        report.seconds += seconds
-        report.slowest = sorted([*report.slowest, (seconds, name)], reverse=True)[:_MOST]
-        for statement in statements:
-            report.statements[statement.completeness] += 1
-            if statement.reason is not None:
-                reason = _general(statement.reason)
-                report.reasons[reason] += 1
-                report.examples.setdefault(reason, name)
+    if path.is_dir():
+        _measure(report, dict(texts_of(path)), options, catalog)
+    else:
+        for name, text in texts_of(path):
+            _measure(report, {name: text}, options, catalog)
     return report
+
+
+def _measure(report: Coverage, texts: dict[str, str], options: ExtractionOptions, catalog: Catalog) -> None:
+    """Add texts that are resolved with each other to a report. What a text needs of others is a part of its time."""
+    alone = next(iter(texts)) if len(texts) == 1 else ""
+    names = list(texts)
+    ends = [time.perf_counter()]
+    script = Script({"": texts[alone]} if alone else texts, options, catalog)
+    statements = script.resolve(lambda _done, _total: ends.append(time.perf_counter()))
+    taken = [(end - begin, name) for name, begin, end in zip(names, ends, ends[1:], strict=False)]
+    report.texts += len(texts)
+    report.seconds += time.perf_counter() - ends[0]
+    report.slowest = sorted([*report.slowest, *taken], reverse=True)[:_MOST]
+    for statement in statements:
+        report.statements[statement.completeness] += 1
+        if statement.reason is not None:
+            reason = _general(statement.reason)
+            report.reasons[reason] += 1
+            report.examples.setdefault(reason, statement.source or alone)
 
 
 def _general(reason: str) -> str:

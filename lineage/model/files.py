@@ -12,10 +12,13 @@ from urllib.parse import unquote
 
 from lineage.model.names import Naming
 
-__all__ = ["BEFORE_PROJECTS", "Environment", "FileKey", "beginning"]
+__all__ = ["BEFORE_PROJECTS", "SQL_SUFFIXES", "Environment", "FileKey", "beginning"]
 
 BEFORE_PROJECTS = "(before projects)"
 """The project of files that were ingested when jobs had none."""
+
+SQL_SUFFIXES = frozenset((".sql", ".ddl", ".hql", ".bq"))
+"""Endings of the files that are taken from a folder; a file that is named itself may end as it likes."""
 
 _IN_PATH = re.compile(r"[%:@>]|[\x00-\x1f]")
 _IN_ENVIRONMENT = re.compile(r"[%,>]|[\x00-\x1f]")

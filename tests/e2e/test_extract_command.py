@@ -161,3 +161,28 @@ def test_a_command_without_lineage_is_no_error() -> None:
     done = lineage("extract", "-d", "postgres", "-q", "GRANT SELECT ON t TO u")
     assert (done.code, done.out) == (0, "")
     assert done.err.strip() == "no lineage found in 1 statement"
+
+
+def test_a_report_of_a_folder_resolves_its_files_against_each_other(tmp_path: Path) -> None:
+    for name, text in (("a", "create view v as select * from t"), ("b", "create table t (x int, y int)")):
+        (tmp_path / f"{name}.sql").write_text(text, encoding="utf-8")
+    (tmp_path / "c.ddl").write_text("create view w as select * from v", encoding="utf-8")
+    report = lineage("extract", "-d", "postgres", "--report", tmp_path, "-f", "json").json
+    assert (report["texts"], report["statements"]) == (3, {"full": 3, "partial": 0, "tables": 0, "none": 0})
+    assert sorted(one["text"] for one in report["slowest"]) == ["a.sql", "b.sql", "c.ddl"]
+
+
+def test_schemas_of_a_store_count(tmp_path: Path) -> None:
+    store, ddl = tmp_path / "graph.lbug", tmp_path / "ddl.sql"
+    ddl.write_text("create table shop.t (x int, y int)", encoding="utf-8")
+    assert lineage("ingest", "sql", ddl, "--namespace", "postgres://h:1", "-d", "postgres", "-s", store).code == 0
+    sql = ("-d", "postgres", "-f", "json", "-q", "insert into u select * from shop.t")
+    [found] = lineage("extract", *sql, "--store", store).json
+    assert [edge["source"]["column"] for edge in found["edges"]] == ["x", "y"]
+    [found] = lineage("extract", *sql).json
+    assert [edge["source"]["column"] for edge in found["edges"]] == ["*"]
+    [traced] = lineage("tables", *sql, "--store", store).json
+    assert (traced["upstream"], traced["completeness"]) == (["shop.t"], "full")
+    assert lineage("ingest", "sql", ddl, "--namespace", "postgres://h:2", "-d", "postgres", "-s", store).code == 0
+    assert lineage("extract", *sql, "--store", store).code == 2
+    assert lineage("extract", *sql, "--store", store, "--namespace", "postgres://h:2").code == 0

@@ -8,10 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["SUFFIXES", "FoundFiles", "NoSqlFilesError", "find_sql_files"]
+from lineage.model.files import SQL_SUFFIXES
 
-SUFFIXES = frozenset((".sql", ".ddl", ".hql", ".bq"))
-"""Endings of the files that are taken from a folder; a file that is named itself may end as it likes."""
+__all__ = ["FoundFiles", "NoSqlFilesError", "find_sql_files"]
 
 
 class NoSqlFilesError(ValueError):
@@ -86,7 +85,7 @@ def _look_through(found: FoundFiles, folder: Path, name: str) -> None:
                     _look_through(found, path.resolve(), called)
                 elif entry.name != ".git":
                     below.append((path, called))
-            elif path.suffix.lower() in SUFFIXES:
+            elif path.suffix.lower() in SQL_SUFFIXES:
                 real = path.resolve() if entry.is_symlink() else path
                 if real.is_file():
                     found.files.setdefault(real, called)

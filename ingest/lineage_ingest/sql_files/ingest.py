@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lineage.catalog import Catalog
-from lineage.model.files import Environment
+from lineage.model.files import SQL_SUFFIXES, Environment
 from lineage.model.statement import StatementLineage
 from lineage.sql.extractor import ExtractionOptions
 from lineage.sql.script import Script
 from lineage.store.protocol import GraphStore
 from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
-from lineage_ingest.sql_files.finding import SUFFIXES, NoSqlFilesError
+from lineage_ingest.sql_files.finding import NoSqlFilesError
 from lineage_ingest.sql_files.gone import GoneFiles, GoneFilesError, find_gone_files, notices
 from lineage_ingest.sql_files.sources import Sources, read_sources
 from lineage_ingest.sql_files.summary import IngestSummary
@@ -60,7 +60,7 @@ def ingest_sql_files(
     builder = _resolve(sources, store, options, catalog, at, notify)
     gone = find_gone_files(store, sources, builder.targets(), at)
     if sources.found.empty_folders and not gone.files:
-        suffixes = ", ".join(sorted(SUFFIXES))
+        suffixes = ", ".join(sorted(SQL_SUFFIXES))
         raise NoSqlFilesError(f"no SQL files ({suffixes}) under {sources.found.empty_folders[0]}")
     if gone.are_most and not retire_most:
         raise GoneFilesError(gone)

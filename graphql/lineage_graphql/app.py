@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 
 from lineage import __version__
 from lineage.store import GraphStore, open_store
-from lineage.store.errors import StoreUnreachableError
+from lineage.store.errors import StoreFullError, StoreTimeoutError, StoreUnreachableError
 from lineage_graphql.access.callers import Callers
 from lineage_graphql.http.answers import problem
 from lineage_graphql.http.graphql_route import graphql_router
@@ -66,6 +66,17 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     async def unreachable(_: Request, error: StoreUnreachableError) -> JSONResponse:
         _LOGGER.warning("the store cannot be reached: %s", error)
         return problem(503, "the store cannot be reached", "try again later", headers={"Retry-After": "5"})
+
+    @app.exception_handler(StoreTimeoutError)
+    async def late(_: Request, error: StoreTimeoutError) -> JSONResponse:
+        _LOGGER.warning("the store did not answer in time: %s", error)
+        hint = "send it again: nothing is stored twice"
+        return problem(503, "the store did not answer in time", hint, headers={"Retry-After": "5"})
+
+    @app.exception_handler(StoreFullError)
+    async def full(_: Request, error: StoreFullError) -> JSONResponse:
+        _LOGGER.error("%s; %s", error, error.hint)
+        return problem(507, "the store's disk is full", "make room, then send it again", headers={"Retry-After": "60"})
 
     @app.get("/", include_in_schema=False)
     async def start() -> RedirectResponse:

@@ -46,6 +46,10 @@ class Backend(Protocol):
     def schema_version(self) -> int:
         """The version of the graph's schema."""
 
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether no other process can write to it as long as it is open."""
+
     def reading(self, work: Callable[[Transaction], T]) -> T:
         """Return what `work` returns, which only reads."""
 

@@ -74,6 +74,11 @@ class CypherStore:
         """The version of the graph's schema, after migration."""
         return self._backend.schema_version
 
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether no other process can write to it as long as it is open."""
+        return self._backend.is_exclusive
+
     def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
         """Bring the graph up to date with a batch, or with a part of one, in one transaction; twice is as once.
 
@@ -155,15 +160,18 @@ class CypherStore:
         """Give jobs (by key) another key, with their history; return how many of them there were."""
         return self._backend.writing(lambda transaction: forgetting.rekey_jobs(transaction, identities, sources))
 
-    def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> None:
+    def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> list[str]:
         """Hold texts, and let go of those with the keys `release`, in one transaction; twice is as once.
+
+        Return the keys of all texts that are then held of their owners, sorted.
 
         Raises:
             StoreError: the store could not be reached or written; nothing has changed then.
         """
         listed = list(texts)
-        if listed or release:
-            self._backend.writing(lambda transaction: holding.hold(transaction, listed, release))
+        if not listed and not release:
+            return []
+        return self._backend.writing(lambda transaction: holding.hold(transaction, listed, release))
 
     def held(self, owners: Collection[str]) -> list[HeldText]:
         """Return what is held of these owners, sorted by key."""

@@ -7,6 +7,7 @@ StoreError
 ├── StoreSchemaError         the graph was written by a newer version of this program
 ├── StoreTimeoutError        reading took longer than it may
 └── StoreWriteError          a batch could not be written; nothing of it was stored
+    └── StoreFullError       the disk of the embedded store is full
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 __all__ = [
     "StoreAccessError",
     "StoreError",
+    "StoreFullError",
     "StoreLockedError",
     "StoreSchemaError",
     "StoreTimeoutError",
@@ -55,3 +57,7 @@ class StoreTimeoutError(StoreError):
 
 class StoreWriteError(StoreError):
     """A batch could not be written. Nothing of it was stored."""
+
+
+class StoreFullError(StoreWriteError):
+    """The disk is full, or a limit on the size of files is reached. Reading goes on, and writing once there is room."""

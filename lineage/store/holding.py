@@ -24,8 +24,11 @@ PIECE = 60_000
 _Rows = dict[str, dict[str, Any]]
 
 
-def hold(transaction: Transaction, texts: Iterable[HeldText], release: Collection[str]) -> None:
-    """Write the texts, and let go of those with the keys `release`. A text that is there as it is stays untouched."""
+def hold(transaction: Transaction, texts: Iterable[HeldText], release: Collection[str]) -> list[str]:
+    """Write the texts, and let go of those with the keys `release`. A text that is there as it is stays untouched.
+
+    Return the keys of all texts that are then held of their owners, sorted.
+    """
     wanted = {text.key: text for text in texts}
     pieces = {node.key: node for text in wanted.values() for node in _pieces(text)}
     replaced = wanted.keys() | set(release)
@@ -39,6 +42,7 @@ def hold(transaction: Transaction, texts: Iterable[HeldText], release: Collectio
     created = [node for key, node in pieces.items() if key not in there]
     updated = [node for key, node in pieces.items() if key in there and _differs(there[key], node.properties)]
     _write(transaction, listed, after, created, updated, gone)
+    return sorted({_text_of(piece) for parts in after.values() for piece in parts})
 
 
 def held(transaction: Transaction, owners: Collection[str]) -> list[HeldText]:

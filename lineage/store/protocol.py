@@ -387,6 +387,10 @@ class GraphStore(Protocol):
     def schema_version(self) -> int:
         """The version of the graph's schema, after migration."""
 
+    @property
+    def is_exclusive(self) -> bool:
+        """Whether no other process can write to it as long as it is open."""
+
     def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
         """Bring the graph up to date with a batch, or with a part of one, in one transaction; twice is as once.
 
@@ -432,8 +436,10 @@ class GraphStore(Protocol):
             StoreError: the store could not be reached or written.
         """
 
-    def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> None:
+    def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> list[str]:
         """Hold texts, and let go of those with the keys `release`, in one transaction; twice is as once.
+
+        Return the keys of all texts that are then held of their owners, sorted.
 
         Raises:
             StoreError: the store could not be reached or written; nothing has changed then.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from fastapi.responses import JSONResponse, Response
 from lineage_graphql.access.requiring import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.event_writer import EventWriter
 from lineage_graphql.http.access import refused
 from lineage_graphql.http.answers import problem
 from lineage_graphql.http.unpacking import unpacked
@@ -28,7 +28,8 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     401: {"description": "A token is needed."},
     403: {"description": "A role is missing, or the service only reads."},
     413: {"description": "The body is too large."},
-    503: {"description": "The store cannot be reached; nothing was taken. Send it again."},
+    503: {"description": "The store cannot be reached, or did not answer in time. Send it again."},
+    507: {"description": "The store's disk is full; nothing was taken. Send it again later."},
 }
 _MOST_EVENTS = 10_000
 
@@ -36,10 +37,10 @@ _MOST_EVENTS = 10_000
 def openlineage_router(state: State) -> APIRouter:
     """Return the routes. What they accept is durable when they answer."""
     router = APIRouter(prefix="/api/v1/lineage", tags=["openlineage"])
-    ingest = EventIngest(state.store)
+    writer = EventWriter(EventIngest(state.store).take, state.threads, state.settings.limits.seconds)
 
     async def taken(events: Sequence[object]) -> list[Outcome]:
-        outcomes = await asyncio.get_running_loop().run_in_executor(state.threads, ingest.take, events)
+        outcomes = await writer.take(events)
         for one in outcomes:
             EVENTS.labels("accepted" if one.accepted else "refused").inc()
         newest = max((at for event in events if (at := _time_of(event)) is not None), default=None)

@@ -6,8 +6,9 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from weakref import WeakKeyDictionary
 
 from lineage.export.openlineage import PRODUCER
 from lineage.model.batch import DiagnosticRecord
@@ -30,6 +31,10 @@ _MOST_TEXTS = 4
 _MOST_ROUNDS = 10
 """How often a run is put together anew because another process was told more of it meanwhile."""
 
+_LOCK = threading.Lock()
+_ALONE: WeakKeyDictionary[GraphStore, threading.Lock] = WeakKeyDictionary()
+"""Who takes runs into a store that only this process writes to, does it alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -41,6 +46,10 @@ class Outcome:
     pointer: str | None = None
     hint: str | None = None
     warnings: tuple[str, ...] = ()
+
+    def moved_to(self, index: int) -> Outcome:
+        """Return the outcome as that of another place in a batch."""
+        return self if index == self.index else replace(self, index=index)
 
     def to_dict(self) -> dict[str, object]:
         """Return the outcome as JSON values."""
@@ -85,6 +94,8 @@ class EventIngest:
         self._budget = budget if budget is not None else Budget()
         self._retention = retention if retention is not None else Retention()
         self._lock = threading.Lock()
+        with _LOCK:
+            self._alone = _ALONE.setdefault(store, threading.Lock()) if store.is_exclusive else None
         self._looked_at = float("-inf")
         self.applied = AppliedChanges()
         """What all calls together have changed in the graph."""
@@ -100,7 +111,11 @@ class EventIngest:
         outcomes = [self._outcome(index, event, batch) for index, event in enumerate(events)]
         self._drop_old()
         self._apply([*batch.datasets, *self._observed(batch.jobs)])
-        self._take_runs(batch.runs)
+        if self._alone is None:
+            self._take_runs(batch.runs)
+        else:
+            with self._alone:
+                self._take_runs_alone(batch.runs)
         return outcomes
 
     def _outcome(self, index: int, event: object, batch: _Batch) -> Outcome:
@@ -113,6 +128,8 @@ class EventIngest:
 
     def _take_runs(self, told: Mapping[str, Told]) -> None:
         """Hold what is new of runs; apply those that count, until nothing is held that was not applied."""
+        if not told:
+            return
         known = self._held(told)
         news = {run: new for run, new in told.items() if not _is_known(new, known.get(run))}
         self._store.hold([_text(run, new, finished=False) for run, new in news.items()])
@@ -127,6 +144,38 @@ class EventIngest:
             self._apply(self._observed(one.told for one in fresh.values()))
             done.update((run, one.told.digest) for run, one in fresh.items())
         self._tidy(known)
+
+    def _take_runs_alone(self, told: Mapping[str, Told]) -> None:
+        """Do as `_take_runs` where hardly anybody else is told of the runs meanwhile: all is read once and held once.
+
+        Nothing is held before it was applied: who sent it has no answer until both are done. What a client of a service
+        held meanwhile shows then.
+        """
+        known = self._held(told)
+        expected: set[str] = set()
+        due: dict[str, Told] = {}
+        texts: list[HeldText] = []
+        release: set[str] = set()
+        for run, new in told.items():
+            held = known.get(run)
+            if held is not None and held.finished and _is_known(new, held):
+                continue
+            due[run] = one = held.told.merged(new) if held is not None else new
+            # Of a run that is open only what is new is written, until there are many texts of it.
+            joined = held is not None and (one.has_ended or len(held.keys) >= _MOST_TEXTS)
+            if held is not None and joined:
+                text = _text(run, one, finished=one.has_ended)
+                release.update(held.keys - {text.key})
+            elif held is not None and _is_known(new, held):
+                continue
+            else:
+                text = _text(run, new, finished=new.has_ended)
+            texts.append(text)
+            expected.update((*(held.keys if held is not None else ()), text.key))
+        self._apply(self._observed(due.values()))
+        unexpected = set(self._store.hold(texts, release)) - (expected - release)
+        again = {key.partition("~")[0] for key in unexpected}
+        self._take_runs({run: new for run, new in told.items() if run in again})
 
     def _tidy(self, known: Mapping[str, _Held]) -> None:
         """Mark runs that have ended, and put together what is held in many texts."""

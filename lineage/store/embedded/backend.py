@@ -106,6 +106,11 @@ class EmbeddedBackend:
         """The version of the graph's schema."""
         return self._version
 
+    @property
+    def is_exclusive(self) -> bool:
+        """Yes: the file is locked."""
+        return True
+
     def reading(self, work: Callable[[EmbeddedTransaction], T]) -> T:
         """Return what `work` returns, reading one state of the graph."""
         return self._reading(lambda statements: work(EmbeddedTransaction(statements, limited=True)))

@@ -104,6 +104,11 @@ class Neo4jBackend:
         """The version of the graph's schema."""
         return self._version
 
+    @property
+    def is_exclusive(self) -> bool:
+        """No: a server takes writes of many."""
+        return False
+
     def reading(self, work: Callable[[Neo4jTransaction], T]) -> T:
         """Return what `work` returns, reading only."""
         return self._explaining(StoreError, lambda: self._session_read(work))

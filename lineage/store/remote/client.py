@@ -73,6 +73,11 @@ class RemoteStore:
         """The version of the graph's schema."""
         return self._version
 
+    @property
+    def is_exclusive(self) -> bool:
+        """No: the service takes writes of many."""
+        return False
+
     def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
         """Bring the graph up to date with a batch; of parts only those that are a whole batch, as `parts` gives them.
 

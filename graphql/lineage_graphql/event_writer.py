@@ -1,0 +1,104 @@
+"""Group commit for OpenLineage events: requests that wait while others are written are written together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from lineage.store.errors import StoreTimeoutError, StoreUnreachableError
+from lineage_ingest.openlineage import Outcome
+
+__all__ = ["EventWriter"]
+
+MAX_EVENTS = 2_000
+"""How many events of several requests are written together."""
+EVENTS_IN_TIME = 1_000
+"""A request with more of them may take longer than the time limit, in proportion."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    events: Sequence[object]
+    answer: asyncio.Future[list[Outcome]]
+
+
+class EventWriter:
+    """Takes the events of requests in the order in which they came, one group at a time.
+
+    While a group is written, requests queue; all that wait are the next group, planned as one batch. Each is answered
+    when the group is durable, or when its time is over.
+    """
+
+    def __init__(self, take: Callable[[Sequence[object]], list[Outcome]], threads: Executor, seconds: float) -> None:
+        """Write by `take` in a thread; a request waits for `seconds` at most."""
+        self._take = take
+        self._threads = threads
+        self._seconds = seconds
+        self._waiting: list[_Request] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def take(self, events: Sequence[object]) -> list[Outcome]:
+        """Return what became of each event, when all that were accepted are durable.
+
+        Raises:
+            StoreError: the store could not be written. Send the events again.
+            StoreTimeoutError: it took too long. The events may be stored or not; send them again.
+        """
+        loop = asyncio.get_running_loop()
+        request = _Request(events, loop.create_future())
+        self._waiting.append(request)
+        if self._writing is None:
+            self._writing = loop.create_task(self._write_waiting())
+        try:
+            async with asyncio.timeout(self._limit(events)):
+                return await request.answer
+        except TimeoutError as error:
+            if request in self._waiting:
+                self._waiting.remove(request)
+            raise StoreTimeoutError from error
+
+    async def _write_waiting(self) -> None:
+        try:
+            while group := self._next_group():
+                # A thread that a server keeps waiting is left alone: who asks next gets another.
+                limit = max(self._limit(request.events) for request in group)
+                await asyncio.wait({asyncio.create_task(self._write(group))}, timeout=limit)
+        finally:
+            self._writing = None
+
+    def _next_group(self) -> list[_Request]:
+        group: list[_Request] = []
+        number = 0
+        while self._waiting and (not group or number + len(self._waiting[0].events) <= MAX_EVENTS):
+            number += len(self._waiting[0].events)
+            group.append(self._waiting.pop(0))
+        return group
+
+    async def _write(self, group: Sequence[_Request]) -> None:
+        """Write a group and answer it; where it cannot be written as a whole, each request alone."""
+        loop = asyncio.get_running_loop()
+        events = [event for request in group for event in request.events]
+        try:
+            outcomes = await loop.run_in_executor(self._threads, self._take, events)
+        except Exception as error:  # noqa: BLE001  whoever waits is told, whatever it is
+            if len(group) > 1 and not isinstance(error, StoreUnreachableError):
+                for request in group:
+                    await self._write([request])
+                return
+            for request in group:
+                if not request.answer.done():
+                    request.answer.set_exception(error)
+            return
+        start = 0
+        for request in group:
+            end = start + len(request.events)
+            # Indexes are those within the request.
+            mine = [outcome.moved_to(index) for index, outcome in enumerate(outcomes[start:end])]
+            if not request.answer.done():
+                request.answer.set_result(mine)
+            start = end
+
+    def _limit(self, events: Sequence[object]) -> float:
+        return self._seconds * max(1.0, len(events) / EVENTS_IN_TIME)

@@ -1,0 +1,101 @@
+"""Group commit of events: who waits is written together, in order, and answered apart."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from lineage.store.errors import StoreTimeoutError, StoreUnreachableError, StoreWriteError
+from lineage_graphql.event_writer import MAX_EVENTS, EventWriter
+from lineage_ingest.openlineage import Outcome
+
+
+class Store:
+    """Takes events as a store does that is busy until it is let go on."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[object]] = []
+        self.goes_on = threading.Event()
+        self.began = threading.Event()
+
+    def take(self, events: Sequence[object]) -> list[Outcome]:
+        self.groups.append(list(events))
+        self.began.set()
+        self.goes_on.wait(20)
+        if "away" in events:
+            raise StoreUnreachableError("no store")
+        if "unwritable" in events:
+            raise StoreWriteError("cannot be written")
+        return [Outcome(index, event != "bad", str(event)) for index, event in enumerate(events)]
+
+
+def together(store: Store, *requests: Sequence[object], seconds: float = 20) -> list[Any]:
+    """Return what requests are answered that come while a first one is written."""
+
+    async def work() -> list[Any]:
+        with ThreadPoolExecutor(2) as threads:
+            writer = EventWriter(store.take, threads, seconds)
+            first = asyncio.create_task(writer.take(["first"]))
+            await asyncio.to_thread(store.began.wait)
+            waiting: list[Coroutine[Any, Any, Any]] = [writer.take(request) for request in requests]
+            asked = asyncio.gather(*waiting, return_exceptions=True)
+            await asyncio.sleep(0)
+            store.goes_on.set()
+            assert [one.accepted for one in await first] == [True]
+            return await asked
+
+    return asyncio.run(work())
+
+
+def test_what_waits_is_written_at_once_and_in_order() -> None:
+    store = Store()
+    answers = together(store, ["a", "b"], ["c"], ["bad", "d"])
+    assert store.groups == [["first"], ["a", "b", "c", "bad", "d"]]
+    assert [[(one.index, one.accepted, one.reason) for one in answer] for answer in answers] == [
+        [(0, True, "a"), (1, True, "b")],
+        [(0, True, "c")],
+        [(0, False, "bad"), (1, True, "d")],
+    ]
+
+
+def test_what_cannot_be_written_fails_alone() -> None:
+    store = Store()
+    one, bad, other = together(store, ["a"], ["unwritable"], ["b"])
+    assert [one[0].accepted, other[0].accepted] == [True, True]
+    assert isinstance(bad, StoreWriteError)
+    assert store.groups[1:] == [["a", "unwritable", "b"], ["a"], ["unwritable"], ["b"]]
+
+
+def test_a_store_that_is_away_is_asked_once() -> None:
+    store = Store()
+    assert all(isinstance(one, StoreUnreachableError) for one in together(store, ["a"], ["away"]))
+    assert len(store.groups) == 2
+
+
+def test_a_group_has_a_size() -> None:
+    store = Store()
+    large = ["x"] * (MAX_EVENTS - 1)
+    together(store, large, ["y", "z"], ["w"])
+    assert [len(group) for group in store.groups] == [1, MAX_EVENTS - 1, 3]
+
+
+@pytest.mark.parametrize("seconds", [0.05])
+def test_a_request_waits_no_longer_than_it_may(seconds: float) -> None:
+    store = Store()
+
+    async def work() -> list[Any]:
+        with ThreadPoolExecutor(2) as threads:
+            writer = EventWriter(store.take, threads, seconds)
+            late = await asyncio.gather(writer.take(["a"]), writer.take(["b"]), return_exceptions=True)
+            store.goes_on.set()
+            return [*late, await writer.take(["c"])]
+
+    first, second, third = asyncio.run(work())
+    assert isinstance(first, StoreTimeoutError)
+    assert isinstance(second, StoreTimeoutError)
+    assert third[0].accepted

@@ -15,6 +15,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from lineage.model.visible_text import VisibleFormatter
 from lineage.store import open_store
 from lineage_graphql.app import make_app
 from lineage_graphql.http.guard import request_id
@@ -125,7 +126,7 @@ def set_up_logs(settings: Settings) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-class _AsText(logging.Formatter):
+class _AsText(VisibleFormatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s [%(request_id)s] %(message)s", "%H:%M:%S")
 

@@ -1,4 +1,8 @@
-"""Printing listings: as a table for people, as JSON or CSV for programs. Colour and width only on a terminal."""
+"""Printing listings: as a table for people, as JSON or CSV for programs. Colour and width only on a terminal.
+
+What is printed comes from SQL, logs and events of others: characters that steer a terminal are made visible. CSV keeps
+all else as it is, also what a spreadsheet would take for a formula: it is data for programs.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,12 @@ from enum import StrEnum
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
+
+from lineage.model.visible_text import visible, visible_line
 
 __all__ = ["OutputFormat", "console", "counted", "note", "print_listing", "print_object"]
 
@@ -26,15 +34,24 @@ class OutputFormat(StrEnum):
     CSV = "csv"
 
 
+class _Console(Console):
+    """A console that shows steering characters, wherever they stand; its own are no text."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            shown = segment.text if segment.control else visible(segment.text)
+            yield segment if shown == segment.text else Segment(shown, segment.style)
+
+
 def console(*, stderr: bool = False) -> Console:
     """Return a console; into a file or a pipe, lines are as long as they need to be."""
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, highlight=False, soft_wrap=True, width=None if stream.isatty() else _WIDE)
+    return _Console(file=stream, highlight=False, soft_wrap=True, width=None if stream.isatty() else _WIDE)
 
 
 def note(text: str, style: str | None = None) -> None:
     """Print a line for people beside the answer: to the standard error stream."""
-    console(stderr=True).print(text, style=style, markup=False)
+    console(stderr=True).print(visible(text), style=style, markup=False)
 
 
 def counted(number: int, what: str) -> str:
@@ -61,9 +78,9 @@ def print_listing(
     if output is OutputFormat.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([_cell(value) for value in row] for row in rows)
+        writer.writerows([visible(_cell(value)) for value in row] for row in rows)
         return
-    listed = [[_cell(value) for value in row] for row in rows]
+    listed = [[visible_line(_cell(value)) for value in row] for row in rows]
     out = console()
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, title_style="bold")
     for position, name in enumerate(columns):
@@ -71,7 +88,7 @@ def print_listing(
         style = (styles or {}).get(name)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold", style=style)
     for row in listed:
-        table.add_row(*(_escape(cell) for cell in row))
+        table.add_row(*map(Text, row))  # a text has no markup
     out.print(table)
 
 
@@ -88,7 +105,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, list | tuple | set | frozenset):
         return ", ".join(str(item) for item in value)
     return str(value)
-
-
-def _escape(text: str) -> str:
-    return text.replace("[", r"\[")

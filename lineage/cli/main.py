@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from importlib.metadata import entry_points
 from typing import Annotated, Any, ClassVar
@@ -14,6 +15,7 @@ from lineage.catalog import CatalogError
 from lineage.cli import ask, export, extract, forget, neo4j, prune, runs, usage
 from lineage.cli.listing import note
 from lineage.model.dialects import UnknownDialectError
+from lineage.model.visible_text import VisibleFormatter
 from lineage.store.errors import StoreError, StoreUnreachableError
 from lineage.traversal import NameLookupError
 
@@ -83,6 +85,8 @@ app.add_typer(export.app, name="export")
 
 def run() -> None:
     """Run the command line; end the process with the exit code."""
+    if logging.lastResort is not None:  # what prints warnings where nobody set logging up
+        logging.lastResort.setFormatter(VisibleFormatter())
     try:
         app(prog_name="lineage")
     except StoreError as error:

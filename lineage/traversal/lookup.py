@@ -113,7 +113,11 @@ def _full_name(tables: Mapping[str, str], key: str) -> str:
 
 
 def _tables(store: LineageReader, text: str) -> list[Target]:
-    return [Target(dataset.key, dataset.name, dataset.key) for dataset in _present(store.find_datasets(text))]
+    found = store.find_datasets(text)
+    written = format_name([part for part, _ in split_name(text)])
+    if not found and written not in ("", text):  # in other quotes than the name is shown in
+        found = store.find_datasets(written)
+    return [Target(dataset.key, dataset.name, dataset.key) for dataset in _present(found)]
 
 
 def _columns(store: LineageReader, text: str) -> list[Target]:

@@ -1,0 +1,56 @@
+"""Text of others (names, SQL, logs) as it may be shown: nothing in it steers a terminal or turns text around."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+__all__ = ["VisibleFormatter", "visible", "visible_line"]
+
+# C0 but tab and line feed, DEL, C1; marks and overrides of direction; separators of lines; what is shown as nothing.
+_STEERING = (
+    "\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff"
+)
+_IN_TEXTS = re.compile(rf"[{_STEERING}]|\r(?!\n)")
+_IN_LINES = re.compile(rf"[{_STEERING}\r\n\t]")
+
+
+def visible(text: str) -> str:
+    r"""Return the text with such characters replaced by what can be seen; its lines and tabs stay.
+
+    >>> visible("a\x1b[31mb\u202ec\nd")
+    'a␛[31mb\\u202ec\nd'
+    """
+    return _IN_TEXTS.sub(_shown, text)
+
+
+def visible_line(text: str) -> str:
+    r"""Return the text so, in one line.
+
+    >>> visible_line("a\tb\r\nc")
+    'a␉b␍␊c'
+    """
+    return _IN_LINES.sub(_shown, text)
+
+
+class VisibleFormatter(logging.Formatter):
+    """Formats log records: a message is one line, and nothing in a record steers a terminal."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  the name is logging's
+        """Return the record's line."""
+        record.message = visible_line(record.message)
+        return super().formatMessage(record)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record's line, and the traceback below it."""
+        return visible(super().format(record))
+
+
+def _shown(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -146,7 +146,7 @@ class BatchBuilder:
         `files` are the files that texts stand in, by the names of the texts.
         """
         self._naming = naming
-        self._catalog = catalog
+        self._catalog = catalog.completed(naming)
         self._at = at
         self._attribute = attribute
         self._source = source

@@ -19,6 +19,8 @@ from lineage.cli.options import (
     FunctionsOption,
     NamespaceOption,
     SchemaOption,
+    SetOperations,
+    SetOperationsOption,
     StoreOption,
     extraction_options,
     read_catalogs,
@@ -65,6 +67,7 @@ def sql(
     default_schema: SchemaOption = None,
     functions: FunctionsOption = None,
     budget: BudgetOption = None,
+    set_operations: SetOperationsOption = SetOperations.EXACT,
     store: StoreOption = None,
     project: Annotated[
         str | None,
@@ -93,7 +96,9 @@ def sql(
 
     Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
     """
-    options = extraction_options(dialect, namespace, default_database, default_schema, functions, budget)
+    options = extraction_options(
+        dialect, namespace, default_database, default_schema, functions, budget, set_operations
+    )
     schemas = read_catalogs(catalog, dialect)
     if project_root is not None and project is None:
         raise typer.BadParameter("it goes with --project", param_hint="--project-root")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,10 +11,17 @@ from typing import Any, Protocol
 from lineage.catalog.ddl import read_ddl
 from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect, dialect_named
-from lineage.model.names import format_name, parse_table_name, split_name
+from lineage.model.names import Naming, format_name, split_name
 from lineage.model.statement import ColumnSchema
 
 __all__ = ["Catalog", "KnownColumn", "KnownDataset", "SchemaSource"]
+
+
+class Fold(Protocol):
+    """How a dialect compares names, unquoted and quoted."""
+
+    def __call__(self, name: str, /, *, quoted: bool = False) -> str:
+        """Return the name as it is compared."""
 
 
 class KnownDataset(Protocol):
@@ -94,6 +101,12 @@ class Catalog:
     def from_dict(cls, tables: Mapping[str, Any], dialect: str | Dialect = "ansi") -> Catalog:
         """Return a catalog of `{table: {column: type}}`, or `{table: [column, …]}`, or nested by schema.
 
+        Names are those that the database stores, as information_schema lists them; see `stored_names` for the case.
+
+        >>> catalog = Catalog.from_dict({"shop.users": {"id": "int", "userName": "text"}}, dialect="snowflake")
+        >>> list(catalog.find("SHOP.USERS").names)
+        ['ID', 'userName']
+
         Raises:
             CatalogError: the value has another shape.
         """
@@ -152,21 +165,41 @@ class Catalog:
         return cls((table for table in tables if table.columns), dialect)
 
     def full_name(self, name: str) -> str:
-        """Return a typed table name as this catalog's dialect compares it."""
-        return format_name(parse_table_name(name, self.dialect))
+        """Return the full name of a table that a catalog states."""
+        parts = split_name(name)
+        return format_name(stored_names(parts, self.dialect.fold_table))
 
     def columns(self, columns: object, table: str = "") -> list[ColumnSchema]:
-        """Return columns given as a mapping to types or a list of names, folded.
+        """Return columns given as a mapping to types or a list of names, as the database stores them.
 
         Raises:
             CatalogError: it is neither.
         """
-        fold = self.dialect.fold_column
         if isinstance(columns, Mapping):
-            return [ColumnSchema(fold(str(n)), None if t is None else str(t)) for n, t in columns.items()]
-        if isinstance(columns, Collection) and not isinstance(columns, str):
-            return [ColumnSchema(fold(str(name))) for name in columns]
-        raise CatalogError(f"table {table!r}: expected its columns, found {columns!r}")
+            types = [None if data_type is None else str(data_type) for data_type in columns.values()]
+        elif isinstance(columns, Collection) and not isinstance(columns, str):
+            types = [None] * len(columns)
+        else:
+            raise CatalogError(f"table {table!r}: expected its columns, found {columns!r}")
+        names = stored_names([_unquoted(str(name)) for name in columns], self.dialect.fold_column)
+        return [ColumnSchema(name, data_type) for name, data_type in zip(names, types, strict=True)]
+
+    def completed(self, naming: Naming) -> Catalog:
+        """Return the catalog with names as an ingest completes them: with the default database, date shards as one."""
+        found = self.memo.get((Catalog, naming))
+        if found is None:
+            tables = [(table, self._completed(table.name, naming)) for table in self]
+            found = self
+            if any(table.name != name for table, name in tables):
+                found = Catalog((replace(table, name=name) for table, name in tables), self.dialect)
+            self.memo[Catalog, naming] = found
+        completed: Catalog = found
+        return completed
+
+    @staticmethod
+    def _completed(name: str, naming: Naming) -> str:
+        parts = [part for part, _ in split_name(name)]
+        return naming.qualify(parts) if len(parts) > 1 else name
 
     def add(self, table: TableSchema) -> None:
         """Add a table, in place of one of that name."""
@@ -215,6 +248,41 @@ def _flatten(tables: Mapping[str, Any], path: tuple[str, ...]) -> Iterable[tuple
             yield from _flatten(value, full)
         else:
             yield ".".join(full), value
+
+
+def stored_names(names: Sequence[tuple[str, bool]], fold: Fold) -> list[str]:
+    """Return names as the database stores them, from names as a catalog states them, each with whether it was quoted.
+
+    A catalog states stored names, and many people write those that are stored in upper case in lower case, or the
+    other way round. So a name that is quoted or in mixed case is taken to the letter, and so are all of them where one
+    is in the case that the dialect itself folds to; else they are folded.
+
+    >>> fold = dialect_named("snowflake").fold_column
+    >>> stored_names([("id", False), ("userName", False)], fold), stored_names([("ID", False), ("note", False)], fold)
+    (['ID', 'userName'], ['ID', 'note'])
+    """
+    as_stored = any(
+        not quoted and name == fold(name) and name != name.swapcase() and fold("aA") != "aA" for name, quoted in names
+    )
+
+    def is_exact(name: str, quoted: bool) -> bool:
+        return quoted or as_stored or not (name.islower() or name.isupper())
+
+    return [fold(name, quoted=is_exact(name, quoted)) for name, quoted in names]
+
+
+def _unquoted(name: str) -> tuple[str, bool]:
+    """Return a column's name without the quotes that were written around it, and whether there were any."""
+    for opening, closing in ('""', "``", "[]"):
+        inside = name[1:-1]
+        if (
+            len(name) > 2
+            and name[0] == opening
+            and name[-1] == closing
+            and opening not in inside.replace(closing * 2, "")
+        ):
+            return inside.replace(closing * 2, closing), True
+    return name, False
 
 
 def _last(name: str) -> str:

@@ -20,6 +20,8 @@ from lineage.cli.options import (
     NamespaceOption,
     SchemaOption,
     SchemasFromOption,
+    SetOperations,
+    SetOperationsOption,
     extraction_options,
     read_schemas,
 )
@@ -52,6 +54,7 @@ def extract(
     default_schema: SchemaOption = None,
     functions: FunctionsOption = None,
     budget: BudgetOption = None,
+    set_operations: SetOperationsOption = SetOperations.EXACT,
     report: ReportOption = None,
     store: SchemasFromOption = None,
     output: FormatOption = OutputFormat.TABLE,
@@ -63,7 +66,9 @@ def extract(
 
     Example: lineage extract -d postgres -q "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
     """
-    options = extraction_options(dialect, namespace, default_database, default_schema, functions, budget)
+    options = extraction_options(
+        dialect, namespace, default_database, default_schema, functions, budget, set_operations
+    )
     schemas = read_schemas(catalog, options, store)
     if report is not None:
         print_coverage(measure_coverage(report, options, schemas), output)
@@ -99,11 +104,21 @@ def tables(
     """
     options = extraction_options(dialect, namespace, default_database, default_schema)
     statements = Script(_texts(files, sql), options, read_schemas(catalog, options, store)).resolve()
+    several = any(statement.other_targets for statement in statements)
     rows = [
-        (number, statement.operation, statement.target, statement.sources, statement.completeness)
-        for number, statement in enumerate(statements, 1)
+        (
+            number,
+            one.operation,
+            one.target,
+            *([list(one.other_targets)] if several else []),
+            one.sources,
+            one.completeness,
+        )
+        for number, one in enumerate(statements, 1)
     ]
-    print_listing(("statement", "operation", "destination", "upstream", "completeness"), rows, output)
+    others = ("other_destinations",) if several else ()
+    columns = ("statement", "operation", "destination", *others, "upstream", "completeness")
+    print_listing(columns, rows, output)
     _finish(statements)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,8 @@ __all__ = [
     "NamespaceOption",
     "SchemaOption",
     "SchemasFromOption",
+    "SetOperations",
+    "SetOperationsOption",
     "StoreOption",
     "extraction_options",
     "read_catalogs",
@@ -86,6 +89,23 @@ BudgetOption = Annotated[
         metavar="NAME=NUMBER",
     ),
 ]
+
+
+class SetOperations(StrEnum):
+    """What the output of a set operation references: what decides its rows, or all that the LineageX paper says."""
+
+    EXACT = "exact"
+    PAPER = "paper"
+
+
+SetOperationsOption = Annotated[
+    SetOperations,
+    typer.Option(
+        "--set-operations",
+        help="exact: UNION ALL references nothing, since no row depends on the other branch. "
+        "paper: the output of every set operation references its branches, as in the LineageX paper.",
+    ),
+]
 FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="How to print.")]
 StoreOption = Annotated[
     str | None,
@@ -114,6 +134,7 @@ def extraction_options(
     default_schema: str | None,
     functions: list[Path] | None = None,
     budget: list[str] | None = None,
+    set_operations: SetOperations = SetOperations.EXACT,
 ) -> ExtractionOptions:
     """Return the extraction options that the command's options amount to.
 
@@ -127,6 +148,7 @@ def extraction_options(
             default_database=default_database,
             default_schema=default_schema,
             functions=functions or (),
+            set_operation_references=set_operations.value,
             budget=Budget.parse(budget or ()),
         )
     except FunctionsFileError as error:

@@ -198,7 +198,7 @@ class StatementLineage:
     names that could not be traced. `presumed` says that a name was read in the likeliest of several ways, and that a
     schema may show another. `altered` are columns that it gives the target, or gives another type, whatever else the
     target has. `temporary` are those of its targets that are temporary tables, `row_references` the tables whose rows
-    decide the target's.
+    decide the target's. `other_targets` are the tables that it writes beside `target`.
     """
 
     operation: str
@@ -221,12 +221,22 @@ class StatementLineage:
     temporary: tuple[str, ...] = ()
     row_references: tuple[RowReference, ...] = ()
     presumed: bool = False
+    other_targets: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """All tables that it writes, `target` first."""
+        return (() if self.target is None else (self.target,)) + self.other_targets
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the statement's interface fields as JSON values, under the names of the attributes."""
+        """Return the statement's interface fields as JSON values, under the names of the attributes.
+
+        `targets` are there where it writes several tables.
+        """
         return {
             "operation": self.operation,
             "target": self.target,
+            **({"targets": list(self.targets)} if self.other_targets else {}),
             "sources": list(self.sources),
             "output_columns": list(self.output_columns),
             "edges": [edge.to_dict() for edge in self.edges],

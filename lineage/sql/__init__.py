@@ -6,8 +6,8 @@ from lineage.sql.ddl import parse_ddl
 from lineage.sql.extractor import extract
 from lineage.sql.scan import mask_for_parsing, mask_literals
 from lineage.sql.script import extract_script
-from lineage.sql.table_trace import trace_tables
+from lineage.sql.table_trace import TableTrace, trace_tables
 
-__all__ = ["Budget", "extract", "extract_script", "mask_for_parsing", "mask_literals", "trace_tables"]
+__all__ = ["Budget", "TableTrace", "extract", "extract_script", "mask_for_parsing", "mask_literals", "trace_tables"]
 
 parse_with(parse_ddl)

@@ -71,9 +71,13 @@ def options_for(
 
     Raises:
         UnknownDialectError: no dialect has that name.
+        ValueError: `set_operation_references` is neither "exact" nor "paper".
         FunctionsFileError: a file of functions is of another form.
         OSError: a file of functions cannot be read.
     """
+    if set_operation_references not in ("exact", "paper"):
+        message = f"set_operation_references: found {set_operation_references!r}, expected 'exact' or 'paper'"
+        raise ValueError(message)
     naming = _naming(dialect, namespace, default_database, default_schema)
     effects = FunctionEffects.load(naming.dialect.name, functions)
     return ExtractionOptions(naming, effects, set_operation_references, budget if budget is not None else _BUDGET)
@@ -114,6 +118,7 @@ def extract(
 
     Raises:
         UnknownDialectError: no dialect has that name.
+        ValueError: `set_operation_references` is neither "exact" nor "paper".
     """
     options = options_for(
         dialect,
@@ -124,7 +129,7 @@ def extract(
         functions=functions,
         budget=budget,
     )
-    tables = CatalogTables(catalog if catalog is not None else Catalog(), options.naming)
+    tables = CatalogTables((catalog if catalog is not None else Catalog()).completed(options.naming), options.naming)
     variables: dict[str, Relation | None] = {}
     found: list[StatementLineage] = []
     for statement in parse_statements(sql, options.naming.dialect, options.budget):
@@ -225,6 +230,7 @@ def resolve_statement(
         inferred=resolver.inferred(edges),
         unresolved=tuple(resolver.unresolved),
         presumed=resolver.presumed,
+        other_targets=_other_targets(outcome),
         changes=outcome.changes,
         altered=outcome.altered,
         temporary=tuple(
@@ -235,6 +241,20 @@ def resolve_statement(
         row_references=row_references,
     )
     return statement, outcome
+
+
+def _other_targets(outcome: Outcome) -> tuple[str, ...]:
+    """Return what a statement writes beside its target, in order."""
+    if not outcome.others:
+        return ()
+    found: dict[str, None] = {}
+    stack = list(reversed(outcome.others))
+    while stack:
+        other = stack.pop()
+        if other.target is not None and other.target != outcome.target:
+            found[other.target] = None
+        stack.extend(reversed(other.others))
+    return tuple(found)
 
 
 def _complete(parsed: ParsedStatement, resolver: Resolver, outcome: Outcome) -> None:

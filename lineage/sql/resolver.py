@@ -291,9 +291,14 @@ class Resolver:
         return (written + ")" * (written.count("(") - written.count(")"))).lower()
 
     def nearest(self, name: str, known: Iterable[str]) -> str | None:
-        """Return "did you mean …?" for the nearest known name, if one is near."""
-        near = difflib.get_close_matches(name, list(known), n=1)
-        return f"did you mean `{near[0]}`?" if near else None
+        """Return "did you mean …?" for the nearest known name, if one is near: in quotes where it needs them."""
+        names = list(known)
+        near = [other for other in names if other != name and other.lower() == name.lower()]
+        near = near or difflib.get_close_matches(name, names, n=1)
+        if not near:
+            return None
+        written = near[0] if self.naming.dialect.fold_column(near[0]) == near[0] else f'"{near[0]}"'
+        return f"did you mean `{written}`?"
 
     # The two walks
 

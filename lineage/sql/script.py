@@ -42,7 +42,7 @@ _MOST_ROUNDS = 8
 
 
 def extract_script(
-    sql: str | Path | Mapping[str, str],
+    sql: str | Path | Mapping[str, str] | Sequence[str],
     dialect: str | Dialect = "ansi",
     catalog: Catalog | None = None,
     *,
@@ -55,9 +55,10 @@ def extract_script(
 ) -> list[StatementLineage]:
     """Return the lineage of the statements of a script, each resolved with what the others define.
 
-    `sql` is the script's text, the path of a file or of a folder of `.sql` files, or texts by name. The order of
-    the answer is that of the texts; `StatementLineage.source` names the text where there are several. A named
-    text that holds one query and nothing else defines a dataset of its name.
+    `sql` is the script's text, the path of a file or of a folder of `.sql` files, texts by name, or a list of texts,
+    which run one after the other and are called `1`, `2`, …. The order of the answer is that of the texts;
+    `StatementLineage.source` names the text where there are several. A text of a mapping or folder that holds one
+    query and nothing else defines a dataset of its name.
 
     >>> view, table = extract_script('''
     ...     CREATE VIEW report AS SELECT * FROM orders;
@@ -68,14 +69,16 @@ def extract_script(
 
     Raises:
         UnknownDialectError: no dialect has that name.
+        ValueError: `set_operation_references` is neither "exact" nor "paper".
+        TypeError: `sql` is none of these.
         OSError: the path cannot be read.
     """
-    texts: Mapping[str, str]
+    texts: Mapping[str, str | Sequence[Part]]
     if isinstance(sql, Path):
         files = sorted(sql.rglob("*.sql")) if sql.is_dir() else [sql]
         texts = {str(f.relative_to(sql) if sql.is_dir() else f): f.read_text(encoding="utf-8") for f in files}
     else:
-        texts = {"": sql} if isinstance(sql, str) else sql
+        texts = {"": sql} if isinstance(sql, str) else sql if isinstance(sql, Mapping) else {"": _numbered(sql)}
     options = options_for(
         dialect,
         namespace=namespace,
@@ -86,6 +89,13 @@ def extract_script(
         budget=budget,
     )
     return Script(texts, options, catalog).resolve()
+
+
+def _numbered(texts: Sequence[str]) -> list[Part]:
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        message = f"SQL is a text, a path, a mapping of names to texts or a list of texts; found {type(texts).__name__}"
+        raise TypeError(message)
+    return [Part(text, str(number)) for number, text in enumerate(texts, 1)]
 
 
 class Script:
@@ -104,7 +114,7 @@ class Script:
             for name, given in texts.items()
         ]
         self._options = options
-        self._catalog = catalog if catalog is not None else Catalog()
+        self._catalog = (catalog if catalog is not None else Catalog()).completed(options.naming)
         self._base = CatalogTables(self._catalog, options.naming)
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
         self._candidates = definers(self._texts) if len(self._texts) > 1 else None

@@ -1,14 +1,13 @@
 """`trace_tables`: which tables a text reads and writes, for those who need no columns.
 
-Traces combine as in SQL Table Tracer: `a + b` is the trace of a text and the one after it, in any grouping, and the
-trace of nothing changes nothing.
+Traces combine as in SQL Table Tracer: in any grouping, and the trace of nothing changes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Any
+from typing import Any, NoReturn
 
 from lineage.model.dialects import Dialect
 from lineage.model.statement import StatementLineage
@@ -19,14 +18,43 @@ __all__ = ["TableTrace", "trace_tables"]
 _NOTHING = "EMPTY"
 
 
-class TableTrace(dict[str, Any]):
-    """What a text does, the table that it writes (the last, of several) and those that it reads, in order.
+def _immutable(self: object, *_: object, **__: object) -> NoReturn:
+    raise TypeError(f"{type(self).__name__} is immutable; put traces together with | or +")
 
-    A dictionary of `operation`, `destination` and `upstream`; `written` are all tables that the text writes: what
-    it reads of them afterwards is not upstream.
+
+class _Names(list[str]):
+    """Names of tables in order, which cannot be changed."""
+
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _immutable
+    append = extend = insert = remove = pop = clear = sort = reverse = _immutable
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (tuple(self),)
+
+    def __deepcopy__(self, _: object) -> Any:
+        return self
+
+
+class TableTrace(dict[str, Any]):
+    """What a text does, the table that it writes and those that it reads, in order: an immutable value.
+
+    A dictionary of `operation`, `destination` and `upstream`, and beside them `destinations`, all tables that the text
+    writes. Two operators put traces together, each in any grouping, and the trace of nothing changes nothing:
+
+    `a | b`, also `a.combine(b)`, is both, whichever ran first: nothing is left out, and the first that writes names
+    the operation and the destination.
 
     >>> first = trace_tables("CREATE TABLE a AS SELECT * FROM x", "postgres")
-    >>> first + trace_tables("INSERT INTO b SELECT * FROM a, y", "postgres")
+    >>> second = trace_tables("INSERT INTO b SELECT * FROM a, y", "postgres")
+    >>> first | second
+    {'operation': 'CREATE_TABLE_AS', 'destination': 'a', 'upstream': ['x', 'a', 'y']}
+    >>> (first | second).destinations
+    ('a', 'b')
+
+    `a + b` is b after a: the last that writes names the operation and the destination, and what b reads of what a
+    wrote is not upstream.
+
+    >>> first + second
     {'operation': 'INSERT', 'destination': 'b', 'upstream': ['x', 'y']}
     """
 
@@ -37,8 +65,30 @@ class TableTrace(dict[str, Any]):
         upstream: Iterable[str] = (),
         written: Iterable[str] = (),
     ) -> None:
-        super().__init__(operation=operation, destination=destination, upstream=list(dict.fromkeys(upstream)))
-        self.written = tuple(dict.fromkeys(written))
+        super().__init__(operation=operation, destination=destination, upstream=_Names(dict.fromkeys(upstream)))
+        object.__setattr__(self, "written", tuple(dict.fromkeys(written)))
+
+    written: tuple[str, ...]
+    """All tables that the text writes, in order."""
+
+    @property
+    def destinations(self) -> tuple[str, ...]:
+        """All tables that the text writes, in order."""
+        return self.written
+
+    def combine(self, other: TableTrace) -> TableTrace:
+        """Return the trace of both texts, with all that either reads and writes; the first writer's names lead."""
+        names_it = next((one for one in (self, other) if one["destination"] is not None), None)
+        names_it = names_it or next((one for one in (self, other) if one["operation"] != _NOTHING), self)
+        return TableTrace(
+            names_it["operation"],
+            names_it["destination"],
+            [*self["upstream"], *other["upstream"]],
+            [*self.written, *other.written],
+        )
+
+    def __or__(self, other: Any) -> Any:
+        return self.combine(other) if isinstance(other, TableTrace) else NotImplemented
 
     def __add__(self, after: TableTrace) -> TableTrace:
         names_it = after if after["destination"] is not None or self["destination"] is None else self
@@ -51,6 +101,15 @@ class TableTrace(dict[str, Any]):
             [*self["upstream"], *read_after],
             [*self.written, *after.written],
         )
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash((self["operation"], self["destination"], tuple(self["upstream"])))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TableTrace, (self["operation"], self["destination"], list(self["upstream"]), self.written)
+
+    __setattr__ = __delattr__ = __setitem__ = __delitem__ = _immutable
+    __ior__ = clear = pop = popitem = setdefault = update = _immutable
 
 
 def trace_tables(
@@ -79,5 +138,4 @@ def _of(statement: StatementLineage) -> TableTrace:
     if statement.changes:  # a DROP or RENAME writes no rows
         return TableTrace(statement.operation, None, statement.sources)
     written = dict.fromkeys(edge.target.table for edge in statement.edges if edge.target.table is not None)
-    targets = [statement.target] if statement.target is not None else []
-    return TableTrace(statement.operation, statement.target, statement.sources, [*targets, *written])
+    return TableTrace(statement.operation, statement.target, statement.sources, [*statement.targets, *written])

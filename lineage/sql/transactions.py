@@ -72,6 +72,7 @@ def without_effect(statement: StatementLineage) -> StatementLineage:
     return replace(
         statement,
         target=None,
+        other_targets=(),
         edges=[],
         schema=(),
         inferred=(),

@@ -186,3 +186,18 @@ def test_schemas_of_a_store_count(tmp_path: Path) -> None:
     assert lineage("ingest", "sql", ddl, "--namespace", "postgres://h:2", "-d", "postgres", "-s", store).code == 0
     assert lineage("extract", *sql, "--store", store).code == 2
     assert lineage("extract", *sql, "--store", store, "--namespace", "postgres://h:2").code == 0
+
+
+def test_the_papers_reading_of_set_operations() -> None:
+    sql = "CREATE VIEW v AS SELECT a FROM t UNION ALL SELECT b FROM u"
+    assert "SET_OPERATION" not in lineage("extract", "-d", "postgres", "-q", sql).out
+    assert "SET_OPERATION" in lineage("extract", "-d", "postgres", "-q", sql, "--set-operations", "paper").out
+    assert lineage("extract", "-q", sql, "--set-operations", "typo").code == 2
+
+
+def test_all_tables_that_a_statement_writes() -> None:
+    sql = "FROM s INSERT INTO a SELECT x INSERT INTO b SELECT y"
+    [row] = lineage("tables", "-d", "hive", "-q", sql, "-f", "json").json
+    assert (row["destination"], row["other_destinations"]) == ("a", ["b"])
+    [statement] = lineage("extract", "-d", "hive", "-q", sql, "-f", "json").json
+    assert statement["targets"] == ["a", "b"]

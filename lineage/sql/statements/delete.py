@@ -29,7 +29,10 @@ def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if order := tree.args.get("order"):
         resolver.evaluate(scope, order, LIMITED_SORT, rows.own)
     absorb_rows(outcome.rows, rows)
-    for table in (tree.args.get("tables") or ())[1:]:  # MySQL: DELETE a, b FROM a JOIN b
+    listed = [*(tree.args.get("tables") or ())[1:]]  # MySQL: DELETE a, b FROM a JOIN b
+    if tree.args.get("using"):  # MySQL: DELETE FROM a, b USING a JOIN b
+        listed += [join.this for join in tree.this.args.get("joins") or ()]
+    for table in listed:
         if isinstance(table, exp.Table):
             relation = scope.items.get(resolver.identifiers.alias(table.this))
             name = relation.name if isinstance(relation, BaseTable | TemporaryTable) else resolver.name(table)
@@ -58,7 +61,8 @@ def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 @statement_rule(exp.TruncateTable)
 def truncate(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """TRUNCATE empties a table, whatever was in it."""
-    tables = [t for t in tree.expressions if isinstance(t, exp.Table)]
-    target = resolver.named(resolver.identifiers.table_parts(tables[0]))[0] if len(tables) == 1 else None
-    return Outcome("TRUNCATE", target)
+    """TRUNCATE empties tables, whatever was in them."""
+    tables = [resolver.identifiers.table_parts(t) for t in tree.expressions if isinstance(t, exp.Table)]
+    names = list(dict.fromkeys(resolver.named(parts)[0] for parts in tables))
+    others = [Outcome("TRUNCATE", name) for name in names[1:]]
+    return Outcome("TRUNCATE", names[0] if names else None, others=others)

@@ -30,6 +30,9 @@ def output_into(
     if returning is None:
         return
     into = returning.args.get("into")
+    if isinstance(into, exp.Func) and into._meta and "start" in into._meta:  # `INTO log (a)` reads as the function
+        name = resolver.text[into._meta["start"] : into._meta["end"] + 1]
+        into = exp.Anonymous(this=name, expressions=list(into.iter_expressions()))
     if not isinstance(into, exp.Identifier | exp.Anonymous | exp.Table):
         return
     _, changed = resolver.named([part for part, _ in split_name(target)])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage import Catalog
+from lineage import Catalog, extract
 from lineage.catalog import CatalogError
 
 DDL = """
@@ -59,14 +59,54 @@ def test_ddl_that_nests_is_refused_before_the_parser_sees_it(column: str) -> Non
 @pytest.mark.parametrize(
     "value",
     [
-        {"shop.orders": {"Id": "int", "City": "text"}},
-        {"shop.orders": ["Id", "City"]},
-        {"shop": {"orders": {"Id": "int", "City": "text"}}},
-        {"shop": {"orders": ["Id", "City"]}},
+        {"shop.orders": {"id": "int", "city": "text"}},
+        {"shop.orders": ["ID", "CITY"]},
+        {"shop": {"orders": {"id": "int", "city": "text"}}},
+        {"SHOP": {"ORDERS": ["id", "city"]}},
     ],
 )
 def test_shapes_of_a_dictionary(value: dict[str, object]) -> None:
     assert names(Catalog.from_dict(value, "postgres"), "shop.orders") == ["id", "city"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "stated", "table", "stored"),
+    [
+        ("postgres", {"t": ["Id", "userName"]}, "t", ["Id", "userName"]),
+        ("snowflake", {"t": ["Id", "userName"]}, "T", ["Id", "userName"]),
+        ("snowflake", {"shop.orders": ["id"]}, "SHOP.ORDERS", ["ID"]),
+        ("snowflake", {"SHOP.ORDERS": ["ID", "note", "userName"]}, "SHOP.ORDERS", ["ID", "note", "userName"]),
+        ("snowflake", {"SHOP.orders": ["ID"]}, "SHOP.orders", ["ID"]),
+        ("snowflake", {'shop."orders"': ['"id"']}, "SHOP.orders", ["id"]),
+        ("postgres", {"SHOP.ORDERS": ["ID"]}, "shop.orders", ["id"]),
+        ("postgres", {"shop.Users": ['"Id"', "`Total`", "[a b]"]}, "shop.Users", ["Id", "Total", "a b"]),
+        ("postgres", {"t": ["id", "ID"]}, "t", ["id", "ID"]),
+        ("bigquery", {"p.D.Events": ["Id"]}, "p.D.Events", ["id"]),
+        ("tsql", {"dbo.Users": ["Id"]}, "dbo.users", ["id"]),
+    ],
+)
+def test_a_catalog_states_stored_names(
+    dialect: str, stated: dict[str, list[str]], table: str, stored: list[str]
+) -> None:
+    catalog = Catalog.from_dict(stated, dialect)
+    [found] = catalog
+    assert (found.name, list(found.names)) == (table, stored)
+
+
+def test_a_hint_names_the_column_as_it_has_to_be_written() -> None:
+    [statement] = extract(
+        "SELECT userName FROM t", "postgres", Catalog.from_dict({"t": ["Id", "userName"]}, "postgres")
+    )
+    assert [found.hint for found in statement.diagnostics] == ['did you mean `"userName"`?']
+
+
+def test_names_are_completed_as_in_statements() -> None:
+    shop = Catalog.from_dict({"shop.orders": ["id"]}, "postgres")
+    [statement] = extract("SELECT * FROM shop.orders", "postgres", shop, default_database="db")
+    assert (statement.sources, statement.output_columns) == (["db.shop.orders"], ["id"])
+    events = Catalog.from_dict({"p.d.events_20230101": ["id", "x"]}, "bigquery")
+    [statement] = extract("SELECT * FROM p.d.events_20240101", "bigquery", events)
+    assert (statement.sources, statement.output_columns) == (["p.d.events_*"], ["id", "x"])
 
 
 def test_a_wrong_shape_is_named() -> None:

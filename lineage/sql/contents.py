@@ -13,7 +13,7 @@ from lineage.model.dialects import Dialect
 from lineage.sql.effects import IDENTITY
 from lineage.sql.parsing import ParsedStatement
 from lineage.sql.procedural import Names, Variables
-from lineage.sql.relations import Relation, Rows, Sources, absorb
+from lineage.sql.relations import Relation, Rows, Sources, absorb, absorb_rows
 
 __all__ = ["Content", "Position", "TableContents", "VariableContents", "same"]
 
@@ -38,6 +38,12 @@ class TableContents:
     def forget(self) -> None:
         """Read everything anew: a statement was resolved again."""
         self._last.clear()
+
+    def merged(self, made_by: Position, additions: list[Position]) -> int:
+        """Return how many of these additions, from the first on, a table's content is known with."""
+        content = self._last.get(made_by)
+        count = len(content.additions) if content is not None else 0
+        return count if content is not None and additions[:count] == content.additions else 0
 
     def after(
         self, first: Content, made_by: Position, additions: list[Position], found: Callable[[Position], Content]
@@ -139,8 +145,9 @@ def _held(name: str, held: Relation | None, more: Relation | None) -> Relation |
 
 def _added(relation: Relation, more: Relation) -> Relation:
     """Return a temporary table's relation after a change of its rows: rows of both, columns by name."""
-    rows = Rows()
-    rows.inputs.extend(r for r in (relation.rows, more.rows) if r is not None)
+    rows = Rows()  # flat: a table that a thousand statements fill is read by each of them
+    absorb_rows(rows.own, relation.rows)
+    absorb_rows(rows.own, more.rows)
     sources: list[Sources] = []
     for name, ours in relation.columns():
         merged = dict(ours)

@@ -8,6 +8,7 @@ counts, else the first after it. Temporary tables are composed through, as CTEs 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -302,8 +303,10 @@ class Script:
             names = list(self._schemas.get(position) or ())
             relation = Relation(names, [{} for _ in names])
         name, made = definition.name, (use[0], definition.made_by)
-        additions = [found for found in self._changes_of_rows.get(made, ()) if position < found < use]
-        additions = [found for found in additions if self.require(found, name, use)]
+        changes = self._changes_of_rows.get(made, [])
+        additions = changes[bisect_right(changes, position) : bisect_left(changes, use)]
+        known = self._contents.merged(position, additions)
+        additions = [*additions[:known], *(one for one in additions[known:] if self.require(one, name, use))]
         first = Content([], relation, self._behind(position, made))
         return self._contents.after(first, position, additions, lambda found: self._addition(found, made))
 

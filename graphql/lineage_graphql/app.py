@@ -15,6 +15,7 @@ from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreFullError, StoreTimeoutError, StoreUnreachableError
 from lineage_graphql.access.callers import Callers
 from lineage_graphql.http.answers import problem
+from lineage_graphql.http.docs_route import docs_router
 from lineage_graphql.http.graphql_route import graphql_router
 from lineage_graphql.http.guard import Guard
 from lineage_graphql.http.openlineage_route import openlineage_router
@@ -57,7 +58,8 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
         version=__version__,
         description="Column-level data lineage: GraphQL over a store, OpenLineage events in.",
         lifespan=lifespan,
-        docs_url="/docs" if settings.on_loopback else None,
+        openapi_url=None,  # see `docs_router`
+        docs_url=None,
         redoc_url=None,
     )
     app.state.lineage = state
@@ -83,6 +85,7 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
         """Lead to where questions are answered."""
         return RedirectResponse("/graphql")
 
+    app.include_router(docs_router(state, app))
     app.include_router(operations_router(state))
     app.include_router(graphql_router(state), prefix="/graphql")
     app.include_router(store_router(state))

@@ -55,7 +55,13 @@ AsOfOption = Annotated[
     datetime | None,
     typer.Option(
         "--as-of",
-        formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"],
+        formats=[
+            "%Y-%m-%d",
+            "%Y-%m-%dT%H:%M:%S",
+            "%Y-%m-%dT%H:%M:%S%z",
+            "%Y-%m-%dT%H:%M:%S.%f",
+            "%Y-%m-%dT%H:%M:%S.%f%z",
+        ],
         help="Ask the graph as it was then (UTC, if no zone is given).",
     ),
 ]

@@ -18,11 +18,12 @@ from lineage.store.dumping import dump_graph
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
 from lineage.store.loading import load_changes, load_state, load_units_that_only_add
-from lineage.store.planning.intake import take_in
+from lineage.store.planning.datasets import remade_since
+from lineage.store.planning.intake import Intake, take_in
 from lineage.store.planning.naming import Naming, as_replacements
 from lineage.store.planning.parts import BatchPart, Stage, parted, whole
 from lineage.store.planning.plan import plan, plan_pruning
-from lineage.store.planning.state import Prune
+from lineage.store.planning.state import Prune, State
 from lineage.store.protocol import (
     AppliedChanges,
     Direction,
@@ -98,10 +99,10 @@ class CypherStore:
 
     def _apply(self, part: BatchPart) -> AppliedChanges:
         def work(transaction: Transaction) -> AppliedChanges:
-            known = load_changes(transaction, part.begins)
-            naming = Naming.of((change.told for change in known), part.batch.changes)
-            intake = take_in(part, naming)
-            before = load_state(transaction, intake, known, naming)
+            naming, intake, before = _load(transaction, part, part.begins)
+            since = remade_since(before, intake)
+            if since is not None and since < part.begins:
+                naming, intake, before = _load(transaction, part, since)
             changes = difference(before, plan(before, intake, naming))
             if changes.deleted_nodes and part.lanes:
                 raise _MustBeAloneError
@@ -346,6 +347,14 @@ class CypherStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _load(transaction: Transaction, part: BatchPart, since: datetime) -> tuple[Naming, Intake, State]:
+    """Return what a part says, and what it may change in a graph whose changes since a time are known."""
+    known = load_changes(transaction, since)
+    naming = Naming.of((change.told for change in known), part.batch.changes)
+    intake = take_in(part, naming)
+    return naming, intake, load_state(transaction, intake, known, naming)
 
 
 def _with_replacements(batch: LineageBatch) -> LineageBatch:

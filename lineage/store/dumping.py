@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lineage.store.backend import Transaction
-from lineage.store.graph import LABELS, NOT_LINEAGE, RELATIONSHIPS
+from lineage.store.graph import LABELS, MOVING_TIMES, NOT_LINEAGE, RELATIONSHIPS
 from lineage.store.protocol import GraphDump
 from lineage.store.queries import query
 
@@ -20,6 +20,8 @@ def dump_graph(transaction: Transaction) -> GraphDump:
     for label in LABELS.keys() - NOT_LINEAGE:
         for row in transaction.read(query("dump_nodes", label=f"`{label}`"), [{}]):
             properties = _with_value(row["n"])
+            for name in MOVING_TIMES:
+                properties.pop(name, None)
             nodes.append((label, properties.pop("key"), properties))
     relationships = []
     for name, kind in RELATIONSHIPS.items():

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 __all__ = [
     "LABELS",
     "RELATIONSHIPS",
+    "MOVING_TIMES",
     "NOT_LINEAGE",
     "SCHEMA_VERSION",
     "Changes",
@@ -23,7 +24,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -70,6 +71,9 @@ LABELS: Mapping[str, Properties] = {
         "search": _TEXT,
         "description": _TEXT,
         "tags": _TEXTS,
+        "written_at": _TIME,
+        "schema_at": _TIME,
+        "kind_at": _TIME,
     },
     "Column": {
         "dataset": _TEXT,
@@ -114,6 +118,7 @@ LABELS: Mapping[str, Properties] = {
         "other": _TEXT,
         "at": _TIME,
         "replaced": _FLAG,
+        "remade": _FLAG,
     },
     "Diagnostic": {
         "code": _TEXT,
@@ -146,6 +151,9 @@ LABELS: Mapping[str, Properties] = {
 
 NOT_LINEAGE = frozenset({"Held"})
 """Labels of what is only kept for a while, and has no part in a dump of the graph."""
+
+MOVING_TIMES = frozenset({"written_at", "schema_at", "kind_at"})
+"""Times that decide what comes late, and move with each ingest. They have no part in a dump either."""
 
 _COLUMN, _TABLE = ("Column", "Column"), ("Column", "Table")
 _OF_ROWS = (("Table", "Table"), ("Table", "Column"))

@@ -9,6 +9,7 @@ from typing import Any
 
 from lineage.model.batch import definition_job_key
 from lineage.model.names import is_column_key
+from lineage.model.statement import ChangeKind
 from lineage.store.backend import Row, Transaction
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.naming import Naming
@@ -114,6 +115,8 @@ class _Loading:
         state.changes = dict(known)
         observed = {observation.job.key for observation in intake.observations}
         changed = self._changed_datasets() if Stage.CHANGES in stages else set()
+        if Stage.NODES in stages:
+            changed |= self._remade_datasets()
         self._load_datasets(changed)
         jobs = self._around(changed) if changed else set()
         if stages & {Stage.JOBS, Stage.RUN}:
@@ -121,7 +124,7 @@ class _Loading:
         self._load_jobs(jobs)
         if Stage.RETIREMENT in stages:
             self._load_retirable(observed)
-        if stages & {Stage.JOBS, Stage.RETIREMENT, Stage.CHANGES}:
+        if changed or stages & {Stage.JOBS, Stage.RETIREMENT, Stage.CHANGES}:
             self._load_links()
         if stages & {Stage.JOBS, Stage.RETIREMENT}:
             self._load_units(observed)
@@ -150,6 +153,17 @@ class _Loading:
                 continue
             for key in change.datasets:
                 keys |= {key, self.naming.after(key, change)}
+        return keys
+
+    def _remade_datasets(self) -> set[str]:
+        """Return the datasets that the batch makes after a DROP that the graph knows."""
+        keys: set[str] = set()
+        for change in self.state.changes.values():
+            if change.told.kind is ChangeKind.DROP and not change.replaced and not change.remade:
+                key = self.naming.after(change.told.dataset, change.told)
+                mention = self.intake.mentions.get(key)
+                if mention is not None and mention.made_again(change.told.at):
+                    keys.add(key)
         return keys
 
     def _load_datasets(self, changed: set[str]) -> None:

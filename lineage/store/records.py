@@ -85,6 +85,9 @@ def dataset_node(dataset: Dataset) -> Node:
             "search": dataset.name.lower(),
             "description": dataset.description,
             "tags": list(dataset.tags),
+            "written_at": dataset.written_at,
+            "schema_at": dataset.schema_at,
+            "kind_at": dataset.kind_at,
         },
     )
 
@@ -104,6 +107,9 @@ def dataset_from(node: Row) -> Dataset:
         dropped_at=node.get("dropped_at"),
         description=node.get("description"),
         tags=tuple(node.get("tags") or ()),
+        written_at=node.get("written_at"),
+        schema_at=node.get("schema_at"),
+        kind_at=node.get("kind_at"),
     )
 
 
@@ -314,6 +320,7 @@ def change_node(change: KnownChange) -> Node:
         "path": told.column,
         "at": told.at,
         "replaced": change.replaced,
+        "remade": change.remade,
     }
     return Node("Change", change_key(told), properties)
 
@@ -321,7 +328,7 @@ def change_node(change: KnownChange) -> Node:
 def change_from(node: Row) -> KnownChange:
     """Return the change that a node stands for."""
     told = DatasetChange(ChangeKind(node["kind"]), node["dataset"], node["at"], node.get("other"), node.get("path"))
-    return KnownChange(told, node["replaced"])
+    return KnownChange(told, node["replaced"], bool(node.get("remade")))
 
 
 def prune_node(prune: Prune) -> Node:

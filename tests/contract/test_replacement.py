@@ -282,8 +282,10 @@ def test_the_same_content_later_moves_last_seen_and_nothing_else(store: GraphSto
     store.apply(later(told, 5))
     again = store.dump()
 
+    moving = ("last_seen", "observations")
+
     def still(properties: dict[str, object]) -> dict[str, object]:
-        return {name: value for name, value in properties.items() if name not in ("last_seen", "observations")}
+        return {name: value for name, value in properties.items() if name not in moving}
 
     assert [(label, node, still(p)) for label, node, p in again.nodes] == [
         (label, node, still(p)) for label, node, p in once.nodes

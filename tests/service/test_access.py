@@ -237,3 +237,20 @@ def test_jwts_that_are_not_good(federated: Service, provider: Provider) -> None:
     }
     for name, token in bad.items():
         assert federated.refusal(QUERIES["service"], token)["code"] == "UNAUTHENTICATED", name
+
+
+def test_what_the_service_can_is_told_to_callers_with_a_token_only(store: GraphStore, tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    token, _ = tokens.create("reader", [Role.READER])
+    known = {"authorization": f"Bearer {token}"}
+    looks = ("{ __schema { queryType { name } } }", '{ ... { __type(name: "Table") { name } } }')
+    with running(store, Settings(tokens=tokens.path)) as service:
+        for path in ("/docs", "/openapi.json"):
+            assert service.http.get(path).status_code == 401
+            assert service.http.get(path, headers=known).status_code == 200
+        for look in (*looks, "{ ...F } fragment F on Query { __schema { queryType { name } } }"):
+            assert service.refusal(look)["code"] == "UNAUTHENTICATED"
+            assert service.data(look, token)
+    with running(store) as service:
+        assert service.http.get("/docs").status_code == service.http.get("/openapi.json").status_code == 200
+        assert service.data(looks[0])

@@ -9,7 +9,12 @@ from lineage_graphql.http.answers import problem
 
 __all__ = ["refused"]
 
-_STATUS = {ErrorCode.UNAUTHENTICATED: 401, ErrorCode.FORBIDDEN: 403, ErrorCode.STORE_UNAVAILABLE: 503}
+_STATUS = {
+    ErrorCode.UNAUTHENTICATED: 401,
+    ErrorCode.FORBIDDEN: 403,
+    ErrorCode.STORE_UNAVAILABLE: 503,
+    ErrorCode.LIMIT_EXCEEDED: 413,
+}
 
 
 def refused(error: RefusedError) -> JSONResponse:

@@ -136,7 +136,7 @@ class _Body:
 
     def check_length(self, length: str | None) -> None:
         if length is not None and (not length.isdecimal() or int(length) > self._most):
-            raise _BodyError(413, f"the body is larger than {self._most} bytes")
+            raise _BodyError(413, f"the body is larger than {self._most:,} bytes")
 
     async def __call__(self) -> Message:
         if self._complete:
@@ -150,7 +150,7 @@ class _Body:
             self._bytes += len(message.get("body", b""))
             self._complete = not message.get("more_body", False)
             if self._bytes > self._most:
-                raise _BodyError(413, f"the body is larger than {self._most} bytes")
+                raise _BodyError(413, f"the body is larger than {self._most:,} bytes")
         return message
 
 

@@ -28,7 +28,8 @@ def unpacked(body: bytes, encoding: str | None, most: int) -> bytes:
     except zlib.error as error:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body cannot be unpacked") from error
     if unpacking.unconsumed_tail:
-        raise RefusedError.over_limit("body", most, most + 1, "send less at once")
+        message = f"the unpacked body is larger than {most:,} bytes"
+        raise RefusedError(ErrorCode.LIMIT_EXCEEDED, message, "send less at once", limit="body", allowed=most)
     if not unpacking.eof:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, "the packed body ends too early")
     return whole

@@ -6,11 +6,25 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
-from graphql import DocumentNode, GraphQLError, GraphQLSchema, Lexer, Source, TokenKind, validate
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    GraphQLError,
+    GraphQLSchema,
+    InlineFragmentNode,
+    Lexer,
+    OperationDefinitionNode,
+    Source,
+    TokenKind,
+    validate,
+)
 from graphql import ExecutionResult as CoreResult
 from strawberry.extensions import SchemaExtension
 from strawberry.types import ExecutionContext, ExecutionResult
 
+from lineage_graphql.access.requiring import require
+from lineage_graphql.access.roles import Role
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError, explained
 from lineage_graphql.limits.known import KnownDocuments
@@ -56,7 +70,7 @@ class WithinLimits(SchemaExtension):
         document, text = execution.graphql_document, execution.query or ""
         assert document is not None
         schema: GraphQLSchema = execution.schema._schema
-        refusal = self._refusal or _beyond(document, schema, execution)
+        refusal = self._refusal or _closed(document, execution.context) or _beyond(document, schema, execution)
         if refusal is not None:
             execution.pre_execution_errors = [refusal]
         elif _KNOWN.find(text) is document:
@@ -94,6 +108,34 @@ class WithinLimits(SchemaExtension):
             path=error.path,
             extensions=told.extensions,
         )
+
+
+def _closed(document: DocumentNode, context: Context) -> RefusedError | None:
+    """Return the refusal of a look at the schema by one who may not ask questions."""
+    looks = any(
+        isinstance(field, FieldNode) and field.name.value in ("__schema", "__type")
+        for definition in document.definitions
+        if isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode)
+        for field in _fields(definition)
+    )
+    if not looks:
+        return None
+    try:
+        require(context.caller, Role.READER)
+    except RefusedError as error:
+        return error
+    return None
+
+
+def _fields(node: OperationDefinitionNode | FragmentDefinitionNode) -> Iterator[object]:
+    """Yield what is selected of the root; a look at the schema can stand nowhere else."""
+    waiting = list(node.selection_set.selections)
+    while waiting:
+        selected = waiting.pop()
+        if isinstance(selected, InlineFragmentNode):
+            waiting += selected.selection_set.selections
+        else:
+            yield selected
 
 
 def _beyond(document: DocumentNode, schema: GraphQLSchema, execution: ExecutionContext) -> RefusedError | None:

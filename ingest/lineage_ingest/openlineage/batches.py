@@ -82,6 +82,11 @@ def batches(all_observed: Iterable[Observed]) -> Iterator[LineageBatch]:
         rounds: list[_Round] = []
         for one in within:
             _place_in_rounds(one, rounds)
+        if rounds and rounds[0].others is not None:
+            # Each on its own: whether events come together must not decide what a change of a dataset means.
+            changes, rounds[0].others.changes = dict.fromkeys(rounds[0].others.changes), []
+            for change in sorted(changes, key=lambda one: one.at):
+                yield LineageBatch(run=_run_of(hour, change.at), changes=(change,))
         for number, each in enumerate(rounds):
             yield each.batch(hour, is_first=number == 0)
 
@@ -98,13 +103,16 @@ class _Round:
             at = max(at, others.at) if at else others.at
         assert at is not None  # a round is made for something
         return LineageBatch(
-            run=RunRecord(f"openlineage:{hour:%Y-%m-%dT%H}", "openlineage", f"events of {hour:%Y-%m-%d %H}:00", at),
+            run=_run_of(hour, at),
             datasets=_latest(others.datasets) if others else (),
             jobs=tuple(job for job, _ in self.jobs.values()),
             edges=tuple(edge for _, edges in self.jobs.values() for edge in edges),
-            changes=tuple(dict.fromkeys(others.changes)) if others else (),
             diagnostics=tuple(dict.fromkeys(others.diagnostics)) if others else (),
         )
+
+
+def _run_of(hour: datetime, at: datetime) -> RunRecord:
+    return RunRecord(f"openlineage:{hour:%Y-%m-%dT%H}", "openlineage", f"events of {hour:%Y-%m-%d %H}:00", at)
 
 
 def _place_in_rounds(one: Observed, rounds: list[_Round]) -> None:
@@ -143,22 +151,27 @@ def _same(one: JobRecord, other: JobRecord) -> bool:
 
 
 def _latest(records: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
-    """Return one record a dataset: the latest with a schema, with the names of all."""
-    found: dict[str, DatasetRecord] = {}
+    """Return at most two records a dataset, with the names of all: the latest with a schema, and the latest without.
+
+    Each has its own time: one that names the kind says nothing of when the schema held.
+    """
+    found: dict[tuple[str, bool], DatasetRecord] = {}
     for record in records:
-        known = found.get(record.key)
+        place = record.key, record.schema_known
+        known = found.get(place)
         if known is None:
-            found[record.key] = record
+            found[place] = record
             continue
-        older, newer = (known, record) if _rank(record) >= _rank(known) else (record, known)
+        older, newer = (known, record) if _time_of(record) >= _time_of(known) else (record, known)
         kind = newer.kind if newer.kind is not DatasetKind.TABLE else older.kind
-        aliases = tuple(dict.fromkeys((*older.aliases, *newer.aliases)))
-        found[record.key] = replace(newer, kind=kind, aliases=aliases)
+        aliases = tuple(sorted({*older.aliases, *newer.aliases}))
+        found[place] = replace(newer, kind=kind, aliases=aliases)
     return tuple(found.values())
 
 
-def _rank(record: DatasetRecord) -> tuple[bool, datetime | None]:
-    return record.schema_known, record.at
+def _time_of(record: DatasetRecord) -> datetime:
+    assert record.at is not None  # what events say of a dataset, they say at their time
+    return record.at
 
 
 class _Reading:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from lineage.export.openlineage import DATASET_FACET
 from lineage.model.json_values import find_unstorable
-from lineage_ingest.openlineage.validators import SchemasMissingError, core_validator, facet_validator
+from lineage_ingest.openlineage.validators import CORE, SchemasMissingError, core_validator, facet_validator
 
 __all__ = ["READ_FACETS", "CheckedEvent", "EventKind", "InvalidEventError", "SchemasMissingError", "check"]
 
@@ -30,6 +32,7 @@ READ_FACETS: Mapping[str, frozenset[str]] = {
 }
 """The facets that are read, by what they are of; all others are passed over."""
 
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:?\d\d)?")
 _HINT = "what an event must have is said at openlineage.io/spec/2-0-2/OpenLineage.json"
 
 
@@ -77,6 +80,8 @@ def check(event: object) -> CheckedEvent:
     if unstorable is not None:
         raise InvalidEventError(*unstorable, "only what can be stored is taken")
     problems: list[str] = []
+    if "eventTime" in slim:
+        slim["eventTime"] = _read_time(slim["eventTime"], problems)
     _leave_out_broken(slim, problems)
     error = next(core_validator(str(kind)).iter_errors(slim), None)
     if error is not None:
@@ -98,6 +103,7 @@ def _kind(event: Mapping[str, Any]) -> EventKind:
 def _slim(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return the event with what is read of it. What has a wrong shape stays, for the validator to say so."""
     slim = {name: event[name] for name in ("eventType", "eventTime", "producer", "schemaURL") if name in event}
+    slim.setdefault("schemaURL", CORE)  # Marquez takes events without
     for name in ("run", "job", "dataset"):
         if name in event:
             slim[name] = _slim_entity(event[name], name)
@@ -116,10 +122,40 @@ def _slim_entity(entity: Any, of: str) -> Any:
     facets = entity.get("facets")
     if isinstance(facets, dict):
         read = READ_FACETS[of]
-        slim["facets"] = {name: facet for name, facet in facets.items() if name in read and facet is not None}
+        slim["facets"] = {
+            name: _without_nulls(facet) for name, facet in facets.items() if name in read and facet is not None
+        }
     elif facets is not None:
         slim["facets"] = facets
     return slim
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return a facet without the members that are null: serialisers write so what is not there."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(part) for name, part in value.items() if part is not None}
+    return [_without_nulls(part) for part in value] if isinstance(value, list) else value
+
+
+def _read_time(text: Any, problems: list[str]) -> Any:
+    """Return a time as RFC 3339 has it, with a zone: UTC where none is given. What is no time stays as it is.
+
+    The second 60 of a leap second is the next minute's first.
+    """
+    found = _TIME.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return text
+    day, minute, second, fraction, zone = found.groups()
+    try:
+        at = datetime.fromisoformat(f"{day}T{minute}:{'59' if second == '60' else second}{fraction or ''}")
+        at = at.replace(tzinfo=UTC if zone is None else datetime.fromisoformat(f"{day}T00:00{zone.upper()}").tzinfo)
+        if second == "60":
+            at = at.replace(microsecond=0) + timedelta(seconds=1)
+    except (ValueError, OverflowError):
+        return text
+    if zone is None:
+        problems.append("/eventTime has no zone: it counts as UTC")
+    return at.isoformat()
 
 
 def _leave_out_broken(slim: dict[str, Any], problems: list[str]) -> None:

@@ -19,7 +19,7 @@ from lineage_ingest.openlineage.batches import Observed, batches, observed, obse
 from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError, check
 from lineage_ingest.openlineage.places import place_of
 from lineage_ingest.openlineage.schemas_known import stored_schemas, tables_of_sql
-from lineage_ingest.openlineage.told import Told, event_time, told_by
+from lineage_ingest.openlineage.told import Told, event_time, merge_all, told_by
 from lineage_ingest.openlineage.told import facets_at as dataset_facets
 from lineage_ingest.stars import opened_stars
 
@@ -198,7 +198,7 @@ class EventIngest:
     def _observed(self, all_told: Iterable[Told]) -> list[Observed]:
         """Return what is said by runs and jobs that count, each read with the schemas that those before it brought."""
         counting = sorted(
-            ((at, one) for one in all_told if (at := one.holds_at) is not None),
+            (moment for one in all_told for moment in one.moments()),
             key=lambda pair: (pair[0], pair[1].digest),
         )
         schemas = dict(stored_schemas(self._store, {key for _, one in counting for key in tables_of_sql(one)}))
@@ -242,9 +242,7 @@ class _Held:
 
     @classmethod
     def of(cls, texts: Sequence[HeldText]) -> _Held:
-        told = Told.from_text(texts[0].text)
-        for text in texts[1:]:
-            told = told.merged(Told.from_text(text.text))
+        told = merge_all(Told.from_text(text.text) for text in texts)
         applied = any(text.finished and text.key == _key(text.owner, told) for text in texts)
         return cls(told, frozenset(text.key for text in texts), applied)
 
@@ -280,7 +278,7 @@ def _of_dataset(checked: CheckedEvent) -> Observed:
 
 
 def _is_known(new: Told, known: _Held | None) -> bool:
-    return known is not None and known.told.merged(new) == known.told
+    return known is not None and known.told.holds(new)
 
 
 def _key(run: str, told: Told) -> str:

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
@@ -21,7 +21,17 @@ from lineage.model.namespaces import dialect_of, normal_namespace
 from lineage.sql import mask_for_parsing
 from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError
 
-__all__ = ["UNKNOWN", "Facets", "Told", "event_time", "facet_of", "facets_at", "sql_dialect", "told_by"]
+__all__ = [
+    "UNKNOWN",
+    "Facets",
+    "Told",
+    "event_time",
+    "facet_of",
+    "facets_at",
+    "merge_all",
+    "sql_dialect",
+    "told_by",
+]
 
 At: TypeAlias = "tuple[str, Any]"
 """A value and when it was told, as a text that sorts by time."""
@@ -33,11 +43,16 @@ UNKNOWN = "mysql"
 _INTEGRATIONS = {"SNOWFLAKE": "snowflake", "BIGQUERY": "bigquery", "TRINO": "trino", "SPARK": "spark", "HIVE": "hive"}
 
 
+MAX_EVENTS = 64
+"""So many events of a run are kept apart; of a run with more, the oldest are one."""
+
+
 @dataclass(slots=True)
 class Told:
     """What is told of a run, or by one JobEvent. Datasets are by namespace and name, as they were written.
 
-    `types` are the kinds of event that came, each with its first and last time.
+    `types` are the kinds of event that came, each with its first and last time. `events` are those that this was put
+    together from, by digest; of a single event it is empty.
     """
 
     job: At
@@ -47,6 +62,8 @@ class Told:
     inputs: dict[tuple[str, str], Facets] = field(default_factory=dict)
     outputs: dict[tuple[str, str], Facets] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
+    events: dict[str, Told] = field(default_factory=dict)
+    _known_key: str = field(default="", compare=False, repr=False)
 
     @property
     def job_name(self) -> tuple[str, str]:
@@ -83,8 +100,45 @@ class Told:
         """Whether no further event is to be expected."""
         return not self.types.keys().isdisjoint({"COMPLETE", "FAIL", "ABORT"})
 
+    def moments(self) -> Iterator[tuple[datetime, Told]]:
+        """Yield when what is told held, in order, and what it then was; nothing as long as it does not count.
+
+        A streaming job has several moments, at each of which all events up to it count. Of moments that say the same
+        the first and the last are enough.
+        """
+        last = self.holds_at
+        if last is None or "JOB" in self.types or not self.is_streaming:
+            if last is not None:
+                yield last, self
+            return
+        singles = self._singles()
+        times = sorted({one.at for one in singles if not one.types.keys().isdisjoint({"RUNNING", "COMPLETE"})})
+        states = [(at, merge_all(one for one in singles if one.at <= at)) for at in times]
+        contents = [state._content() for _, state in states]
+        for index, (at, state) in enumerate(states):
+            if index in (0, len(states) - 1) or not contents[index - 1] == contents[index] == contents[index + 1]:
+                # Its first events may not say that it is streaming.
+                yield _moment(at), state
+
+    @property
+    def at(self) -> str:
+        """When its latest event happened."""
+        return max(last for _, last in self.types.values())
+
     def merged(self, other: Told) -> Told:
         """Return what both tell together."""
+        together = self._folded(other)
+        together.events = {one._key(): one for one in (*self._singles(), *other._singles())}
+        if len(together.events) == 1:
+            together.events = {}
+        while len(together.events) > MAX_EVENTS:
+            (first, one), (second, two) = sorted(together.events.items(), key=lambda item: (item[1].at, item[0]))[:2]
+            del together.events[first], together.events[second]
+            joined = one._folded(two)
+            together.events[joined._key()] = joined
+        return together
+
+    def _folded(self, other: Told) -> Told:
         types = dict(self.types)
         for name, (first, last) in other.types.items():
             known = types.get(name, (first, last))
@@ -102,9 +156,20 @@ class Told:
             problems=problems,
         )
 
-    def to_text(self) -> str:
-        """Return it as a text; equal ones have equal texts."""
-        value = {
+    def _singles(self) -> list[Told]:
+        return list(self.events.values()) or [self]
+
+    def _content(self) -> object:
+        """Return what is told, without when."""
+
+        def values(facets: Facets) -> dict[str, Any]:
+            return {name: facet for name, (_, facet) in facets.items()}
+
+        of_datasets = [{name: values(told) for name, told in side.items()} for side in (self.inputs, self.outputs)]
+        return self.job[1], values(self.facets), of_datasets, self.problems.keys()
+
+    def _value(self) -> dict[str, Any]:
+        return {
             "job": self.job,
             "producer": self.producer,
             "types": self.types,
@@ -113,14 +178,27 @@ class Told:
             "outputs": [[*place, facets] for place, facets in sorted(self.outputs.items())],
             "problems": self.problems,
         }
-        packed = zlib.compress(_canonical(value).encode(), 1)
+
+    def _key(self) -> str:
+        if not self._known_key:
+            self._known_key = hashlib.sha256(_canonical(self._value()).encode()).hexdigest()[:16]
+        return self._known_key
+
+    def to_text(self) -> str:
+        """Return it as a text; equal ones have equal texts."""
+        singles = sorted(self._singles(), key=lambda one: (one.at, one._key()))
+        packed = zlib.compress(_canonical([one._value() for one in singles]).encode(), 1)
         return base64.b64encode(packed).decode("ascii")
 
     @classmethod
     def from_text(cls, text: str) -> Told:
         """Return what `to_text` wrote."""
         value = json.loads(zlib.decompress(base64.b64decode(text)))
+        # Earlier versions kept what a run's events told together, as one.
+        return merge_all(cls._of_value(one) for one in (value if isinstance(value, list) else [value]))
 
+    @classmethod
+    def _of_value(cls, value: Mapping[str, Any]) -> Told:
         def facets(told: Mapping[str, Any]) -> Facets:
             return {name: (at, facet) for name, (at, facet) in told.items()}
 
@@ -137,7 +215,20 @@ class Told:
     @property
     def digest(self) -> str:
         """What no other has."""
-        return hashlib.sha256(self.to_text().encode("ascii")).hexdigest()[:24]
+        keys = sorted(one._key() for one in self._singles())
+        return hashlib.sha256(" ".join(keys).encode("ascii")).hexdigest()[:24]
+
+    def holds(self, other: Told) -> bool:
+        """Return whether it tells all that the other does."""
+        return self.merged(other).digest == self.digest
+
+
+def merge_all(all_told: Iterable[Told]) -> Told:
+    """Return what all of these, at least one, tell together."""
+    first, *others = all_told
+    for other in others:
+        first = first.merged(other)
+    return first
 
 
 def facet_of(facets: Facets, name: str) -> Mapping[str, Any]:

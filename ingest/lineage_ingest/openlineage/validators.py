@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module, resources
 from typing import Any
 
-__all__ = ["SchemasMissingError", "core_validator", "facet_validator", "schema_texts"]
+__all__ = ["CORE", "SchemasMissingError", "core_validator", "facet_validator", "schema_texts"]
 
 CORE = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
 

@@ -2,41 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import replace
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lineage.model.names import column_key, split_dataset_key
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import complete_column, ensure_column, let_go, with_parents
 from lineage.store.planning.intake import Intake
-from lineage.store.planning.mentions import Mention
-from lineage.store.planning.periods import end_at
+from lineage.store.planning.mentions import Mention, latest
+from lineage.store.planning.parts import Stage
+from lineage.store.planning.periods import end_at, together
 from lineage.store.planning.state import Dataset, State
 from lineage.store.planning.timeline import UNOBSERVED
 
 __all__ = [
+    "AllDrops",
     "Drops",
     "date_datasets",
     "describe_datasets",
     "end_dropped",
     "part_with_columns",
+    "remade_datasets",
+    "remade_since",
+    "revive_made_of",
     "see_dataset",
     "see_datasets",
 ]
 
-Drops = dict[str, list[datetime]]
+Drops = Mapping[str, Sequence[datetime]]
 """When each dataset and column was dropped, in order."""
 
 
-def see_datasets(state: State, intake: Intake) -> None:
+@dataclass(frozen=True, slots=True)
+class AllDrops:
+    """The DROPs that end what leads into a dataset, and those that end what leads out of it."""
+
+    into: Drops
+    out_of: Drops
+
+
+def see_datasets(state: State, intake: Intake, drops: Drops) -> None:
     """Make the datasets that the batch names, with their columns; what it writes or describes is not dropped.
 
     Times of datasets that are known are widened to the past only (see `date_datasets`).
     """
     unknown = intake.mentions.keys() - state.datasets.keys()
     for key, mention in intake.mentions.items():
-        see_dataset(state, key, mention)
+        see_dataset(state, key, mention, drops.get(key, ()))
     # What is not known yet is written as it will stay: most of a first ingest.
     describe_datasets(state, intake, unknown)
     for key, mention in intake.mentions.items():
@@ -44,13 +57,23 @@ def see_datasets(state: State, intake: Intake) -> None:
             ensure_column(state, key, path, at)
 
 
-def see_dataset(state: State, key: str, mention: Mention) -> None:
-    """Make a dataset where it is not known."""
+def see_dataset(state: State, key: str, mention: Mention, drops: Sequence[datetime] = ()) -> None:
+    """Make a dataset where it is not known; `drops` are the DROPs of it that are known."""
     dataset = state.datasets.get(key) or _new_dataset(key, mention)
-    dataset = dataset.seen(mention.first_seen, dataset.last_seen)
-    if dataset.dropped_at is not None and mention.made_again(dataset.dropped_at):
-        dataset = replace(dataset, dropped_at=None)
-    state.datasets[key] = dataset
+    dataset = replace(
+        dataset.seen(mention.first_seen, dataset.last_seen),
+        written_at=latest(dataset.written_at, mention.written),
+        schema_at=latest(dataset.schema_at, mention.described),
+    )
+    state.datasets[key] = _dropped(dataset, drops)
+
+
+def _dropped(dataset: Dataset, drops: Sequence[datetime]) -> Dataset:
+    """Return the dataset as dropped by the last of these DROPs, unless it was made again since or came later."""
+    at = max((at for at in (*drops, dataset.dropped_at) if at is not None), default=None)
+    if at is not None and (dataset.first_seen > at or dataset.was_made_since(at)):
+        at = None
+    return dataset if at == dataset.dropped_at else replace(dataset, dropped_at=at)
 
 
 def date_datasets(state: State, intake: Intake) -> None:
@@ -69,13 +92,14 @@ def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> N
             continue
         dataset, record = state.datasets[news.key], news.record
         late = news.at < dataset.last_seen
-        if not late and (record.kind is not DatasetKind.TABLE or intake.mentions[news.key].defined):
-            dataset = replace(dataset, kind=record.kind)
+        named = record.kind is not DatasetKind.TABLE or intake.mentions[news.key].defined
+        if named and (dataset.kind_at is None or news.at >= dataset.kind_at):
+            dataset = replace(dataset, kind=record.kind, kind_at=news.at)
         state.datasets[news.key] = replace(
             dataset,
             dialect=(dataset.dialect or record.dialect) if late else (record.dialect or dataset.dialect),
             schema_known=dataset.schema_known or record.schema_known,
-            aliases=(*dataset.aliases, *(one for one in record.aliases if one not in dataset.aliases)),
+            aliases=tuple(sorted({*dataset.aliases, *record.aliases})),
         )
         for position, column in enumerate(record.columns):
             placed = column
@@ -102,16 +126,57 @@ def part_with_columns(state: State, intake: Intake) -> None:
     let_go(state, absent)
 
 
-def end_dropped(state: State, dataset: str, at: datetime) -> None:
-    """Mark a dataset dropped, unless a job wrote it since, and end its lineage both ways until that is stated again."""
-    written = [unit.last_seen for (_, output), unit in state.units.items() if output == dataset]
+def end_dropped(state: State, dataset: str, at: datetime) -> bool:
+    """Mark a dataset dropped, and end its lineage both ways until that is stated again.
+
+    One that was made again since is not dropped, and what was made of it stays. Return whether that is so.
+    """
     known = state.datasets.get(dataset)
-    if known is not None and known.first_seen <= at and all(last_seen < at for last_seen in written):
-        state.datasets[dataset] = replace(known, dropped_at=max(at, known.dropped_at or at))
+    if known is not None:
+        state.datasets[dataset] = _dropped(known, [at])
+    remade = known is not None and known.first_seen <= at and known.was_made_since(at)
     for pair, history in state.histories.items():
-        if dataset in (pair.from_dataset, pair.output):
+        if dataset == pair.output or (dataset == pair.from_dataset and not remade):
             unit = state.units.get((pair.job, pair.output))
             state.histories[pair] = end_at(history, at, unit.timeline if unit else UNOBSERVED)
+    return remade
+
+
+def remade_since(state: State, intake: Intake) -> datetime | None:
+    """Return since when changes have to be known: a DROP from before the batch may be of a dataset that it makes."""
+    if Stage.NODES not in intake.stages:
+        return None
+    return min((state.datasets[key].first_seen for key in remade_datasets(state, intake)), default=None)
+
+
+def remade_datasets(state: State, intake: Intake) -> frozenset[str]:
+    """Return the dropped datasets that the batch makes again."""
+    known = ((state.datasets.get(key), mention) for key, mention in intake.mentions.items())
+    return frozenset(
+        dataset.key
+        for dataset, mention in known
+        if dataset is not None and dataset.dropped_at is not None and mention.made_again(dataset.dropped_at)
+    )
+
+
+def revive_made_of(state: State, dataset: str, dropped_at: datetime, drops: Drops) -> None:
+    """Let what was made of a dataset hold beyond a DROP after which the dataset was made again."""
+    for pair, history in state.histories.items():
+        if pair.from_dataset != dataset or pair.output == dataset:
+            continue
+        for period in history:
+            if period.end != dropped_at:
+                continue
+            unit, job = state.units.get((pair.job, pair.output)), state.jobs.get(pair.job)
+            ends = {pair.output, pair.target, pair.source} - {dataset}
+            bounds = [at for key in ends for at in drops.get(key, ()) if at > period.last_seen]
+            if unit is not None and unit.timeline.points:
+                bounds += [at for at in (unit.timeline.next_after(dropped_at),) if at is not None]
+            elif job is not None and job.retired_at is not None:
+                bounds.append(job.retired_at)
+            longer = replace(period, end=min(bounds, default=None))
+            others = tuple(one for one in history if one is not period)
+            state.histories[pair] = together((*others, longer))
 
 
 def _new_dataset(key: str, mention: Mention) -> Dataset:

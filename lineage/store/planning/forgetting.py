@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from lineage.store.planning.datasets import AllDrops
 from lineage.store.planning.moves import join_jobs, join_units, moved
 from lineage.store.planning.periods import join
 from lineage.store.planning.state import Job, Seen, State
@@ -18,7 +19,7 @@ __all__ = ["plan_rekeying", "plan_retirement"]
 def plan_retirement(before: State, at: datetime) -> State:
     """Return the state in which the jobs state nothing from then on. What was found in them goes."""
     after = before.copy()
-    units = Units(after, {}, {})
+    units = Units(after, AllDrops({}, {}), {})
     for job in before.jobs.values():
         if job.retired_at is None:
             units.retire(job, max(at, job.last_seen))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
@@ -39,10 +41,15 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A job as the batch saw it, and what it stated by output; an output of table-level lineage only has feeds."""
+    """A job as the batch saw it, and what it stated by output; an output of table-level lineage only has feeds.
+
+    `digests` tell two contents of an output apart: by the names of their time, which a later RENAME leaves as they
+    are. Where in the SQL the content stands does not show. A job that only adds has none.
+    """
 
     job: JobRecord
     outputs: dict[str, dict[Pair, Stated]]
+    digests: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,8 @@ def take_in(part: BatchPart, naming: Naming) -> Intake:
 
 def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming) -> Observation:
     at = job.last_seen
+    edges = tuple(edges)
+    digests = _digests(job, edges, lambda key: naming.today(key, at)) if job.kind.defines_output else {}
     job = replace(
         job,
         key=naming.job_today(job.key, at),
@@ -122,7 +131,20 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming) ->
         stated = outputs.setdefault(output, {})
         new = Stated(Meaning(edge.subtypes, edge.masking, edge.limited, edge.ambiguous), _places(edge))
         stated[pair] = _both(stated[pair], new) if pair in stated else new
-    return Observation(replace(job, writes=tuple(outputs)), outputs)
+    return Observation(replace(job, writes=tuple(outputs)), outputs, digests)
+
+
+def _digests(job: JobRecord, edges: Iterable[EdgeRecord], today: Callable[[str], str]) -> dict[str, str]:
+    reads = [f"{read}\x1f{Relation.FEEDS}" for read in job.reads]
+    lines: dict[str, set[str]] = defaultdict(set)
+    for output in job.writes:
+        lines[today(output)].update(reads)
+    for edge in edges:
+        said = Meaning(edge.subtypes, edge.masking, edge.limited, edge.ambiguous)
+        lines[today(edge.output)].add(f"{edge.source}\x1f{edge.target}\x1f{edge.kind}\x1f{said}")
+    return {
+        output: hashlib.sha256("\x1e".join(sorted(found)).encode()).hexdigest()[:12] for output, found in lines.items()
+    }
 
 
 def _places(edge: EdgeRecord) -> tuple[tuple[int, int], ...]:

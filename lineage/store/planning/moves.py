@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from lineage.model.batch import DatasetChange, definition_job_key
 from lineage.model.names import dataset_of, split_dataset_key
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import let_go
+from lineage.store.planning.mentions import latest
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.periods import end_at, join
 from lineage.store.planning.state import Dataset, Job, Pair, Seen, State, Unit, Usage
@@ -18,6 +20,7 @@ from lineage.store.protocol import StoredColumn
 
 __all__ = ["apply_move", "join_jobs", "join_units", "moved"]
 
+_NEVER = datetime.min.replace(tzinfo=UTC)
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -38,11 +41,10 @@ def apply_move(state: State, change: DatasetChange, known: Naming) -> None:
     if keys and all(state.datasets[old].last_seen <= change.at for old in keys):
         _end_replaced_definitions(state, keys, change)
         _let_go_of_the_replaced(state, keys, change)
-        _Rekeying(keys).apply(state)
+        _Rekeying(keys, _described_since(state, keys, change)).apply(state)
     if change.kind is ChangeKind.RENAME and (dataset := state.datasets.get(target)) is not None:
         alias = split_dataset_key(change.dataset)[1]
-        if alias not in dataset.aliases:
-            state.datasets[target] = replace(dataset, aliases=(*dataset.aliases, alias))
+        state.datasets[target] = replace(dataset, aliases=tuple(sorted({*dataset.aliases, alias})))
 
 
 def _end_replaced_definitions(state: State, keys: dict[str, str], change: DatasetChange) -> None:
@@ -57,10 +59,21 @@ def _end_replaced_definitions(state: State, keys: dict[str, str], change: Datase
             state.histories[pair] = end_at(history, change.at, UNOBSERVED)
 
 
+def _described_since(state: State, keys: dict[str, str], change: DatasetChange) -> frozenset[str]:
+    """Return the datasets whose whole schema was seen after the change that another one takes the name by."""
+    there = ((new, state.datasets.get(new)) for new in keys.values() if new not in keys)
+    return frozenset(
+        new for new, known in there if known is not None and known.schema_at is not None and known.schema_at > change.at
+    )
+
+
 def _let_go_of_the_replaced(state: State, keys: dict[str, str], change: DatasetChange) -> None:
     """Part with the columns of a dataset whose place another one takes, where that has none of the name."""
     arriving = {(keys[column.dataset], column.path) for column in state.columns.values() if column.dataset in keys}
-    replaced = {new for old, new in keys.items() if new not in keys and state.datasets[old].schema_known}
+    newer = _described_since(state, keys, change)
+    replaced = {
+        new for old, new in keys.items() if new not in keys | dict.fromkeys(newer) and state.datasets[old].schema_known
+    }
     gone = {
         key: change.at
         for key, column in state.columns.items()
@@ -83,13 +96,17 @@ def moved(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined: Calla
 
 @dataclass(frozen=True, slots=True)
 class _Rekeying:
-    """New keys of datasets, given to all that is named after them; what has such a key already is joined."""
+    """New keys of datasets, given to all that is named after them; what has such a key already is joined.
+
+    The newest schemas of `described_since` are those of the datasets that had the keys already.
+    """
 
     keys: dict[str, str]
+    described_since: frozenset[str] = frozenset()
 
     def apply(self, state: State) -> None:
         state.datasets = moved(state.datasets, self._dataset, _join_datasets)
-        state.columns = moved(state.columns, self._column, lambda arriving, _: arriving)
+        state.columns = moved(state.columns, self._column, self._join_columns)
         state.jobs = moved(state.jobs, self._job, join_jobs)
         state.reads = moved(state.reads, self._link, Seen.joined)
         state.units = moved(state.units, self._link, join_units)
@@ -130,6 +147,18 @@ class _Rekeying:
         parent = self._node_key(column.parent) if column.parent else None
         return new, replace(column, key=new, dataset=dataset, parent=parent)
 
+    def _join_columns(self, arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
+        first, second = (there, arriving) if there.dataset in self.described_since else (arriving, there)
+        if first.inferred and not second.inferred:
+            first, second = second, first
+        return replace(
+            first,
+            data_type=first.data_type or second.data_type,
+            ordinal=second.ordinal if first.ordinal is None and first.dropped_at is None else first.ordinal,
+            description=first.description or second.description,
+            tags=tuple(dict.fromkeys((*first.tags, *second.tags))),
+        )
+
     def _job(self, key: str, job: Job) -> tuple[str, Job]:
         new = self._job_key(key)
         return new, replace(job, key=new)
@@ -164,11 +193,20 @@ def _feeds_itself(pair: Pair) -> bool:
 
 
 def _join_datasets(arriving: Dataset, there: Dataset) -> Dataset:
+    kind_of = max((there, arriving), key=lambda one: one.kind_at or _NEVER)
     joined = replace(
         arriving,
+        kind=kind_of.kind,
+        dialect=arriving.dialect or there.dialect,
+        schema_known=arriving.schema_known or there.schema_known,
+        description=arriving.description or there.description,
+        tags=tuple(dict.fromkeys((*there.tags, *arriving.tags))),
         namespace=there.namespace,
         name=there.name,
-        aliases=tuple(dict.fromkeys((*there.aliases, *arriving.aliases))),
+        aliases=tuple(sorted({*there.aliases, *arriving.aliases})),
+        written_at=latest(there.written_at, arriving.written_at),
+        schema_at=latest(there.schema_at, arriving.schema_at),
+        kind_at=latest(there.kind_at, arriving.kind_at),
     )
     return joined.seen(there.first_seen, there.last_seen)
 

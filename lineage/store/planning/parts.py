@@ -86,7 +86,7 @@ class BatchPart:
             (change.at for change in batch.changes),
             (record.at for record in batch.datasets if record.at is not None),
             (used.midnight for used in batch.usage),
-            (mention.at for mention in self.mentions or ()),
+            (mention.first_seen for mention in self.mentions or ()),
         )
         return min(times, default=batch.run.at)
 

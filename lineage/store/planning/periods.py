@@ -13,7 +13,18 @@ from datetime import datetime
 from lineage.model.transformations import Subtype
 from lineage.store.planning.timeline import Timeline
 
-__all__ = ["NOTHING_SAID", "History", "Meaning", "Period", "end_at", "extend", "holds_at", "join", "set_window"]
+__all__ = [
+    "NOTHING_SAID",
+    "History",
+    "Meaning",
+    "Period",
+    "end_at",
+    "extend",
+    "holds_at",
+    "join",
+    "set_window",
+    "together",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +155,11 @@ def _union(known: Period, stated: Period) -> Period:
         start=min(known.start, stated.start),
         end=None if open_ended else max(end for end in (known.end, stated.end) if end is not None),
     )
+
+
+def together(periods: Iterable[Period]) -> History:
+    """Return periods as a history: in order, with those as one that touch and mean the same."""
+    return _joined(periods)
 
 
 def _joined(periods: Iterable[Period]) -> History:

@@ -8,15 +8,17 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.model.batch import DatasetChange
-from lineage.model.names import column_key
+from lineage.model.names import column_key, split_dataset_key
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.column_moves import drop_column, rename_column
 from lineage.store.planning.datasets import (
-    Drops,
+    AllDrops,
     date_datasets,
     describe_datasets,
     end_dropped,
     part_with_columns,
+    remade_datasets,
+    revive_made_of,
     see_dataset,
     see_datasets,
 )
@@ -37,7 +39,10 @@ def plan(before: State, intake: Intake, naming: Naming) -> State:
     if Stage.CHANGES in stages:
         _change_datasets(after, intake, naming)
     if Stage.NODES in stages:
-        see_datasets(after, intake)
+        remade = remade_datasets(after, intake)
+        see_datasets(after, intake, _drops(after, naming).into)
+        _note_remade(after, intake, naming, remade)
+        _name_renamed(after, intake, naming)
     if not stages.isdisjoint({Stage.JOBS, Stage.RETIREMENT}):
         units = Units(after, _drops(after, naming), _absences(after, intake))
         if Stage.JOBS in stages:
@@ -91,8 +96,8 @@ def _change_datasets(state: State, intake: Intake, naming: Naming) -> None:
                 see_dataset(state, dataset, mention)
             replaced = _is_replaced(dataset, drop, existing, intake, naming)
             state.changes[change_key(drop)] = KnownChange(drop, replaced)
-            if not replaced:
-                end_dropped(state, dataset, drop.at)
+            if not replaced and end_dropped(state, dataset, drop.at):
+                state.changes[change_key(drop)] = KnownChange(drop, remade=True)
 
 
 def _retire(units: Units, intake: Intake) -> None:
@@ -118,14 +123,51 @@ def _is_replaced(dataset: str, drop: DatasetChange, existing: Container[str], in
     return taken or (mention is not None and mention.made_again(drop.at))
 
 
-def _drops(state: State, naming: Naming) -> Drops:
-    drops: Drops = defaultdict(list)
+def _note_remade(state: State, intake: Intake, naming: Naming, remade: Container[str]) -> None:
+    """Take in which dropped datasets were made again, after all: what was made of them before holds on.
+
+    Looked at are the DROPs that are surely known: of `remade`, and those at a time of which the batch speaks.
+    """
+    into = _drops(state, naming).into
+    for change in naming.changes:
+        known = state.changes.get(change_key(change))
+        if change.kind is not ChangeKind.DROP or known is None or known.replaced or known.remade:
+            continue
+        key = naming.after(change.dataset, change)
+        dataset, mention = state.datasets.get(key), intake.mentions.get(key)
+        if dataset is None or mention is None or not (key in remade or mention.first_seen <= change.at):
+            continue
+        if dataset.first_seen <= change.at and dataset.was_made_since(change.at):
+            state.changes[change_key(change)] = replace(known, remade=True)
+            revive_made_of(state, key, change.at, into)
+
+
+def _name_renamed(state: State, intake: Intake, naming: Naming) -> None:
+    """Give datasets the names that they had at a time of which the batch speaks, before RENAMEs that are known."""
+    for change in naming.changes:
+        if change.kind is ChangeKind.RENAME and change.other is not None:
+            key = naming.after(change.other, change)
+            mention = intake.mentions.get(key)
+            if mention is not None and mention.first_seen <= change.at and key != change.dataset:
+                dataset, earlier = state.datasets[key], split_dataset_key(change.dataset)[1]
+                state.datasets[key] = replace(dataset, aliases=tuple(sorted({*dataset.aliases, earlier})))
+
+
+def _drops(state: State, naming: Naming) -> AllDrops:
+    into: dict[str, list[datetime]] = defaultdict(list)
+    out_of: dict[str, list[datetime]] = defaultdict(list)
     for change in naming.changes:
         if change.kind is ChangeKind.DROP_COLUMN:
-            drops[column_key(*naming.column_after(change))].append(change.at)
-        if change.kind is ChangeKind.DROP and not state.changes[change_key(change)].replaced:
-            drops[naming.after(change.dataset, change)].append(change.at)
-    return drops
+            column = column_key(*naming.column_after(change))
+            into[column].append(change.at)
+            out_of[column].append(change.at)
+        known = state.changes.get(change_key(change)) if change.kind is ChangeKind.DROP else None
+        if known is not None and not known.replaced:
+            key = naming.after(change.dataset, change)
+            into[key].append(change.at)
+            if not known.remade:
+                out_of[key].append(change.at)
+    return AllDrops(into, out_of)
 
 
 def _absences(state: State, intake: Intake) -> dict[str, tuple[datetime, ...]]:

@@ -74,7 +74,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A `Table` node."""
+    """A `Table` node.
+
+    `written_at` is when a job was last seen to write it, `schema_at` since when its newest whole schema is known to
+    hold, and `kind_at` the same of its kind.
+    """
 
     key: str
     namespace: str
@@ -88,6 +92,15 @@ class Dataset:
     dropped_at: datetime | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+    written_at: datetime | None = None
+    schema_at: datetime | None = None
+    kind_at: datetime | None = None
+
+    def was_made_since(self, dropped_at: datetime) -> bool:
+        """Return whether it was written at the time of a DROP or later, or described later."""
+        return (self.written_at is not None and self.written_at >= dropped_at) or (
+            self.schema_at is not None and self.schema_at > dropped_at
+        )
 
     def seen(self, first: datetime, last: datetime) -> Dataset:
         """Return the dataset as seen at these times too."""
@@ -214,10 +227,14 @@ def usage_key(run: str, of: str, day: date) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KnownChange:
-    """A `Change` node. A DROP that its own batch made good by making the dataset again has no effect."""
+    """A `Change` node. A DROP that its own batch made good by making the dataset again has no effect.
+
+    One after which the dataset was made again (`remade`) ends what led into the dataset, not what leads out of it.
+    """
 
     told: DatasetChange
     replaced: bool = False
+    remade: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,9 @@ from datetime import datetime
 
 __all__ = ["ABSENT", "UNOBSERVED", "Timeline"]
 
+KEPT = 15
+"""So many observations are kept whatever they say: what comes late has its place among them."""
+
 ABSENT = "-"
 """The content of an observation that the unit was not there: its job no longer writes that output."""
 
@@ -16,14 +19,16 @@ ABSENT = "-"
 class Timeline:
     """Observations in order of time, each a moment and a digest of the unit's edges then.
 
-    Of a run of equal observations only the first and the last are kept, so that a unit that is observed every
-    hour and never changes has two. Between them, what was said is taken to have held.
+    The latest `KEPT` are kept. Of what is older only the first and the last of a run of equal observations are, so
+    that a unit that is observed every hour and never changes has few. Between them, what was said is taken to have
+    held.
 
     >>> from datetime import UTC, datetime
-    >>> first, second, third = (datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 3))
-    >>> line = Timeline().observe(first, "a").observe(third, "a").observe(second, "a")
-    >>> [at.day for at, _ in line.points]
-    [1, 3]
+    >>> line = Timeline()
+    >>> for day in range(1, 32):
+    ...     line = line.observe(datetime(2024, 1, day, tzinfo=UTC), "a")
+    >>> [at.day for at, _ in line.points][:3], len(line.points)
+    ([1, 17, 18], 16)
     """
 
     points: tuple[tuple[datetime, str], ...] = ()
@@ -66,7 +71,7 @@ class Timeline:
         That end is the unit's `last_seen`: so a unit that is observed again, unchanged, has the same texts.
         """
         points = self.points
-        if len(points) > 1 and points[-1][1] == points[-2][1]:
+        if self.present and len(points) > 1 and points[-1][1] == points[-2][1]:
             points = points[:-1]
         return [f"{at.isoformat()} {content}" for at, content in points]
 
@@ -93,8 +98,9 @@ def _parts(text: str) -> tuple[str, str, str]:
 
 def _compact(points: tuple[tuple[datetime, str], ...]) -> tuple[tuple[datetime, str], ...]:
     contents = [content for _, content in points]
+    older = len(points) - KEPT
     return tuple(
         point
         for index, point in enumerate(points)
-        if not (0 < index < len(points) - 1 and contents[index - 1] == point[1] == contents[index + 1])
+        if not (0 < index < older and contents[index - 1] == point[1] == contents[index + 1])
     )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from lineage.model.batch import JobRecord
-from lineage.store.planning.datasets import Drops
+from lineage.store.planning.datasets import AllDrops
 from lineage.store.planning.intake import Observation, Stated
 from lineage.store.planning.periods import Period, end_at, extend, set_window
 from lineage.store.planning.state import Job, Pair, Seen, State, Unit
@@ -26,7 +25,7 @@ class Units:
     """
 
     state: State
-    drops: Drops
+    drops: AllDrops
     absences: Mapping[str, tuple[datetime, ...]]
     outputs: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     pairs: dict[tuple[str, str], set[Pair]] = field(default_factory=lambda: defaultdict(set))
@@ -48,12 +47,12 @@ class Units:
             state.reads[job.key, read] = seen.widened(job.first_seen, job.last_seen)
         for output, stated in observation.outputs.items():
             if job.kind.defines_output:
-                self._replace(job, output, stated, observed)
+                self._replace(job, output, stated, observation.digests[output], observed)
             else:
                 self._add(job, output, stated)
         if job.kind.defines_output:
             for output in self.outputs[job.key] - observation.outputs.keys():
-                self._replace(job, output, None, observed)
+                self._replace(job, output, None, ABSENT, observed)
 
     def retire(self, job: Job, at: datetime) -> None:
         """End what a job states from then on, unless it was observed since: its source no longer holds it."""
@@ -128,6 +127,7 @@ class Units:
         job: JobRecord,
         output: str,
         stated: Mapping[Pair, Stated] | None,
+        content: str,
         observed: Iterable[datetime],
     ) -> None:
         """Set what the unit says from each of the observation's moments until the next that is known.
@@ -136,7 +136,6 @@ class Units:
         """
         known = self.state.units.get((job.key, output))
         timeline = known.timeline if known else UNOBSERVED
-        content = ABSENT if stated is None else _digest(stated)
         moments = sorted({job.first_seen, job.last_seen})
         for moment in moments:
             timeline = timeline.observe(moment, content)
@@ -178,10 +177,11 @@ class Units:
         return Period(start, end, start, said.meaning, said.spans)
 
     def _drops_of(self, pair: Pair) -> tuple[datetime, ...]:
-        if not self.drops:
+        if not self.drops.into:
             return ()
-        keys = dict.fromkeys((pair.from_dataset, pair.output, pair.source, pair.target))
-        return tuple(at for key in keys for at in self.drops.get(key, ()))
+        sources, targets = dict.fromkeys((pair.from_dataset, pair.source)), dict.fromkeys((pair.output, pair.target))
+        found = [at for key in sources for at in self.drops.out_of.get(key, ())]
+        return (*found, *(at for key in targets for at in self.drops.into.get(key, ())))
 
 
 def _absent_at(known: Unit | None, observed: Iterable[datetime]) -> list[datetime]:
@@ -191,11 +191,3 @@ def _absent_at(known: Unit | None, observed: Iterable[datetime]) -> list[datetim
     if not known.timeline.points:
         return []
     return [at for at in observed if known.timeline.content_at(at) == ABSENT]
-
-
-def _digest(stated: Mapping[Pair, Stated]) -> str:
-    """Return what tells two contents of a unit apart. Where in the SQL they stand does not."""
-    lines = sorted(
-        f"{pair.source}\x1f{pair.target}\x1f{pair.relation}\x1f{said.meaning}" for pair, said in stated.items()
-    )
-    return hashlib.sha256("\x1e".join(lines).encode()).hexdigest()[:12]

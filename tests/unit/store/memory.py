@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from datetime import datetime
 
 from lineage.model.batch import LineageBatch
+from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import Naming, as_replacements
 from lineage.store.planning.parts import BatchPart, parted, whole
@@ -42,7 +44,10 @@ class MemoryGraph:
     def apply_part(self, part: BatchPart) -> None:
         naming = self._naming(part)
         before = self.state.copy()
-        before.changes = {change_key(change.told): change for change in self._known(part)}
+        since = remade_since(before, take_in(part, naming))
+        if since is not None:
+            naming = self._naming(part, since)
+        before.changes = {change_key(change.told): change for change in self._known(part, since)}
         after = plan(before, take_in(part, naming), naming)
         after.changes = {**self.state.changes, **after.changes}
         for link, unit in after.units.items():
@@ -50,11 +55,12 @@ class MemoryGraph:
             after.units[link] = replace(unit, timeline=kept)
         self.state = after
 
-    def _known(self, part: BatchPart) -> list[KnownChange]:
-        return [change for change in self.state.changes.values() if change.told.at >= part.begins]
+    def _known(self, part: BatchPart, since: datetime | None = None) -> list[KnownChange]:
+        begins = min(part.begins, since or part.begins)
+        return [change for change in self.state.changes.values() if change.told.at >= begins]
 
-    def _naming(self, part: BatchPart) -> Naming:
-        return Naming.of((change.told for change in self._known(part)), part.batch.changes)
+    def _naming(self, part: BatchPart, since: datetime | None = None) -> Naming:
+        return Naming.of((change.told for change in self._known(part, since)), part.batch.changes)
 
     def history(self) -> list[str]:
         """Return all lineage, as `telling.history` does, and when each was last seen."""

@@ -1,0 +1,40 @@
+"""`/openapi.json` and, on loopback, `/docs`: for whoever may use the service."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.responses import JSONResponse, Response
+
+from lineage_graphql.access.roles import Role
+from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.http.access import refused
+from lineage_graphql.state import State
+
+__all__ = ["docs_router"]
+
+
+def docs_router(state: State, app: FastAPI) -> APIRouter:
+    """Return the routes. Where callers have roles, any role is enough."""
+    router = APIRouter(include_in_schema=False)
+
+    async def refusal(request: Request) -> Response | None:
+        caller = await state.caller(request.headers.get("authorization"))
+        if caller is not None and not caller.roles.isdisjoint(Role):
+            return None
+        hint = "send `Authorization: Bearer TOKEN`"
+        return refused(RefusedError(ErrorCode.UNAUTHENTICATED, "a token is needed", hint))
+
+    @router.get("/openapi.json")
+    async def openapi(request: Request) -> Response:
+        """Return what the REST routes take and answer."""
+        return await refusal(request) or JSONResponse(app.openapi())
+
+    if state.settings.on_loopback:
+
+        @router.get("/docs")
+        async def docs(request: Request) -> Response:
+            """Return a page about the REST routes."""
+            return await refusal(request) or get_swagger_ui_html(openapi_url="/openapi.json", title=app.title)
+
+    return router

@@ -1,0 +1,124 @@
+"""Every permutation of a set of events, in whatever batches they come, leaves one graph."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lineage.store import open_store
+from lineage.store.protocol import GraphDump
+from lineage_ingest.openlineage import EventIngest
+from tests.events.random_events import describe, random_events
+from tests.events.telling import event
+
+
+def graph(events: Sequence[dict[str, Any]], sizes: Sequence[int], path: Path) -> GraphDump:
+    """Return the graph that events leave when they come in batches of these sizes."""
+    with open_store(path) as store:
+        ingest, start = EventIngest(store), 0
+        for size in sizes:
+            outcomes = ingest.take(events[start : start + size])
+            assert all(one.accepted for one in outcomes), outcomes
+            start += size
+        return store.dump()
+
+
+def random_sizes(number: int, chance: random.Random) -> list[int]:
+    """Return sizes of batches that add up to a number."""
+    sizes = []
+    while number:
+        sizes.append(min(number, chance.choice([1, 1, 2, 5, number])))
+        number -= sizes[-1]
+    return sizes
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_sets_of_events(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    events = random_events(chance)
+    one_by_one = graph(events, [1] * len(events), tmp_path / "one_by_one.lbug")
+    assert graph(events, [len(events)], tmp_path / "at_once.lbug") == one_by_one, describe(events)
+    for number in range(2):
+        sent = list(events)
+        chance.shuffle(sent)
+        found = graph(sent, random_sizes(len(sent), chance), tmp_path / f"{number}.lbug")
+        assert found == one_by_one, f"{describe(events)}\n\nsent as\n{describe(sent)}"
+
+
+def written(*fields: str, source: str = "pg.a") -> dict[str, Any]:
+    return {"columnLineage": {"fields": {one: [f"{source} {one} DIRECT/IDENTITY"] for one in fields}}}
+
+
+STREAM = {"job": "s/tail", "job_facets": {"jobType": {"processingType": "STREAMING", "integration": "FLINK"}}}
+
+
+def test_a_streaming_job_has_the_history_of_its_events(tmp_path: Path) -> None:
+    told = [
+        {**STREAM, "run": 1, "type": "RUNNING", "at": at, "outputs": {"pg.b": written(column)}}
+        for at, column in ((1, "x"), (2, "y"), (3, "y"))
+    ]
+    events = [event(one) for one in told]
+    for name, sent, sizes in (
+        ("singly", events, [1, 1, 1]),
+        ("at_once", events, [3]),
+        ("backwards", events[::-1], [1, 1, 1]),
+    ):
+        dump = graph(sent, sizes, tmp_path / f"{name}.lbug")
+        found = {
+            (kind, (properties.get("valid_from") or properties["first_seen"]).day)
+            for kind, _, _, properties in dump.relationships
+            if kind in ("CONTRIBUTES", "CONTRIBUTED")
+        }
+        assert found == {("CONTRIBUTED", 1), ("CONTRIBUTES", 2)}, name
+
+
+def test_a_drop_that_comes_before_the_definition(tmp_path: Path) -> None:
+    drop = event({"run": 2, "at": 5, "outputs": {"pg.b": {"lifecycleStateChange": "DROP"}}})
+    made = event({"run": 1, "at": 1, "outputs": {"pg.b": written("x")}})
+    with open_store(tmp_path / "store.lbug") as store:
+        EventIngest(store).take([drop])
+        EventIngest(store).take([made])
+        [dropped] = [one for one in store.datasets() if one.name.endswith(".b")]
+        assert dropped.dropped_at is not None
+        assert dropped.dropped_at.day == 5
+        EventIngest(store).take([event({"run": 3, "at": 7, "outputs": {"pg.b": written("x")}})])
+        assert [one.dropped_at for one in store.datasets()] == [None, None]
+
+
+def test_a_rename_that_comes_first_leaves_the_earlier_name(tmp_path: Path) -> None:
+    change = {
+        "lifecycleStateChange": "RENAME",
+        "previousIdentifier": {"namespace": "postgres://db:5432", "name": "db.public.old"},
+    }
+    renamed = event({"run": 2, "at": 5, "outputs": {"pg.new": {"lifecycleStateChange": change}}})
+    made = event({"run": 1, "at": 1, "outputs": {"pg.old": written("x")}})
+    for name, sent in (("first", [renamed, made]), ("last", [made, renamed])):
+        with open_store(tmp_path / f"{name}.lbug") as store:
+            for one in sent:
+                EventIngest(store).take([one])
+            [found] = store.find_datasets("db.public.old")
+            assert (found.name, found.aliases) == ("db.public.new", ("db.public.old",))
+
+
+def test_what_was_made_of_a_table_that_is_made_anew_holds_on(tmp_path: Path) -> None:
+    told = [
+        {"run": 1, "at": 1, "job": "j/a", "outputs": {"pg.b": written("x")}},
+        {"run": 2, "at": 2, "job": "j/b", "outputs": {"pg.c": written("x", source="pg.b")}},
+        {"run": 3, "at": 3, "job": "j/d", "outputs": {"pg.b": {"lifecycleStateChange": "DROP"}}},
+        {"run": 4, "at": 4, "job": "j/e", "outputs": {"pg.b": written("x", source="pg.z")}},
+    ]
+    dumps = []
+    for number, order in enumerate([(0, 1, 2, 3), (3, 2, 1, 0), (2, 3, 0, 1)]):
+        events = [event(told[index]) for index in order]
+        dumps.append(graph(events, [1] * 4, tmp_path / f"{number}.lbug"))
+    assert dumps[0] == dumps[1] == dumps[2]
+    live = {
+        (a.rpartition(".")[2], b.rpartition(".")[2])
+        for kind, a, b, _ in dumps[0].relationships
+        if kind == "CONTRIBUTES"
+    }
+    assert live == {("b#x", "c#x"), ("z#x", "b#x")}

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 import lineage.sql.rules  # noqa: F401  registers the rules
 from lineage.catalog import Catalog
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.model.names import Naming, parse_table_name
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
@@ -211,6 +211,8 @@ def resolve_statement(
         problem = Diagnostic(DiagnosticCode.INTERNAL_ERROR, Severity.ERROR, message, parsed.span, hint)
         return _from_tokens(parsed, options, [*resolver.diagnostics, problem]), None
     completeness, reason = completeness_of(resolver.diagnostics)
+    if parsed.read_as is not None:
+        resolver.diagnostics.append(_guessed(parsed.read_as, parsed.span))
     if parsed.problem is not None and not edges and not outcome.schema:
         completeness = Completeness.TABLES
         resolver.diagnostics = [parsed.problem]
@@ -241,6 +243,11 @@ def resolve_statement(
         row_references=row_references,
     )
     return statement, outcome
+
+
+def _guessed(dialect: str, span: Span) -> Diagnostic:
+    message = f"no dialect is given: the text quotes names as {dialect} does, and is read so"
+    return Diagnostic(DiagnosticCode.DIALECT_GUESSED, Severity.INFO, message, span, "give the dialect with --dialect")
 
 
 def _other_targets(outcome: Outcome) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect
+from lineage.model.dialects import Dialect, dialect_named
 from lineage.sql.budget import Budget
 from lineage.sql.guarded import PARSER_DEFECTS, GuardedParser, NestingError, parser_named, tools_of
 from lineage.sql.permissive import behind_head, is_worth, recovered
@@ -32,6 +32,7 @@ from lineage.sql.procedural import (
     tokens_of,
     with_semicolons,
 )
+from lineage.sql.quotes import dialect_of_quotes
 from lineage.sql.rewording import reworded
 from lineage.sql.scan.pieces import PieceKind, pieces
 from lineage.sql.templates import fill_placeholders
@@ -62,6 +63,8 @@ class ParsedStatement:
     problem: Diagnostic | None = None
     text: str = ""
     step: Step | None = None
+    read_as: str | None = None
+    """The dialect that the text was read as, where none was given and its quotes are no standard ones."""
 
     def variable_places(self) -> dict[str, Span]:
         """Return where each `@name` stands first: the parser keeps no places of variables."""
@@ -84,6 +87,16 @@ class _NoSqlError(Exception):
 
 def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> Iterator[ParsedStatement]:
     """Yield the statements of a text in order; empty ones are left out, those beyond the budget are not parsed."""
+    guessed = dialect_of_quotes(text) if dialect.name == "ansi" else None
+    if guessed is None:
+        yield from _statements_of(text, dialect, budget)
+        return
+    for parsed in _statements_of(text, dialect_named(guessed), budget):
+        parsed.read_as = guessed
+        yield parsed
+
+
+def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[ParsedStatement]:
     tokenizer, parser = tools_of(dialect, budget.nesting)
     text = fill_placeholders(text, dialect.name)
     if dialect.name in ("postgres", "redshift") and "\\" in text:

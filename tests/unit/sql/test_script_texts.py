@@ -37,3 +37,21 @@ def test_set_operation_references_has_two_readings() -> None:
 def test_dialects_that_are_read_as_others(dialect: str) -> None:
     [statement] = extract("SELECT a FROM t", dialect)
     assert statement.completeness == "full"
+
+
+@pytest.mark.parametrize(
+    ("sql", "read_as", "sources"),
+    [
+        ("CREATE VIEW v AS SELECT a FROM `p.d.t`", "bigquery", ["p.d.t"]),
+        ("CREATE VIEW v AS SELECT `a` FROM `s`.`t`", "spark", ["s.t"]),
+        ("CREATE VIEW v AS SELECT [a] FROM [dbo].[my t] AS t", "tsql", ['dbo."my t"']),
+        ("CREATE VIEW v AS SELECT a[1] AS a, '`x`' AS b FROM t", None, ["t"]),
+    ],
+)
+def test_quotes_of_another_dialect_make_no_tables(sql: str, read_as: str | None, sources: list[str]) -> None:
+    for [statement] in (extract(sql), extract_script(sql)):
+        assert (statement.sources, statement.completeness) == (sources, "full")
+        assert [str(edge.source.column) for edge in statement.edges] == ["a"]
+        said = [found.message for found in statement.diagnostics]
+        assert len(said) == bool(read_as)
+        assert all(str(read_as) in message for message in said)

@@ -254,6 +254,8 @@ class _Loading:
             state.observed[row["run"], row["job"]] = observed_from(row["e"])
 
     def _load_diagnostics(self) -> None:
+        if not self._rows("any_diagnostic", [{}]):  # else each job is asked
+            return
         sources = {*self.intake.complete_sources, *(record.origin for record in self.intake.diagnostics)}
         rows = self._by_key("diagnostics_of_job", self.state.jobs.keys())
         rows += self._rows("diagnostics_of_origins", [{"sources": sorted(sources)}] if sources else [])

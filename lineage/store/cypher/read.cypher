@@ -162,6 +162,9 @@ MATCH (n:Run) WHERE n.last_seen > $at AND size(n.complete_sources) > 0 RETURN n
 // name: latest_runs
 MATCH (n:Run) RETURN n ORDER BY n.last_seen DESC, n.key LIMIT $limit
 
+// name: any_diagnostic
+MATCH (n:Diagnostic) RETURN n.key AS key LIMIT 1
+
 // name: diagnostics_of_job
 MATCH (n:Diagnostic)-[:ABOUT]->(:Job {key: $key}) RETURN n
 

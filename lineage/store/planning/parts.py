@@ -31,8 +31,10 @@ LANES = 16
 """Into how many lanes jobs and datasets fall. A power of two. Parts of different lanes change nothing that
 is the same."""
 
-EDGES_IN_A_PART = 10_000
-COLUMNS_IN_A_PART = 10_000
+EDGES_IN_A_PART = 30_000
+COLUMNS_IN_A_PART = 30_000
+"""What is planned at once, and so what memory it takes; a commit of copied rows costs the embedded store up to a second
+whatever their number."""
 
 
 class Stage(StrEnum):

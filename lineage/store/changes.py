@@ -49,7 +49,7 @@ def difference(before: State, after: State) -> Changes:
     new = {record.id: record for record in records}
     deleted = [record for key, record in old.items() if key not in new]
     created = [record for key, record in new.items() if key not in old]
-    updated = [record for key, record in new.items() if key in old and record != old[key]]
+    updated = [_with_changed(record, old[key]) for key, record in new.items() if key in old and record != old[key]]
     return Changes(
         deleted_relationships=_relationships(deleted),
         deleted_nodes=_nodes(deleted),
@@ -59,6 +59,12 @@ def difference(before: State, after: State) -> Changes:
         updated_relationships=_relationships(updated),
         refreshed_units=tuple(units),
     )
+
+
+def _with_changed(record: Record, before: Record) -> Record:
+    if not isinstance(record, Node):
+        return record
+    return replace(record, changed=tuple(k for k, v in record.properties.items() if v != before.properties.get(k, ...)))
 
 
 def counted(changes: Changes) -> AppliedChanges:

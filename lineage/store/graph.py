@@ -204,6 +204,8 @@ class Node:
     label: str
     key: str
     properties: dict[str, Any]
+    changed: tuple[str, ...] = field(default=(), compare=False)
+    """Of a node to update: the properties that are others than before; none says that any may be."""
 
     @property
     def kind(self) -> tuple[str, ...]:

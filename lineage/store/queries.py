@@ -35,8 +35,12 @@ def own_query(store: str, name: str, **names: str) -> str:
 
 
 @cache
-def write_statement(name: str, label: str, ends: tuple[str, str] | None = None) -> str:
+def write_statement(
+    name: str, label: str, ends: tuple[str, str] | None = None, only: tuple[str, ...] | None = None
+) -> str:
     """Return a statement of `cypher/write.cypher` for nodes of a label, or relationships of a type between labels.
+
+    `only` names the properties that it sets, if these are not all.
 
     >>> write_statement("delete_relationship", "FEEDS", ("Table", "Table")).split("WHERE ")[1]
     'e.`job` = $job DELETE e'
@@ -52,7 +56,7 @@ def write_statement(name: str, label: str, ends: tuple[str, str] | None = None) 
         "from": f"`{ends[0]}`" if ends else "",
         "to": f"`{ends[1]}`" if ends else "",
         "properties": ", ".join(f"`{one}`: ${one}" for one in properties),
-        "assignments": ", ".join(f"{variable}.`{one}` = ${one}" for one in properties if one not in kept),
+        "assignments": ", ".join(f"{variable}.`{one}` = ${one}" for one in only or properties if one not in kept),
         "identity": " AND ".join(f"e.`{one}` = ${one}" for one in identity) or "true",
     }
     return _fill(statement, names).replace(" {}", "")

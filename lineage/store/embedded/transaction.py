@@ -142,7 +142,10 @@ class EmbeddedTransaction:
         for node in changes.created_nodes:
             self._run(write_statement("create_node", node.label), {"key": node.key, **node.properties})
         for node in changes.updated_nodes:
-            self._run(write_statement("update_node", node.label), {"key": node.key, **node.properties})
+            # What is set costs: all thirteen properties of a dataset take forty times as long as its `last_seen`.
+            only = tuple(node.changed)
+            own = {name: node.properties[name] for name in only} if only else node.properties
+            self._run(write_statement("update_node", node.label, None, only or None), {"key": node.key, **own})
         for relationship in changes.created_relationships:
             self._change(relationship, "create_relationship", relationship.properties)
         for relationship in changes.updated_relationships:

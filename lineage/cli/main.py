@@ -1,47 +1,64 @@
-"""`lineage`: the commands, and how errors become exit codes."""
+"""`lineage`: the command line as a whole, and how errors become exit codes. A command is loaded when it is used."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from importlib.metadata import entry_points
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from lineage import __version__
-from lineage.catalog import CatalogError
-from lineage.cli import ask, export, extract, forget, neo4j, prune, runs, usage
-from lineage.cli.listing import note
-from lineage.model.dialects import UnknownDialectError
+from lineage.cli.commands import SUMMARIES, command_names, load_command
 from lineage.model.visible_text import VisibleFormatter
-from lineage.store.errors import StoreError, StoreUnreachableError
-from lineage.traversal import NameLookupError
 
 __all__ = ["app", "run"]
 
-INPUT_ERRORS, WRONG_USE, UNREACHABLE = 1, 2, 3
-
 
 class _Commands(TyperGroup):
-    """The commands of this package, and those that others add, which are loaded when they are asked for."""
+    """The commands of this package, and those that others add."""
 
-    _added: ClassVar = {point.name: point for point in entry_points(group="lineage.commands")}
+    _listing = False
 
-    # Typer brings a click of its own, whose types are private.
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands: those of this package, then the others."""
-        return [*super().list_commands(ctx), *sorted(self._added)]
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  click's signature
+        """Return the names of all commands."""
+        return command_names()
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, loaded if need be."""
-        known = super().get_command(ctx, cmd_name)
-        if known is None and cmd_name in self._added:
-            known = typer.main.get_command(self._added[cmd_name].load())
-            known.name = cmd_name
-            self.add_command(known, cmd_name)
-        return known
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """Return a command, loaded if need be; while all are listed, only what the list shows of it."""
+        if cmd_name not in self.commands:
+            if self._listing and cmd_name in SUMMARIES:
+                return TyperCommand(cmd_name, help=SUMMARIES[cmd_name])
+            loaded = load_command(cmd_name)
+            if loaded is None:
+                return None
+            self.add_command(loaded, cmd_name)
+        return self.commands[cmd_name]
+
+    def resolve_command(self, ctx: Any, args: Any) -> Any:
+        """Return the command that is called; the error about an unknown one names the nearest of all commands."""
+        names = command_names()
+        if args and args[0] not in names:
+            for name in names:
+                self.commands.setdefault(name, TyperCommand(name))
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, which lists all commands."""
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Return the commands that begin so, each with its line of help."""
+        self._listing = True
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self._listing = False
 
 
 app = typer.Typer(
@@ -51,6 +68,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 done with errors in the input, 2 wrong use, 3 the store cannot be reached.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # boxes take as long to load as all the rest
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -64,23 +82,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Column-level data lineage: what depends on this column, and where does it come from?"""
-
-
-app.command()(extract.extract)
-app.command()(extract.tables)
-app.command()(ask.impact)
-app.command("root-cause")(ask.root_cause)
-app.command()(ask.path)
-app.command()(usage.usage)
-app.command()(runs.runs)
-app.command()(prune.prune)
-app.command()(forget.forget)
-app.add_typer(neo4j.app, name="neo4j")
-app.add_typer(export.app, name="export")
 
 
 def run() -> None:
@@ -89,16 +94,13 @@ def run() -> None:
         logging.lastResort.setFormatter(VisibleFormatter())
     try:
         app(prog_name="lineage")
-    except StoreError as error:
-        _fail(error, error.hint, UNREACHABLE if isinstance(error, StoreUnreachableError) else INPUT_ERRORS)
-    except (NameLookupError, UnknownDialectError, CatalogError) as error:
-        _fail(error, getattr(error, "hint", None), WRONG_USE)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of a pipe, such as `head`, has seen enough
+    except Exception as error:
+        # The classes of errors are loaded here: before, that would load the stores and the parser for every command.
+        from lineage.cli.failures import explain_failure  # noqa: PLC0415
 
-
-def _fail(error: Exception, hint: str | None, code: int) -> None:
-    note(f"error: {error}", "red")
-    if hint:
-        note(hint)
-    sys.exit(code)
+        code = explain_failure(error)
+        if code is None:
+            raise
+        sys.exit(code)

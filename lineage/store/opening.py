@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from lineage.store.cypher_store import CypherStore
-from lineage.store.embedded import EmbeddedBackend
 from lineage.store.errors import StoreUnreachableError
 from lineage.store.protocol import GraphStore
-from lineage.store.remote import RemoteStore
 
 __all__ = ["DEFAULT_PATH", "open_store"]
 
@@ -42,9 +39,15 @@ def open_store(
     """
     address = address or os.environ.get("LINEAGE_STORE") or DEFAULT_PATH
     scheme, separator, _ = str(address).partition("://")
+    # Each store is loaded when it is opened: a command that needs none, or another one, starts without it.
     if not separator or isinstance(address, Path):
+        from lineage.store.cypher_store import CypherStore  # noqa: PLC0415
+        from lineage.store.embedded import EmbeddedBackend  # noqa: PLC0415
+
         return CypherStore(EmbeddedBackend(Path(address).expanduser(), read_only=read_only))
     if scheme in _SERVICES:
+        from lineage.store.remote import RemoteStore  # noqa: PLC0415
+
         return cast("GraphStore", RemoteStore(str(address), password, read_only=read_only))
     if scheme not in _SCHEMES:
         raise StoreUnreachableError(
@@ -61,6 +64,7 @@ def _open_neo4j(address: str, *, read_only: bool, user: str | None, password: st
             "pip install 'lineage-graph[neo4j]'",
         )
     # The driver is an optional extra.
+    from lineage.store.cypher_store import CypherStore  # noqa: PLC0415
     from lineage.store.neo4j.backend import Neo4jBackend  # noqa: PLC0415
 
     login = _login(address, user, password)

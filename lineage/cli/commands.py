@@ -1,0 +1,76 @@
+"""The commands by name, each with the line that `lineage --help` shows, so that listing them loads none.
+
+Those of the other packages, and of third parties, join by the entry-point group `lineage.commands`; one that has no
+line here is loaded for its help.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+import typer
+
+__all__ = ["SUMMARIES", "command_names", "load_command"]
+
+_OWN = {
+    "extract": "lineage.cli.extract:extract",
+    "tables": "lineage.cli.extract:tables",
+    "impact": "lineage.cli.ask:impact",
+    "root-cause": "lineage.cli.ask:root_cause",
+    "path": "lineage.cli.ask:path",
+    "usage": "lineage.cli.usage:usage",
+    "runs": "lineage.cli.runs:runs",
+    "prune": "lineage.cli.prune:prune",
+    "forget": "lineage.cli.forget:forget",
+    "neo4j": "lineage.cli.neo4j:app",
+    "export": "lineage.cli.export:app",
+}
+
+SUMMARIES = {
+    "extract": "Show the column lineage that SQL states; store nothing.",
+    "tables": "Show the tables that SQL reads and writes.",
+    "impact": "What depends on this column or table?",
+    "root-cause": "Where does this column or table come from?",
+    "path": "How does one column reach another? With the SQL as proof.",
+    "usage": "Who used this column or table, how often and when?",
+    "runs": "What was ingested, when, and how much was resolved?",
+    "prune": "Retire ad-hoc lineage not seen since a date.",
+    "forget": "Retire the lineage of a project, file, job or namespace.",
+    "neo4j": "Run a local Neo4j server, without Docker.",
+    "export": "Write the graph as OpenLineage events.",
+    "demo": "Ingest a week of a clinical database's log and query it.",
+    "ingest": "Ingest lineage from SQL, query logs or OpenLineage.",
+    "mcp": "Serve AI assistants over the Model Context Protocol.",
+    "serve": "Serve GraphQL, and receive OpenLineage events.",
+    "token": "Manage the service's API tokens.",
+}
+"""Short enough for a line of 80 columns."""
+
+
+def command_names() -> list[str]:
+    """Return the names of all commands: those of this package, then the others in order."""
+    return [*_OWN, *sorted(point.name for point in entry_points(group="lineage.commands"))]
+
+
+def load_command(name: str) -> Any:
+    """Return the command of that name, ready to be run; None if there is none.
+
+    Typer brings a click of its own, whose types are private.
+    """
+    if name in _OWN:
+        module, _, attribute = _OWN[name].partition(":")
+        found = getattr(import_module(module), attribute)
+    else:
+        points = [point for point in entry_points(group="lineage.commands") if point.name == name]
+        if not points:
+            return None
+        found = points[0].load()
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False)
+        alone.command(name)(found)
+        found = alone
+    command = typer.main.get_command(found)
+    command.name = name
+    return command

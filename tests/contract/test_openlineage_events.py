@@ -294,6 +294,7 @@ def test_sql_files_and_events_meet(store: GraphStore, tmp_path: Path) -> None:
         "postgres://db:5432/db.shop.v",
     ]
     assert edges(store) == [
+        "postgres://db:5432/db.shop.t ~> postgres://db:5432/db.shop.v ROWS",
         "postgres://db:5432/db.shop.t.x -> postgres://db:5432/db.shop.v.y IDENTITY",
         "raw.a -> postgres://db:5432/db.shop.t.x IDENTITY",
     ]

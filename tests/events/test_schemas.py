@@ -168,7 +168,6 @@ def sound() -> dict[str, Any]:
 WRONG: dict[str, Any] = {
     "no time": ("eventTime", None, "/"),
     "no producer": ("producer", None, "/"),
-    "no schemaURL": ("schemaURL", None, "/"),
     "a time that is a date": ("eventTime", "2026-01-01", "/eventTime"),
     "a type that is none": ("eventType", "DONE", "/eventType"),
     "a run without id": ("run", {}, "/run"),

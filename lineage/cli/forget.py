@@ -10,6 +10,7 @@ import typer
 
 from lineage.cli.listing import OutputFormat, counted, note, print_object
 from lineage.cli.options import FormatOption, StoreOption
+from lineage.model.names import is_column_key
 from lineage.store import open_store
 from lineage.store.protocol import JobSelection
 
@@ -46,7 +47,7 @@ def forget(
         heads = opened.select_jobs(wanted)
         keys = [head.key for head in heads]
         files = {head.file_key or head.source for head in heads} - {None}
-        edges = len(opened.edges_of(keys)) if keys else 0
+        edges = sum(is_column_key(edge.source) for edge in opened.edges_of(keys)) if keys else 0
         found = f"{counted(len(keys), 'job')} of {counted(len(files), 'file')}, with {counted(edges, 'live edge')}"
         ask = bool(keys) and not dry_run and not yes
         if ask:

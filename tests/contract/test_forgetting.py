@@ -104,7 +104,8 @@ def test_files_take_over_what_they_said_before_they_had_projects(store: GraphSto
     store.apply(replace(told, run=run, diagnostics=(stale,)))
     done = ingest(store, folder, datetime(2024, 1, 5, tzinfo=UTC))
     assert done.adopted == 2
-    assert history(store) == ["a.old -> v.x 2..5", "a.x -> v.x 1..", "a.x -> w.x 2.."]
+    of_columns = [line for line in history(store) if " -> " in line]
+    assert of_columns == ["a.old -> v.x 2..5", "a.x -> v.x 1..", "a.x -> w.x 2.."]
     assert [one.key for one in store.jobs()] == [
         "file:models/gone.sql>pg/w",
         "file:shop:stg/o.sql@postgres,pg>pg/v",

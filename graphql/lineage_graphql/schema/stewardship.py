@@ -17,6 +17,7 @@ from lineage.model.batch import (
     RunRecord,
     assertion_job_key,
 )
+from lineage.model.names import is_column_key
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore, JobSelection
 from lineage.traversal import Target, resolve, resolve_column
@@ -166,7 +167,8 @@ class Mutation:
         def work(store: GraphStore) -> Forgotten:
             keys = [head.key for head in store.select_jobs(wanted)]
             if dry_run or not keys:
-                return Forgotten(jobs=len(keys), ended=len(store.edges_of(keys)) if keys else 0)
+                stated = store.edges_of(keys) if keys else []
+                return Forgotten(jobs=len(keys), ended=sum(is_column_key(edge.source) for edge in stated))
             retired = store.retire_jobs(keys, datetime.now(UTC))
             return Forgotten(jobs=retired.jobs, ended=retired.edges)
 

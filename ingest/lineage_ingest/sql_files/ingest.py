@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lineage.catalog import Catalog
 from lineage.model.files import SQL_SUFFIXES, Environment
+from lineage.model.names import is_column_key
 from lineage.model.statement import StatementLineage
 from lineage.sql.extractor import ExtractionOptions
 from lineage.sql.script import Script
@@ -69,7 +70,7 @@ def ingest_sql_files(
     names = sorted(file.source for file in sources.files) or [str(folder) for folder in sources.found.named]
     batch = builder.batch("sql", ", ".join(names[:3]), _content(sources, gone), time.perf_counter() - began)
     notify("storing", 0, 1)
-    edges_of_gone = len(store.edges_of(gone.jobs)) if gone.jobs else 0
+    edges_of_gone = _column_edges(store, gone.jobs)
     adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)
     applied = store.apply(batch)
     described = (record.key for record in batch.datasets if record.schema_known)
@@ -113,6 +114,11 @@ def _resolve(
         if file.readable:
             builder.add_file(file.name, file.text, by_file[file.name])
     return builder
+
+
+def _column_edges(store: GraphStore, jobs: Collection[str]) -> int:
+    """Return how many live edges from columns jobs state: what an ingest counts as edges."""
+    return sum(is_column_key(edge.source) for edge in store.edges_of(jobs)) if jobs else 0
 
 
 def _content(sources: Sources, gone: GoneFiles) -> Iterator[str]:

@@ -114,10 +114,10 @@ LABELS: Mapping[str, Properties] = {
     "Change": {
         "kind": _TEXT,
         "dataset": _TEXT,
-        "path": _TEXT,
         "other": _TEXT,
         "at": _TIME,
         "replaced": _FLAG,
+        "path": _TEXT,
         "remade": _FLAG,
     },
     "Diagnostic": {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lineage.catalog import CatalogError
 from lineage.cli.listing import note
 from lineage.model.dialects import UnknownDialectError
-from lineage.store.errors import StoreError, StoreUnreachableError
+from lineage.store.errors import StoreError, StoreFullError, StoreUnreachableError
 from lineage.traversal import NameLookupError
 
 __all__ = ["explain_failure"]
@@ -16,7 +16,7 @@ INPUT_ERRORS, WRONG_USE, UNREACHABLE = 1, 2, 3
 def explain_failure(error: Exception) -> int | None:
     """Print what went wrong, with a hint, and return the exit code; None for an error that is a defect of ours."""
     if isinstance(error, StoreError):
-        code = UNREACHABLE if isinstance(error, StoreUnreachableError) else INPUT_ERRORS
+        code = UNREACHABLE if isinstance(error, StoreUnreachableError | StoreFullError) else INPUT_ERRORS
     elif isinstance(error, NameLookupError | UnknownDialectError | CatalogError):
         code = WRONG_USE
     else:

@@ -3,6 +3,7 @@
 from lineage.store.errors import (
     StoreAccessError,
     StoreError,
+    StoreFullError,
     StoreLockedError,
     StoreSchemaError,
     StoreTimeoutError,
@@ -16,6 +17,7 @@ __all__ = [
     "GraphStore",
     "StoreAccessError",
     "StoreError",
+    "StoreFullError",
     "StoreLockedError",
     "StoreSchemaError",
     "StoreTimeoutError",

@@ -103,6 +103,45 @@ def test_a_kill_around_a_checkpoint_loses_nothing(tmp_path: Path) -> None:
         assert store.dump() == expected.dump()
 
 
+_FULL = """
+import resource, signal, sys
+from lineage.store import StoreFullError, open_store
+from tests.contract import checkpointing_writer
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
+with open_store(sys.argv[1]) as store:
+    number, stored = 0, None
+    while stored is None:
+        number += 1
+        before = store.dump()
+        try:
+            store.apply(checkpointing_writer.seen(number))
+        except StoreFullError as error:
+            assert error.hint and "make room" in error.hint
+            stored = number - 1
+    assert store.dump() == before
+    if sys.argv[2] == "room":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        store.apply(checkpointing_writer.seen(number))
+        stored = number
+print(stored)
+"""
+
+
+@pytest.mark.parametrize("then", ["room", "still full"])
+def test_a_full_disk_is_an_error_and_reading_goes_on(tmp_path: Path, then: str) -> None:
+    path = tmp_path / "store.lbug"
+    command = [sys.executable, "-c", _FULL, str(path), then]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    number = int(ended.stdout)
+    with open_store(path) as store, open_store(tmp_path / "expected.lbug") as expected:
+        for one in range(1, number + 1):
+            expected.apply(checkpointing_writer.seen(one))
+        assert store.dump() == expected.dump()
+        store.apply(checkpointing_writer.seen(number + 1))
+
+
 _KILLED = """
 import os, pathlib, sys
 from lineage.store import open_store

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import resource
 import tempfile
 import threading
 import time
@@ -249,6 +250,26 @@ def edges_of_one_by_one(kinds: list[tuple[str, int]]) -> list[str]:
         for kind, run in kinds:
             ingest.take([simple(run, kind, f"pg.t{run}")])
         return edges(store)
+
+
+def test_a_full_disk_is_said_and_what_is_stored_is_answered(taking: Service) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    answer = taking.http.post("/api/v1/lineage", json=simple(0))
+    assert answer.status_code == 200
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, limits[1]))
+    try:
+        number = 0
+        while answer.status_code == 200 and number < 300:
+            number += 1
+            answer = taking.http.post("/api/v1/lineage", json=simple(number, output=f"pg.t{number}"))
+        assert answer.status_code == 507
+        assert "full" in answer.json()["error"]
+        assert int(answer.headers["retry-after"]) > 0
+        assert taking.data('{ impact(table: "orders") { totalCount } }')["impact"]["totalCount"] in (number, number + 1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert taking.http.post("/api/v1/lineage", json=simple(number, output=f"pg.t{number}")).status_code == 200
+    assert taking.data('{ impact(table: "orders") { totalCount } }')["impact"]["totalCount"] == number + 1
 
 
 def sent_until_taken(service: Service, told: dict[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging
 import os
 import re
@@ -22,6 +23,7 @@ from lineage.store.embedded.turns import Turns
 from lineage.store.errors import (
     StoreAccessError,
     StoreError,
+    StoreFullError,
     StoreLockedError,
     StoreSchemaError,
     StoreTimeoutError,
@@ -45,6 +47,10 @@ CHECKPOINT_AFTER = 1_000
 some 60 KB for 20 rows, and every later one looks through it."""
 
 VERSION_WITH_PENDING = 5
+
+_FULL = "Cannot write to file"
+"""What ladybug says where the disk is full, or a file may not grow."""
+_KEPT: list[object] = []
 
 _LOGGER = logging.getLogger(__name__)
 _HOLDER = re.compile(r"held by PID (\d+)")
@@ -79,6 +85,7 @@ class EmbeddedBackend:
         self._turns = Turns()
         self._readers = _Readers()
         self._changed_rows = 0
+        self._unwritten = False
         self._database, self._statements = _open(path, read_only=read_only)
         try:
             self._version = self._stored_version()
@@ -145,6 +152,11 @@ class EmbeddedBackend:
         with self._turns.writing():
             if not self._closed:
                 self._closed = True
+                if self._unwritten:
+                    # What a failed write left in ladybug's buffer is written by its destructor, which ends the process
+                    # where that fails. Without one, the log is as after a kill: its end was never committed.
+                    self._keep_alive()
+                    return
                 self._readers.close()
                 self._statements.close()
                 self._database.close()
@@ -159,6 +171,7 @@ class EmbeddedBackend:
         try:
             with self._explaining(StoreWriteError):
                 answer = _within("BEGIN TRANSACTION", self._statements, lambda: work(transaction))
+            self._unwritten = False
             self._rest_is_due |= transaction.leaves_rest
             self._changed_rows += transaction.changed_rows
             self._readers.note_new_rows(transaction.new_rows)
@@ -190,7 +203,19 @@ class EmbeddedBackend:
         except RuntimeError as error:
             if INTERRUPTED in str(error):
                 raise StoreTimeoutError from error
+            if _FULL in str(error):
+                self._unwritten = True
+                raise StoreFullError(
+                    f"{self._path}: the disk is full, or the file may not grow: nothing of this was stored",
+                    f"make room in {self._path.parent.absolute()}, then do the same again",
+                ) from error
             raise failure(f"{self._path}: {error}") from error
+
+    def _keep_alive(self) -> None:
+        """Keep the database for as long as the process lives, beyond the end of the interpreter."""
+        kept = (self._database, self._statements, self._readers)
+        _KEPT.append(kept)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
 
     def _stored_version(self) -> int:
         tables = {row[1] for row in self._statements.run_once("CALL show_tables() RETURN *").get_all()}

@@ -97,6 +97,14 @@ def serve(
         limits=limits,
         log_format=log_format.value,
     )
+    if settings.tokens is not None:
+        typer.echo(f"authentication is on: callers need a token of {settings.tokens}", err=True)
+        if not settings.tokens.exists():
+            typer.echo(
+                f"{settings.tokens} does not exist, so every request is refused: "
+                "make a token with `lineage token create NAME --role reader`, or unset LINEAGE_TOKENS and --auth",
+                err=True,
+            )
     try:
         run(settings)
     except UnsafeSettingsError as error:

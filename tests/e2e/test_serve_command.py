@@ -206,3 +206,19 @@ def test_commands_of_other_packages_are_commands_like_ours(command: str) -> None
     done = subprocess.run([LINEAGE, command, "--help"], capture_output=True, text=True, check=True)
     assert "--install-completion" not in done.stdout
     assert ("COMMAND [ARGS]" in done.stdout) == (command in ("token", "ingest"))
+
+
+def test_a_file_of_tokens_that_is_not_there_is_said(path: Path, tmp_path: Path) -> None:
+    missing = tmp_path / "tokens.json"
+    process = subprocess.Popen(
+        [LINEAGE, "serve", "--port", "0", "--store", str(path)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "LINEAGE_TOKENS": str(missing)},
+    )
+    assert process.stderr is not None
+    told = [process.stderr.readline() for _ in range(2)]
+    process.terminate()
+    process.communicate()
+    assert told[0] == f"authentication is on: callers need a token of {missing}\n"
+    assert told[1].startswith(f"{missing} does not exist, so every request is refused: make a token with")

@@ -59,8 +59,8 @@ REFUSED = [
         {"n": 90},
     ),
     ("depth", _SPREAD, {}),
-    ("first", "{ jobs(first: 101) { edges { cursor } } }", {}),
-    ("maxHops", '{ impact(column: "users.id", maxHops: 21) { totalCount } }', {}),
+    ("page", "{ jobs(first: 101) { edges { cursor } } }", {}),
+    ("hops", '{ impact(column: "users.id", maxHops: 21) { totalCount } }', {}),
     ("limit", '{ paths(from: "users.id", to: "contacts.n", limit: 21, maxHops: 1) { hops } }', {}),
     ("search", '{ search(text: "a", first: 50, after: "WzEwMDBd") { edges { cursor } } }', {}),
 ]  # fmt: skip
@@ -70,6 +70,8 @@ REFUSED = [
 def test_what_is_beyond_a_limit_is_refused(limited: Service, limit: str, query: str, variables: dict[str, Any]) -> None:
     refusal = limited.refusal(query, **variables)
     assert (refusal["code"], refusal["limit"]) == ("LIMIT_EXCEEDED", limit)
+    # What `--limit` sets has its name.
+    assert limit in {*Limits.model_fields, "limit", "search"}
     assert refusal["value"] > refusal["allowed"] > 0
     assert refusal["hint"]
 

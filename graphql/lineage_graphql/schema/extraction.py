@@ -77,7 +77,9 @@ async def extracted(
     """
     limits = info.context.limits
     if len(sql) > limits.sql_characters:
-        raise RefusedError.over_limit("sql", limits.sql_characters, len(sql), "ask for fewer statements at once")
+        raise RefusedError.over_limit(
+            "sql_characters", limits.sql_characters, len(sql), "ask for fewer statements at once"
+        )
 
     def work(store: GraphStore) -> Preview:
         return preview(store, sql, dialect, database=database, schema=schema, seconds=limits.seconds)

@@ -58,7 +58,7 @@ def size_of(info: LineageInfo, first: int) -> int:
     if first < 1:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, f"first is {first}; it must be at least 1")
     if first > most:
-        raise RefusedError.over_limit("first", most, first, "ask for further pages with `after`")
+        raise RefusedError.over_limit("page", most, first, "ask for further pages with `after`")
     return first
 
 

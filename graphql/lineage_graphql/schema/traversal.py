@@ -104,7 +104,7 @@ def bounded(context: Context, question: Question) -> TraversalOptions:
         RefusedError: one is beyond a limit, or wrong.
     """
     if question.max_hops > context.limits.hops:
-        raise RefusedError.over_limit("maxHops", context.limits.hops, question.max_hops, "ask for fewer hops")
+        raise RefusedError.over_limit("hops", context.limits.hops, question.max_hops, "ask for fewer hops")
     as_of = question.as_of
     try:
         return TraversalOptions(

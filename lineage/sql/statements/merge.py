@@ -42,15 +42,21 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
     outcome = Outcome("MERGE", target)
     columns: dict[str, Sources] = {}
     decided: Sources = {}
+    # A branch is for the rows that no branch of its kind before it was for. What an earlier one inserts or deletes
+    # decides the rows already.
+    passed: dict[tuple[bool, bool], Sources] = {}
     whens = tree.args.get("whens")
     for when in whens.expressions if whens is not None else ():
-        conditions = dict(matched)
+        kind = bool(when.args.get("matched")), bool(when.args.get("source"))
+        conditions = dict(passed.get(kind, matched))
         if condition := when.args.get("condition"):
             seen = scope
             if not when.args.get("matched"):
                 seen = _without(scope, own, source=bool(when.args.get("source")))
             resolver.evaluate(seen, condition, MERGE_MATCH, conditions)
         then = when.args.get("then")
+        if isinstance(then, exp.Update) or (then is not None and _does_nothing(then)):
+            passed[kind] = dict(conditions)
         if isinstance(then, exp.Update | exp.Insert) and (where := then.args.get("where")) is not None:  # Oracle
             resolver.evaluate(scope, where.this, MERGE_MATCH, conditions)
         absorb(decided, conditions, IDENTITY, None)

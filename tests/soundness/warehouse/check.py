@@ -44,7 +44,7 @@ class Finding:
     def sign(self) -> tuple[str, str]:
         """What two findings of one cause have in common."""
         kind = "missed" if self.kind == "unreached" else self.kind
-        if kind in ("missed", "invented", "one-way", "past"):
+        if kind in ("missed", "invented", "one-way", "past", "order"):
             return kind, ""
         return kind, re.sub(r"\w+\.\w+\.\w+|'.*'|\d", "_", self.details[0])[:60]
 
@@ -110,7 +110,7 @@ class Checker:
     ) -> Finding | None:
         ingester = Ingester(warehouse, store, folder / "input", self.settings.engine)
         (folder / "input").mkdir()
-        ingest = ingester.state if warehouse.states else ingester.part
+        ingest = {"files": ingester.state, "log": ingester.part, "events": ingester.events}[warehouse.way]
         past: list[Answers] = []
         for number, (runs, lineage) in enumerate(zip(_histories(warehouse), lineages, strict=True)):
             after = f"day {number}" if warehouse.states else f"log {number}"
@@ -126,15 +126,40 @@ class Checker:
                 changed = self._same(before, frozen(store.dump()), after)
                 if changed is not None:
                     return self._answered(ask(store, lineage), lineage, runs, f"{after}, ingested again") or changed
-        if len(past) > 1 and "past" not in self.settings.ignored:
-            return self._past(store, lineages, past, warehouse)
-        return None
+        if len(past) == 1:
+            return None
+        # A log that comes first without the schemas which another states cannot be read like one that comes behind it.
+        if warehouse.way == "events" and "order" not in self.settings.ignored:
+            found = self._in_another_order(warehouse, lineages[-1], past[-1], runs)
+            if found is not None:
+                return found
+        return None if "past" in self.settings.ignored else self._past(store, lineages, past, warehouse)
+
+    def _in_another_order(
+        self, warehouse: Warehouse, lineage: Lineage, straight: Answers, runs: Sequence[Run]
+    ) -> Finding | None:
+        """Ingest the last part first; return what is answered otherwise then."""
+        with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.lbug") as store:
+            ingester = Ingester(warehouse, store, Path(folder), self.settings.engine)
+            for number in reversed(range(len(warehouse.parts))):
+                ingester.events(number)
+            answers = ask(store, lineage)
+        found = self._answered(answers, lineage, runs, "the last part first")
+        if found is not None:
+            return replace(found, kind="order")
+        different = [
+            f"{base} reaches {output} in one order only"
+            for base, reached in straight.impact.items()
+            for output in sorted((reached or frozenset()) ^ (answers.impact[base] or frozenset()))
+        ]
+        return Finding("order", tuple(different), "the last part first") if different else None
 
     def _past(
         self, store: GraphStore, lineages: list[Lineage], past: list[Answers], warehouse: Warehouse
     ) -> Finding | None:
         for number, (lineage, then) in enumerate(zip(lineages[:-1], past, strict=False)):
             # What is gone or has another name now is asked about under its name of now, if at all.
+            lasting = _columns(lineage) & _columns(lineages[-1])
             now = ask(store, lineage, day_of(number + 1) - (day_of(1) - day_of(0)) / 24, both=False)
             for base, reached in then.impact.items():
                 if base not in lineages[-1].must:
@@ -142,9 +167,8 @@ class Checker:
                 current = now.impact[base]
                 if reached is None or current is None:
                     continue
-                kept = {output for output in reached if output.rpartition(".")[0] in lineages[-1].outputs}
-                gone = kept - current
-                more = {o for o in current - reached if o.rpartition(".")[0] in lineages[-1].outputs}
+                gone = (reached - current) & lasting
+                more = (current - reached) & lasting
                 if gone or more:
                     details = tuple(f"{base} then reached {o}" for o in sorted(gone)) + tuple(
                         f"{base} did not yet reach {o}" for o in sorted(more)
@@ -157,9 +181,10 @@ class Checker:
         missing: list[tuple[str, str]] = []
         invented: list[str] = []
         one_way: list[str] = []
-        columns = {f"{table}.{column}" for table, names in lineage.outputs.items() for column in names}
+        columns = _columns(lineage)
         for base, must in lineage.must.items():
-            reached = answers.impact[base] or frozenset()
+            answered = answers.impact[base] or frozenset()
+            reached = frozenset(o for o in answered if o.rpartition(".")[0] not in lineage.broken)
             missing += [(base, output) for output in sorted(must - reached)]
             invented += [f"{base} reaches {output}" for output in sorted((reached & columns) - lineage.may[base])]
             invented += [
@@ -174,8 +199,8 @@ class Checker:
             ]
             one_way += [
                 f"{base} is no cause of {output}"
-                for output in sorted(must & reached)
-                if base not in (answers.causes.get(output) or frozenset())
+                for output in sorted(must & reached & answers.causes.keys())
+                if base not in (answers.causes[output] or frozenset())
             ]
         if missing and "missed" not in self.settings.ignored:
             if self.settings.experiments:
@@ -256,8 +281,12 @@ def _is_of(output: str, outputs: dict[str, tuple[str, ...]]) -> bool:
     return output.rpartition(".")[0] in outputs
 
 
+def _columns(lineage: Lineage) -> frozenset[str]:
+    return frozenset(f"{table}.{column}" for table, names in lineage.outputs.items() for column in names)
+
+
 def _all_but(lineage: Lineage, output: str) -> frozenset[str]:
-    return frozenset(f"{t}.{c}" for t, names in lineage.outputs.items() for c in names if f"{t}.{c}" != output)
+    return _columns(lineage) - {output}
 
 
 def _different(before: dict[str, Outcome], now: dict[str, Outcome], reached: frozenset[str]) -> list[str]:

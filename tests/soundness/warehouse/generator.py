@@ -65,20 +65,24 @@ class StatementMaker:
 
     def kinds(self) -> list[str]:
         """Return the kinds to choose from, as often as they are to be chosen."""
-        return [kind for kind, weight in KINDS.items() if kind not in self.without for _ in range(weight)]
+        left_out = {*self.without, *(("create",) if self.fixed_bases else ())}
+        return [kind for kind, weight in KINDS.items() if kind not in left_out for _ in range(weight)]
 
     # What there is
 
     def _of(self, world: World, session: int, *kinds: str) -> tuple[str, Stored] | None:
         """Return one of the tables of some kinds, by one of its names."""
         fitting = [(name, stored) for name, stored in world.visible(session).items() if stored.kind in kinds]
-        if "use_name" in self.without:
-            fitting = [(name, stored) for name, stored in fitting if "." in name or stored.kind == "temporary"]
+        fitting = [(name, stored) for name, stored in fitting if self._is_named(name, stored)]
         return self.rng.choice(sorted(fitting, key=lambda pair: pair[0])) if fitting else None
+
+    def _is_named(self, name: str, stored: Stored) -> bool:
+        """Return whether a table may be named so."""
+        return "use_name" not in self.without or "." in name or stored.kind == "temporary"
 
     def _known(self, world: World, session: int) -> dict[str, KnownCte]:
         visible = world.visible(session)
-        some = sorted(visible)
+        some = sorted(name for name in visible if self._is_named(name, visible[name]))
         if len(some) > 4:  # the same tables again and again make long chains
             some = self.rng.sample(some, 4)
         return self.queries.known({name: visible[name] for name in some})
@@ -91,7 +95,7 @@ class StatementMaker:
     def _shown(self, world: World, session: int, name: str) -> str:
         """Return a new table's name without its schema where that means the same."""
         schema, _, own = name.partition(".")
-        if world.path(session)[0] == schema and self.rng.random() < 0.5:
+        if world.path(session)[0] == schema and self.rng.random() < 0.5 and "use_name" not in self.without:
             return own
         return name
 

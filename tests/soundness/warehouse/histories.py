@@ -6,13 +6,14 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from tests.soundness.warehouse.events import SILENT
 from tests.soundness.warehouse.generator import STRUCTURAL, StatementMaker, made_as, make_runs
 from tests.soundness.warehouse.laboratory import Laboratory
 from tests.soundness.warehouse.queries import Queries
 from tests.soundness.warehouse.tree import CreateAs, CreateTable, File, Part, Run, State, Warehouse
 from tests.soundness.warehouse.world import InvalidError, World
 
-__all__ = ["CHANGES", "random_warehouse"]
+__all__ = ["CHANGES", "ingested_then", "random_warehouse"]
 
 CHANGES = ("edit", "append", "delete_statement", "delete_file", "move_file", "new_file", "second_project", "one_file")
 """What may be done to files; `one_file` is that only the changed file is ingested."""
@@ -21,8 +22,8 @@ CHANGES = ("edit", "append", "delete_statement", "delete_file", "move_file", "ne
 def random_warehouse(seed: str, laboratory: Laboratory, without: Collection[str] = (), way: str = "") -> Warehouse:
     """Return the warehouse that a seed stands for; the laboratory runs it as it is made."""
     rng = random.Random(seed)
-    chosen = way or rng.choice(("files", "log"))
-    history = _History(rng, laboratory, frozenset(without))
+    chosen = way or rng.choice(("files", "files", "log", "log", "events"))
+    history = _History(rng, laboratory, frozenset(without) | (SILENT if chosen == "events" else frozenset()))
     known = "catalog" if "catalog" not in without and rng.random() < 0.2 else "input"
     if known == "catalog":
         history.maker.fixed_bases = True
@@ -30,7 +31,23 @@ def random_warehouse(seed: str, laboratory: Laboratory, without: Collection[str]
     history.bases(rng.randint(2, 3))
     if chosen == "files":
         return Warehouse("files", "catalog" if known == "catalog" else "input", states=history.states())
+    if chosen == "events":
+        facets_too = "column_facet" not in without and rng.random() < 0.5
+        return Warehouse("events", "input", parts=history.parts(), facets_too=facets_too)
     return Warehouse("log", "catalog" if known == "catalog" else "input", parts=history.parts())
+
+
+def ingested_then(before: Sequence[File], files: Sequence[File], *, alone: bool) -> tuple[str, ...]:
+    """Return what is to be ingested when files have changed: their projects, or the one file that has, if it can be."""
+    old = {(file.project, file.path): file for file in before}
+    changed = [file for file in files if old.get((file.project, file.path)) != file]
+    gone = old.keys() - {(file.project, file.path) for file in files}
+    # What is renamed or dropped elsewhere shapes what a file says.
+    plain = not any(run.kind in STRUCTURAL for file in files for run in file.runs)
+    if alone and len(changed) == 1 and not gone and plain:
+        return (f"{changed[0].project}/{changed[0].path}",)
+    projects = {file.project for file in changed} | {project for project, _ in gone}
+    return tuple(sorted(projects)) or tuple(sorted({file.project for file in files}))
 
 
 class _History:
@@ -101,7 +118,6 @@ class _History:
         change = self._rng.choice(allowed) if allowed else "append"
         files = list(state.files)
         rng = self._rng
-        projects = sorted({file.project for file in files})
         match change:
             case "edit":
                 made = self._edited(files)
@@ -130,23 +146,13 @@ class _History:
             case "new_file":
                 made = self._added(files, files[-1].project, f"{len(files) + 5:02}0_n.sql")
             case _:
-                if len(projects) > 1:
+                if len({file.project for file in files}) > 1:
                     return None
                 made = self._added(files, "p2", rng.choice([file.path for file in files]))
         if made is None:
             return None
-        projects = sorted({file.project for file in made})
-        return State(tuple(made), self._ingested(state, made, projects), change)
-
-    def _ingested(self, state: State, made: Sequence[File], projects: list[str]) -> tuple[str, ...]:
-        """Return whole projects, or the one file that has changed, where nothing else shapes what it says."""
-        before = {(file.project, file.path): file for file in state.files}
-        changed = [file for file in made if before.get((file.project, file.path)) != file]
-        plain = not any(run.kind in STRUCTURAL for file in made for run in file.runs)
-        if len(changed) == 1 and len(made) >= len(before) and plain and "one_file" not in self._without:
-            return (f"{changed[0].project}/{changed[0].path}",)
-        old = {file.project for file in changed} | {f.project for f in state.files if f not in made}
-        return tuple(project for project in projects if project in old) or tuple(projects)
+        alone = "one_file" not in self._without and rng.random() < 0.5
+        return State(tuple(made), ingested_then(state.files, made, alone=alone), change)
 
     def _edited(self, files: list[File]) -> list[File] | None:
         """Define a table or view anew where it is defined; what does not fit any more is left out."""

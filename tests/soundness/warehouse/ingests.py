@@ -13,14 +13,16 @@ from lineage.sql.extractor import options_for
 from lineage.store.protocol import GraphDump, GraphStore
 from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column, root_cause
 from lineage.traversal.answer import Answer
+from lineage_ingest.openlineage.ingest import EventIngest
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions, open_engine
 from lineage_ingest.sql_files import ingest_sql_files
+from tests.soundness.warehouse.events import events_of
 from tests.soundness.warehouse.render import sql_of
 from tests.soundness.warehouse.tree import HOME, CreateTable, File, Part, Run, State, Warehouse
-from tests.soundness.warehouse.world import Lineage
+from tests.soundness.warehouse.world import Lineage, World
 
 __all__ = ["Answers", "Ingester", "ask", "day_of", "frozen"]
 
@@ -51,8 +53,10 @@ class Ingester:
         state = self._warehouse.states[number]
         self._write(state)
         options = options_for(DIALECT, default_schema=HOME)
-        for path in state.ingested:
-            ingest_sql_files([self._folder / path], self._store, options, self._catalog, observed_at=day_of(number))
+        paths = [self._folder / path for path in state.ingested]
+        # Projects together, or one after the other.
+        for some in [paths] if number % 2 else [[path] for path in paths]:
+            ingest_sql_files(some, self._store, options, self._catalog, observed_at=day_of(number), retire_most=True)
 
     def part(self, number: int) -> None:
         """Ingest a part of the log."""
@@ -63,6 +67,20 @@ class Ingester:
         given = LogInput(source_named("generic", dialect=DIALECT), (str(path),))
         with open_engine(given, self._engine, SparkOptions()) as engine:
             ingest_log(engine, self._store, Setting(given.name, day_of(number), schema=HOME), self._catalog)
+
+    def events(self, number: int) -> None:
+        """Take the events of a part's statements."""
+        part = self._warehouse.parts[number]
+        world = World()
+        for before in self._warehouse.parts[:number]:
+            for run in before.runs:
+                world.apply(run.session, run.step)
+        outcomes = EventIngest(self._store).take(
+            list(events_of(world, part.runs, day_of(number), facets_too=self._warehouse.facets_too))
+        )
+        refused = [outcome for outcome in outcomes if not outcome.accepted or outcome.warnings]
+        if refused:
+            raise ValueError(f"an event was refused: {refused[0]}")
 
     def _rows(self, part: Part, number: int) -> Iterator[dict[str, object]]:
         for minute, run in enumerate(part.runs):
@@ -82,6 +100,8 @@ class Ingester:
         for path, text in wanted.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+        for project in {file.project for file in state.files}:
+            (self._folder / project / "dbt_project.yml").write_text(f"name: {project}\n", encoding="utf-8")
 
     def _text(self, file: File) -> str:
         return "".join(f"{sql_of(run.step)};\n" for run in file.runs if self._is_written(run)) or "SELECT 1;\n"
@@ -97,7 +117,9 @@ def catalog_of(warehouse: Warehouse) -> Catalog | None:
     runs: list[Run] = [run for part in warehouse.parts for run in part.runs]
     runs += [run for state in warehouse.states for file in state.files for run in file.runs]
     steps = [run.step for run in runs if isinstance(run.step, CreateTable)]
-    return Catalog.from_dict({step.name: [name for name, _ in step.columns] for step in steps}, DIALECT)
+    # They are made first of all, where every session begins.
+    tables = {step.name if "." in step.name else f"{HOME}.{step.name}": step.columns for step in steps}
+    return Catalog.from_dict({table: [name for name, _ in columns] for table, columns in tables.items()}, DIALECT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,11 @@ from tests.soundness.tree import (
     Expr,
     FromItem,
     Item,
+    ItemRef,
     Join,
     Key,
     Limit,
+    OutputRef,
     Pivoted,
     Query,
     QueryValue,
@@ -200,6 +202,8 @@ def features(node: object) -> set[str]:
     found: set[str] = set()
     for each in walk(node):
         match each:
+            case ItemRef(ordinal=True) | OutputRef(ordinal=True):
+                found.add("ordinal")
             case SetOperation():
                 found.add("set_operation")
             case QueryValue():

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from tests.soundness.shrink import smaller
 from tests.soundness.tree import Constant
+from tests.soundness.warehouse.histories import ingested_then
 from tests.soundness.warehouse.queries import walk
 from tests.soundness.warehouse.tree import (
     CreateAs,
@@ -36,13 +37,26 @@ def shrink(warehouse: Warehouse, fails: Fails, seconds: float = 120.0) -> Wareho
         found = True
         while found and monotonic() < until:
             found = False
-            for candidate in steps(warehouse):
+            for tried in steps(warehouse):
                 if monotonic() > until:
                     break
-                if fails(candidate):
+                candidate = _ingesting(tried)
+                if candidate is not None and fails(candidate):
                     warehouse, found = candidate, True
                     break
     return warehouse
+
+
+def _ingesting(warehouse: Warehouse) -> Warehouse | None:
+    """Return a warehouse of files with all ingested that changes from day to day; None if a project has no file."""
+    states: list[State] = []
+    for state in warehouse.states:
+        before = states[-1].files if states else ()
+        if {file.project for file in before} - {file.project for file in state.files} or not state.files:
+            return None
+        alone = bool(states) and "/" in state.ingested[0]
+        states.append(replace(state, ingested=ingested_then(before, state.files, alone=alone)))
+    return replace(warehouse, states=tuple(states))
 
 
 def _fewer_ingests(warehouse: Warehouse) -> Iterator[Warehouse]:

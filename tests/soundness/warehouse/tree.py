@@ -198,3 +198,5 @@ class Warehouse:
     known: Literal["input", "catalog"]
     parts: tuple[Part, ...] = ()
     states: tuple[State, ...] = ()
+    facets_too: bool = False
+    """Whether events say the lineage of columns in a facet, beside the SQL."""

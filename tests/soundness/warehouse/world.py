@@ -94,6 +94,8 @@ class Lineage:
     """The columns of the tables and views that are there."""
     bases: dict[str, tuple[int, str]]
     """Of each base column, the content that it is of and its first name there."""
+    broken: frozenset[str] = frozenset()
+    """Views that cannot be read any more: nothing is asked of what is said about them."""
 
 
 @dataclass(slots=True)
@@ -108,6 +110,8 @@ class World:
     places: dict[int, frozenset[tuple[str, str]]] = field(default_factory=dict)
     """The names that each table has had; none if it is temporary."""
     contents: dict[str, tuple[int, str]] = field(default_factory=dict)
+    written: dict[str, Nodes] = field(default_factory=dict)
+    """Those of the edges that INSERT, UPDATE, MERGE and DELETE state."""
     last: int = 0
 
     def copy(self) -> World:
@@ -121,6 +125,7 @@ class World:
             dict(self.labels),
             dict(self.places),
             dict(self.contents),
+            dict(self.written),
             self.last,
         )
 
@@ -219,6 +224,10 @@ class World:
             sources = dict(zip((n for _, n in view.nodes()), relation.sources, strict=True))
             found |= self._data(_nodes(relation.rows if node == view.rows else sources[node]), session)
         return frozenset(found)
+
+    def decided(self, node: str) -> bool:
+        """Return whether any base column shows in a node's present content."""
+        return bool(self._data(frozenset({node})))
 
     # Statements
 
@@ -395,7 +404,7 @@ class World:
         data = {node: self._data(nodes, session) for node, nodes in changes}
         for node, nodes in changes:
             whole = step.source is None and step.where is None
-            self.edges[node] = self.edges.get(node, NONE) | nodes
+            self._write(node, nodes)
             self.data[node] = data[node] if whole else self.data[node] | data[node]
 
     def _merge(self, session: int, step: Merge) -> None:
@@ -414,13 +423,17 @@ class World:
                 changes.append((target.node(column), nodes))
         data = [self._data(nodes, session) for _, nodes in changes]
         for (node, nodes), more in zip(changes, data, strict=True):
-            self.edges[node] = self.edges.get(node, NONE) | nodes
+            self._write(node, nodes)
             self.data[node] |= more
 
     def _grow(self, session: int, node: str, nodes: Nodes) -> None:
         more = self._data(nodes, session)
-        self.edges[node] = self.edges.get(node, NONE) | nodes
+        self._write(node, nodes)
         self.data[node] |= more
+
+    def _write(self, node: str, nodes: Nodes) -> None:
+        for stated in (self.edges, self.written):
+            stated[node] = stated.get(node, NONE) | nodes
 
     # Answers
 
@@ -428,13 +441,15 @@ class World:
         """Return what must and what may be reached, now that no session is open."""
         outputs: dict[str, tuple[str, ...]] = {}
         depends: dict[str, Nodes] = {}
+        broken: set[str] = set()
         for stored in self.tables.values():
             if stored.kind == "view":
                 try:
                     relation = self._evaluated(-1, stored)
                     data = {stored.rows: self._data(_nodes(relation.rows), -1)}
                 except (InvalidError, KeyError, ValueError, IndexError, AssertionError):
-                    continue  # it cannot be read any more
+                    broken.add(stored.full_name)
+                    continue
                 self.edges[stored.rows] = self.edges.get(stored.rows, NONE) | _nodes(relation.rows)
                 for (_, node), sources in zip(stored.nodes(), relation.sources, strict=True):
                     self.edges[node] = self.edges.get(node, NONE) | _nodes(sources)
@@ -460,6 +475,7 @@ class World:
             may,
             outputs,
             {name: self.contents[node] for node, name in bases.items()},
+            frozenset(broken),
         )
 
     def _closure(self, bases: dict[str, str]) -> dict[str, frozenset[str]]:
@@ -478,10 +494,12 @@ class World:
                 if now is None or now.number == number:
                     continue
                 own = dict(now.nodes())
-                for node in columns.get(str(number), ()):
-                    if self.labels[node] in own:
-                        same.setdefault(own[self.labels[node]], set()).add(node)
-                same.setdefault(now.rows, set()).add(f"{number}.0")
+                pairs = [(own[self.labels[n]], n) for n in columns.get(str(number), ()) if self.labels[n] in own]
+                for present, former in (*pairs, (now.rows, f"{number}.0")):
+                    same.setdefault(present, set()).add(former)
+                    # Statements that only add are not taken back when the table is made anew.
+                    for source in self.written.get(former, ()):
+                        leads.setdefault(source, set()).add(present)
         names = {node: f"{stored.full_name}.{name}" for stored in self.tables.values() for name, node in stored.nodes()}
         found: dict[str, frozenset[str]] = {}
         for base, base_name in bases.items():

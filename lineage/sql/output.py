@@ -19,8 +19,13 @@ _FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effec
 
 
 def edge_count(outcome: Outcome) -> int:
-    """Return how many edges an outcome makes, at the most."""
-    return sum(sum(map(len, written.columns)) + len(written.rows) for written in (outcome, *outcome.others))
+    """Return how many edges from columns an outcome makes, at the most."""
+    return sum(
+        type(source) is not TableRows
+        for written in (outcome, *outcome.others)
+        for sources in (*written.columns, written.rows)
+        for source, _ in sources
+    )
 
 
 def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], tuple[RowReference, ...]]:

@@ -23,8 +23,16 @@ def batch(texts: dict[str, str], catalog: dict[str, list[str]] | None = None) ->
     return builder.batch("sql", "test", texts.values())
 
 
+def from_columns(made: LineageBatch) -> list[EdgeRecord]:
+    return [edge for edge in made.edges if not edge.of_rows]
+
+
 def edges(made: LineageBatch) -> set[str]:
-    return {f"{edge.source} {edge.target} {'+'.join(edge.subtypes)}" for edge in made.edges}
+    return {f"{edge.source} {edge.target} {'+'.join(edge.subtypes)}" for edge in from_columns(made)}
+
+
+def rows(made: LineageBatch) -> set[str]:
+    return {f"{edge.source} {edge.target} {'+'.join(edge.subtypes)}" for edge in made.edges if edge.of_rows}
 
 
 def test_one_job_for_what_a_file_says_of_a_target() -> None:
@@ -42,18 +50,28 @@ def test_places_lie_in_the_sql_of_the_job() -> None:
     sql = "SELECT 1; CREATE TABLE t AS SELECT a, 'x' FROM u;\nSELECT 2;\nINSERT INTO t SELECT b FROM w WHERE c = 'xx'"
     made = batch({"f.sql": sql})
     jobs = {job.key: job.sql or "" for job in made.jobs}
-    for edge in made.edges:
+    for edge in from_columns(made):
         column = edge.source.rpartition("#")[2]
         assert {jobs[edge.job][start:end] for start, end in edge.spans} == {column}
 
 
 def test_several_ways_between_two_columns_are_one_edge() -> None:
     made = batch({"f.sql": "CREATE VIEW v AS SELECT md5(a) || a AS x, md5(a) AS y FROM t"})
-    by_target: dict[str, EdgeRecord] = {edge.target: edge for edge in made.edges}
-    assert len(made.edges) == 2
+    by_target: dict[str, EdgeRecord] = {edge.target: edge for edge in from_columns(made)}
+    assert len(by_target) == 2
     assert by_target["pg/v#x"].masking is False
     assert len(by_target["pg/v#x"].spans) == 2
     assert by_target["pg/v#y"].masking is True
+
+
+def test_tables_whose_rows_decide_are_edges_of_the_job_but_do_not_count_as_such() -> None:
+    sql = "CREATE VIEW v AS SELECT count(*) AS n, (SELECT max(b) FROM u) AS m FROM t; CREATE VIEW w AS SELECT 1 FROM v"
+    made = batch({"f.sql": sql})
+    assert rows(made) == {"pg/t pg/v ROWS", "pg/u pg/v#m ROWS", "pg/v pg/w ROWS"}
+    assert made.run.counts["edges"] == len(from_columns(made)) == 1
+    [text] = [job.sql for job in made.jobs if job.key.endswith(">pg/v")]
+    places = {edge.source: edge.spans for edge in made.edges if edge.of_rows}
+    assert [(text or "")[start:end] for start, end in places["pg/t"]] == ["t"]
 
 
 def test_known_and_inferred_columns() -> None:

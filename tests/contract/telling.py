@@ -21,6 +21,7 @@ from lineage.model.batch import (
     RunRecord,
     definition_job_key,
 )
+from lineage.model.names import column_key, dataset_key, dataset_of
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store import GraphStore
@@ -41,7 +42,8 @@ def key(name: str) -> str:
     ('pg/v', 'pg/v#address.city')
     """
     dataset, dot, path = name.partition(".")
-    return f"{NAMESPACE}/{dataset}" + (f"#{path}" if dot else "")
+    table = dataset_key(NAMESPACE, dataset)
+    return column_key(table, path) if dot else table
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def job(
 ) -> Told:
     """Return a job that was seen from one day until another; it reads and writes what its lines name."""
     edges = tuple(_edge(line, name) for line in lines)
-    read = {edge.source.partition("#")[0] for edge in edges} | {key(one) for one in reads}
+    read = {dataset_of(edge.source) for edge in edges} | {key(one) for one in reads}
     written = {edge.output for edge in edges} | {key(one) for one in writes}
     return Told(
         JobRecord(

@@ -257,6 +257,8 @@ class EmbeddedBackend:
 
         self._write(work)
         self._version = target_version
+        # Changes of the schema do not stay in the log: ladybug ends the process on some that are damaged there.
+        self._checkpoint()
 
 
 def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:

@@ -40,6 +40,20 @@ class Timeline:
         before, after = self.points[:index], self.points[index + same :]
         return Timeline(_compact((*before, (at, content), *after)))
 
+    def without_repeated_absence(self) -> Timeline:
+        """Return the timeline without what only says again that the unit is absent: runs of sources know when.
+
+        >>> from datetime import UTC
+        >>> day = [datetime(2024, 1, number, tzinfo=UTC) for number in range(1, 5)]
+        >>> line = Timeline().observe(day[0], "a").observe(day[1], ABSENT).observe(day[3], ABSENT)
+        >>> [at.day for at, _ in line.without_repeated_absence().points]
+        [1, 2]
+        """
+        points = self.points
+        while len(points) > 1 and points[-1][1] == points[-2][1] == ABSENT:
+            points = points[:-1]
+        return Timeline(points)
+
     def next_after(self, at: datetime) -> datetime | None:
         """Return the first observation after that moment."""
         index = bisect_right(self.points, at, key=_moment)

@@ -61,7 +61,7 @@ class Units:
         for output in self.outputs[job.key]:
             unit = self.state.units[job.key, output]
             if job.kind.defines_output:
-                unit = replace(unit, timeline=unit.timeline.observe(at, ABSENT))
+                unit = replace(unit, timeline=unit.timeline.observe(at, ABSENT).without_repeated_absence())
                 self.state.units[job.key, output] = unit
                 self._set_windows(unit, [at], (job.key, output), {})
                 continue

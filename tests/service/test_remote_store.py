@@ -170,7 +170,7 @@ def test_a_bomb_is_not_unpacked(own: GraphStore) -> None:
     with running(own, Settings(limits=limits)) as service:
         bomb = zlib.compress(b" " * 50_000_000)
         answer = service.http.post("/api/v1/store/runs", content=bomb, headers={"content-encoding": "deflate"})
-        assert answer.status_code == 400
+        assert answer.status_code == 413
         assert "at most" in answer.text
 
 

@@ -130,11 +130,16 @@ def _slim_entity(entity: Any, of: str) -> Any:
     return slim
 
 
-def _without_nulls(value: Any) -> Any:
-    """Return a facet without the members that are null: serialisers write so what is not there."""
+def _without_nulls(value: Any, levels: int = 250) -> Any:
+    """Return a facet without the members that are null: serialisers write so what is not there.
+
+    What is nested deeper than `levels` stays as it is: `find_unstorable` refuses it.
+    """
+    if levels == 0:
+        return value
     if isinstance(value, dict):
-        return {name: _without_nulls(part) for name, part in value.items() if part is not None}
-    return [_without_nulls(part) for part in value] if isinstance(value, list) else value
+        return {name: _without_nulls(part, levels - 1) for name, part in value.items() if part is not None}
+    return [_without_nulls(part, levels - 1) for part in value] if isinstance(value, list) else value
 
 
 def _read_time(text: Any, problems: list[str]) -> Any:

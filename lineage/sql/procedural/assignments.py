@@ -12,6 +12,8 @@ __all__ = ["QUERIES", "assignment", "selected", "without_into"]
 QUERIES = frozenset(("SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"))
 """What a query begins with."""
 _OPERATORS = frozenset(("+", "-", "*", "/", "%", "&", "|", "^"))
+_SCHEMA_SETTINGS = frozenset(("SCHEMA", "SEARCH_PATH", "CURRENT_SCHEMA"))
+"""Settings of a session that complete names: `SET schema = 's'` gives no variable a value."""
 _SET_OPTIONS = frozenset(("SESSION", "GLOBAL", "LOCAL", "PERSIST", "TIME", "ROLE", "NAMES", "CHARACTER", "CATALOG"))
 
 
@@ -42,6 +44,8 @@ def set_variables(walk: Walk, position: int) -> int | None:
     at = position + 1
     if walk.word(at) in ("VAR", "VARIABLE"):
         at += 1
+    elif walk.word(at) in _SCHEMA_SETTINGS:
+        return None
     if walk.word(at) in _SET_OPTIONS:
         return None
     if walk.batches and walk.tokens[at : at + 1] and walk.tokens[at].token_type is not TokenType.PARAMETER:

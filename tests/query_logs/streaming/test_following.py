@@ -185,15 +185,21 @@ def test_names_that_look_like_others(tmp_path: Path) -> None:
     assert [(one.run.counts["rows"], one.failures) for one in told] == [(len(PIECES[0]), ())] * 2
 
 
-def test_a_file_of_something_else_is_a_bad_row(tmp_path: Path) -> None:
+def test_a_file_of_something_else_is_a_failed_file(tmp_path: Path) -> None:
     files = land(tmp_path / "files", [0])
     (files / "notes.txt").write_text("not a log")
     (files / "other.csv").write_text("city,country\nBergen,Norway\n")
     told: list[BatchDone] = []
     followed(StreamInput(SOURCE, (str(files),)), tmp_path / "graph.lbug", done=told.append)
     [one] = told
-    assert one.run.counts["rows"] == len(PIECES[0]) + 2
-    assert dict(one.failures) == {"unreadable record": 2}
+    assert one.run.counts["rows"] == len(PIECES[0])
+    assert one.run.counts["failed_files"] == 2
+    assert {
+        name for error in one.errors for name in ("notes.txt", "other.csv") if name in error.diagnostic.message
+    } == {
+        "notes.txt",
+        "other.csv",
+    }
 
 
 def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:

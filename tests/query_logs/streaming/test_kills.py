@@ -43,7 +43,8 @@ def test_a_folder(whole: list[str], tmp_path: Path) -> None:
 def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:
     kafka.send("queries", [line for piece in range(len(PIECES)) for line in lines(piece)])
     jars = f"spark.jars={','.join(map(str, kafka.connector))}"
-    options = ("--kafka", kafka.address, "--topic", "queries", "--spark-conf", jars, "--once", "--at-once", 4)
+    source = ("--kafka", kafka.address, "--topic", "queries", "--spark-conf", jars)
+    options = (*source, "--once", "--at-once", 4, "--fail-on", "statement")
     code, printed = finished(*options, "-s", tmp_path / "whole.lbug")
     assert code == 1, printed
     assert f"{sum(map(len, PIECES))} rows" in printed
@@ -53,7 +54,7 @@ def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:
 
 def test_files_that_land_while_it_runs_and_an_end_by_ctrl_c(whole: list[str], tmp_path: Path) -> None:
     files = land(tmp_path / "files", [0])
-    options = (files, "--follow", "--every", 0.5, "-s", tmp_path / "lived.lbug")
+    options = (files, "--follow", "--every", 0.5, "--fail-on", "statement", "-s", tmp_path / "lived.lbug")
     with following(*options) as process:
         told = batches(process)
         assert "following" in next(told)

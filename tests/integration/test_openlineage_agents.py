@@ -82,8 +82,14 @@ def test_sparks_agent(tmp_path: Path) -> None:
         names = {one.key: last(one.name) for one in store.datasets()}
         dump = store.dump()
         held: set[tuple[str, str, str, bool]] = set()
+        rows = {
+            (names[source], names[target])
+            for _, source, target, one in dump.relationships
+            if "ROWS" in one.get("subtypes", ())
+        }
+        assert rows == {(one, "totals") for one in ("customers", "orders")}
         for kind, source, target, properties in dump.relationships:
-            if kind in ("CONTRIBUTES", "REFERENCES"):
+            if kind in ("CONTRIBUTES", "REFERENCES") and "#" in source:
                 for subtype in properties["subtypes"]:
                     dataset, _, column = source.rpartition("#")
                     onto, _, into = target.rpartition("#") if "#" in target else (target, "", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -29,9 +29,10 @@ from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, Data
 from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint, mask_literals
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, deciding_rows, explicit_lineage
+from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, speaks_of_all
 from lineage_ingest.openlineage.places import Place, place_of
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
-from lineage_ingest.openlineage.sql_text import Listed, SqlLineage, lineage_of_sql
+from lineage_ingest.openlineage.sql_text import Listed, SqlLineage, lineage_of_sql, tables_written
 from lineage_ingest.openlineage.told import UNKNOWN, Facets, Told, facet_of, sql_dialect
 
 __all__ = ["Observed", "batches", "observed", "observed_dataset"]
@@ -200,10 +201,12 @@ class _Reading:
             if place.key in written or place.key in inputs:
                 found.datasets.append(_record(place, facets, self._at))
         lineages = {key: self._lineage(one, [e for p, _, e in entries if p.key == key]) for key, one in written.items()}
-        by_sql = self._by_sql(inputs, outputs, [key for key, one in lineages.items() if not one.is_told])
+        # What names all that an output is made of needs no SQL; our own exports hold it masked.
+        wanted = [key for key, one in lineages.items() if not (one.is_complete or (one.is_told and self._told.is_ours))]
+        by_sql = self._by_sql(inputs, outputs, wanted)
         for key, lineage in lineages.items():
             self._write(lineage, written[key][1], inputs, by_sql.get(key))
-        if not written and inputs:
+        if not written:
             self._read(inputs)
         for text in self._problems:
             job = found.jobs[0].key if found.jobs else None
@@ -263,7 +266,7 @@ class _Reading:
         outputs: Mapping[str, tuple[Place, Facets]],
         wanted: list[str],
     ) -> dict[str, SqlLineage]:
-        """Return what the SQL says of the outputs that no facet speaks of."""
+        """Return what the SQL says of these outputs."""
         query = self._told.facet("job.sql").get("query")
         if not query or not wanted:
             return {}
@@ -284,10 +287,22 @@ class _Reading:
         reads = dict(lineage.sources)
         if not lineage.is_complete:
             reads.update((one, place) for one, (place, _) in inputs.items())
+        reads_all = by_sql is not None and by_sql.completeness is Completeness.FULL
+        if lineage.is_told and not (lineage.is_complete or reads_all or self._told.is_ours):
+            lineage.read_rows(place for place, _ in inputs.values())
         edges = lineage.edges(key)
-        completeness = Completeness.FULL if lineage.is_told else Completeness.TABLES
+        described = [column.path for column in _record(output, facets, self._at).columns]
+        completeness = Completeness.TABLES
+        if lineage.is_told:
+            is_all = lineage.is_complete or self._told.is_ours or speaks_of_all(edges, output.key, described)
+            completeness = Completeness.FULL if is_all else Completeness.PARTIAL
         operation = facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange")
-        if by_sql is not None:
+        if by_sql is not None and lineage.is_told:
+            both = complete_by_sql(edges, by_sql, output.key, described, key)
+            edges, completeness = both.edges, both.completeness
+            reads.update(by_sql.sources)
+            self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in both.diagnostics)
+        elif by_sql is not None:
             edges = [replace(edge, job=key) for edge in by_sql.edges]
             reads.update(by_sql.sources)
             completeness = by_sql.completeness
@@ -301,8 +316,18 @@ class _Reading:
         self._job_record(key, tuple(reads), (output.key,), completeness, operation)
 
     def _read(self, inputs: Mapping[str, tuple[Place, Facets]]) -> None:
-        namespace, name = self._told.job_name
-        self._job_record(event_job_key(namespace, name, None), tuple(inputs), (), Completeness.TABLES, None)
+        """Take in a job without outputs. Its SQL may write: where to, only the event's datasets could say."""
+        key = event_job_key(*self._told.job_name, None)
+        query = self._told.facet("job.sql").get("query")
+        unplaced: tuple[str, ...] = ()
+        if query and not self._found.changes and not self._told.outputs:
+            dialect = sql_dialect(self._told, [place.namespace for place, _ in inputs.values()])
+            unplaced = tables_written(str(query), dialect or dialect_named(UNKNOWN), self._budget)
+        if unplaced:
+            self._found.diagnostics.append(DiagnosticRecord(_no_outputs(unplaced), self._source, key))
+        if inputs or unplaced:
+            completeness = Completeness.NONE if unplaced else Completeness.TABLES
+            self._job_record(key, tuple(inputs), (), completeness, None)
 
     def _job_record(
         self,
@@ -365,6 +390,15 @@ class _Reading:
             return ""
         query = self._told.facet("job.sql").get("query")
         return f"append:{fingerprint(str(query), 'spark')[:12]}" if query else "append"
+
+
+def _no_outputs(tables: Sequence[str]) -> Diagnostic:
+    return Diagnostic(
+        DiagnosticCode.NO_DATASETS,
+        Severity.WARNING,
+        f"the SQL writes {', '.join(tables)}, but the events of the run name no outputs: no lineage is stored",
+        hint="where a table's data is stored only the events can say; a newer OpenLineage client may list it",
+    )
 
 
 def _change(place: Place, facets: Facets, at: datetime, *, exact: bool) -> DatasetChange | None:

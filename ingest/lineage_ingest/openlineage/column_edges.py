@@ -59,6 +59,11 @@ class OutputLineage:
         if source.key != self.output.key:
             self._say(source.key, target, transformations)
 
+    def read_rows(self, inputs: Iterable[Place]) -> None:
+        """Take in that the output is computed from the rows of these datasets: the facet names columns only."""
+        for source in inputs:
+            self.say_rows(source, self.output.key, [(Subtype.ROWS, False, "")])
+
     def _say(self, source: str, target: str, transformations: Iterable[tuple[Subtype, bool, str]]) -> None:
         to_rows = target == self.output.key
         for subtype, masking, mark in transformations:

@@ -31,7 +31,7 @@ from lineage.sql.extractor import options_for
 from lineage.sql.script import Script
 from lineage_ingest.openlineage.places import Place, place_of
 
-__all__ = ["Listed", "SqlLineage", "lineage_of_sql"]
+__all__ = ["Listed", "SqlLineage", "lineage_of_sql", "tables_written"]
 
 _STAR = "*"
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
@@ -79,6 +79,12 @@ def lineage_of_sql(
         for said in found.values():
             said.columns = tuple(writing[0].output_columns)
     return found
+
+
+def tables_written(sql: str, dialect: Dialect, budget: Budget) -> tuple[str, ...]:
+    """Return the tables that a text writes, as it names them. It never raises."""
+    statements = _resolved(sql, dialect.name, None, None, (), budget)
+    return tuple(dict.fromkeys(one.target for one in statements if one.target is not None and _writes(one)))
 
 
 def _makes_all(statement: StatementLineage) -> bool:

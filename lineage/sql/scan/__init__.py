@@ -10,6 +10,7 @@ from typing import Literal
 
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.sql.scan.engines import chosen_engine
+from lineage.sql.scan.ordinals import find_ordinals
 
 __all__ = [
     "engine",
@@ -57,13 +58,20 @@ def mask_literals(sql: str, dialect: str | Dialect = "ansi") -> str:
 def mask_for_parsing(sql: str, dialect: str | Dialect = "ansi") -> str:
     """Return the text masked so that it still parses: a number is one, of zeros. It is not for people to read.
 
-    >>> mask_for_parsing("SELECT a FROM t LIMIT 25", "postgres")
-    'SELECT a FROM t LIMIT 00'
+    Ordinals stay: they name columns.
+
+    >>> mask_for_parsing("SELECT a, b FROM t ORDER BY 2 LIMIT 25", "postgres")
+    'SELECT a, b FROM t ORDER BY 2 LIMIT 00'
 
     Raises:
         UnknownDialectError: no dialect has that name.
     """
-    return chosen_engine().mask_literals(sql, dialect_named(dialect).name, True)
+    name = dialect_named(dialect).name
+    masked = chosen_engine().mask_literals(sql, name, True)
+    for start, end in find_ordinals(sql, name):
+        if masked[start:end].isdigit():  # not within what is masked as a whole, a text that is never closed
+            masked = masked[:start] + sql[start:end] + masked[end:]
+    return masked
 
 
 def normal_form(sql: str, dialect: str | Dialect = "ansi") -> str:

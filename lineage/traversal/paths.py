@@ -75,7 +75,8 @@ def _arrive(
     """Return, nearest nodes first, the steps that lead soonest to the nearest of the ends, and these."""
     layers = [set(explorer.numbers(starts, [table] if table else ()).values())]
     seen = set(layers[0])
-    while layers[-1] and not layers[-1] & ends - layers[0] and len(layers) <= max_hops:
+    ends = ends - layers[0]
+    while layers[-1] and not layers[-1] & ends and len(layers) <= max_hops:
         explorer.load(layers[-1])
         layer: set[int] = set()
         for way in _WAYS:
@@ -89,7 +90,7 @@ def _arrive(
                 layer.update(*[explorer.columns(dataset) for dataset in found - ends])
         layers.append(layer - seen)
         seen |= layer
-    arrived = layers[-1] & ends - layers[0]
+    arrived = layers[-1] & ends
     explorer.load_keys(seen - explorer.keys.keys())
     keys = explorer.keys
     return _leading_to(explorer, layers, arrived), sorted(keys[node] for node in arrived)
@@ -117,8 +118,8 @@ def _steps(explorer: Explorer, before: int, wanted: set[int], arrived: set[int])
     for way in _WAYS:
         kind = EdgeKind.CONTRIBUTES if way < Leads.REFERENCE else EdgeKind.REFERENCES
         for end in set(explorer.ends[way].get(before, ())):
-            itself = way < Leads.ROWS or end in arrived
-            nodes = {end} & wanted if itself else wanted.intersection((end, *explorer.columns(end)))
+            is_whole = way < Leads.ROWS or end in arrived
+            nodes = {end} & wanted if is_whole else wanted.intersection((end, *explorer.columns(end)))
             for node in nodes:
                 target = keys[node] if way < Leads.ROWS else dataset_of(keys[node])
                 for member in explorer.origins(before, end, way):

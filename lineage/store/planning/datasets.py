@@ -150,17 +150,18 @@ def remade_since(state: State, intake: Intake) -> datetime | None:
 
 
 def remade_datasets(state: State, intake: Intake) -> frozenset[str]:
-    """Return the dropped datasets that the batch makes again."""
+    """Return the dropped datasets that the batch makes again, after their last DROP or maybe after one before it."""
     known = ((state.datasets.get(key), mention) for key, mention in intake.mentions.items())
     return frozenset(
         dataset.key
         for dataset, mention in known
-        if dataset is not None and dataset.dropped_at is not None and mention.made_again(dataset.dropped_at)
+        if dataset is not None and dataset.dropped_at is not None and mention.made_again(dataset.first_seen)
     )
 
 
-def revive_made_of(state: State, dataset: str, dropped_at: datetime, drops: Drops) -> None:
+def revive_made_of(state: State, dataset: str, dropped_at: datetime, drops: AllDrops) -> None:
     """Let what was made of a dataset hold beyond a DROP after which the dataset was made again."""
+    later = [at for at in drops.out_of.get(dataset, ()) if at > dropped_at]
     for pair, history in state.histories.items():
         if pair.from_dataset != dataset or pair.output == dataset:
             continue
@@ -169,7 +170,7 @@ def revive_made_of(state: State, dataset: str, dropped_at: datetime, drops: Drop
                 continue
             unit, job = state.units.get((pair.job, pair.output)), state.jobs.get(pair.job)
             ends = {pair.output, pair.target, pair.source} - {dataset}
-            bounds = [at for key in ends for at in drops.get(key, ()) if at > period.last_seen]
+            bounds = [at for key in ends for at in drops.into.get(key, ()) if at > period.last_seen] + later
             if unit is not None and unit.timeline.points:
                 bounds += [at for at in (unit.timeline.next_after(dropped_at),) if at is not None]
             elif job is not None and job.retired_at is not None:

@@ -128,7 +128,7 @@ def _note_remade(state: State, intake: Intake, naming: Naming, remade: Container
 
     Looked at are the DROPs that are surely known: of `remade`, and those at a time of which the batch speaks.
     """
-    into = _drops(state, naming).into
+    drops = _drops(state, naming)
     for change in naming.changes:
         known = state.changes.get(change_key(change))
         if change.kind is not ChangeKind.DROP or known is None or known.replaced or known.remade:
@@ -139,7 +139,7 @@ def _note_remade(state: State, intake: Intake, naming: Naming, remade: Container
             continue
         if dataset.first_seen <= change.at and dataset.was_made_since(change.at):
             state.changes[change_key(change)] = replace(known, remade=True)
-            revive_made_of(state, key, change.at, into)
+            revive_made_of(state, key, change.at, drops)
 
 
 def _name_renamed(state: State, intake: Intake, naming: Naming) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from lineage.cli.listing import OutputFormat, note, print_listing
+from lineage.cli.listing import Look, OutputFormat, note, print_listing
 from lineage.cli.options import FormatOption
 from lineage_graphql.access.roles import Role
 from lineage_graphql.access.tokens import TokenFile, TokenFileError, default_token_path
@@ -66,7 +66,9 @@ def list_tokens(tokens: TokensOption = None, output: FormatOption = OutputFormat
         (one.id, one.name, " ".join(one.roles), one.created_at, one.expires_at, one.valid_at(now))
         for one in _or_wrong_use(file.records)
     ]
-    print_listing(("id", "name", "roles", "created", "expires", "valid"), rows, output)
+    print_listing(
+        ("id", "name", "roles", "created", "expires", "valid"), rows, output, Look(words=("roles",), cuts=("roles",))
+    )
 
 
 @app.command()

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
+from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
@@ -165,32 +165,30 @@ def print_summary(summary: IngestSummary, address: str, output: OutputFormat, sh
     counts = summary.batch.run.counts
     rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
     unresolved = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
-    out = console()
     files, statements, diagnostics, tables, columns, edges = (
         counted(counts[f"{one}s"], one) for one in ("file", "statement", "diagnostic", "table", "column", "edge")
     )
-    out.print(f"{files}, {statements}: {counts['resolved']:,} resolved{unresolved}; {diagnostics}")
+    say(f"{files}, {statements}: {counts['resolved']:,} resolved{unresolved}; {diagnostics}")
     changed = f"{summary.applied.edges_created:,} new" + (
         f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
     )
-    out.print(f"{tables}, {columns}, {edges} ({changed}) in {summary.seconds:.1f} s → {address}")
+    say(f"{tables}, {columns}, {edges} ({changed}) in {summary.seconds:.1f} s → {address}")
     _print_projects(summary)
 
 
 def _print_projects(summary: IngestSummary) -> None:
     """Print which projects the files are of, which are gone, and what else the store has of the same files."""
-    out = console()
     for project, count in summary.projects:
         files = counted(count, "file")
         if project.name:
-            out.print(f"project {project.name} (by {project.found_by}): {files}", markup=False)
+            say(f"project {project.name} (by {project.found_by}): {files}")
         else:
-            out.print(f"no project: {files}, known by absolute path", markup=False)
+            say(f"no project: {files}, known by absolute path")
     if summary.files_gone:
         gone = counted(summary.files_gone, "file")
-        out.print(f"retired: {gone} no longer there, with {counted(summary.edges_of_gone, 'edge')}")
+        say(f"retired: {gone} no longer there, with {counted(summary.edges_of_gone, 'edge')}")
     if summary.adopted:
-        out.print(f"taken over from before files had projects: {counted(summary.adopted, 'job')}")
+        say(f"taken over from before files had projects: {counted(summary.adopted, 'job')}")
     if any(not project.is_portable for project, _ in summary.projects):
         note("give --project NAME to have the files be the same on other machines")
     for text in summary.notices:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
+from rich.cells import cell_len
+from rich.text import Text
 
-from lineage.cli.evidence import called_apart, excerpt
-from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
+from lineage.cli.evidence import called_apart, evidence_of, excerpt, with_evidence
+from lineage.cli.listing import Look, OutputFormat, console, counted, line_width, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import is_column_key, split_name
 from lineage.model.transformations import EdgeKind
 from lineage.store import open_store
-from lineage.store.protocol import Direction, GraphStore
+from lineage.store.protocol import Direction, GraphStore, StoredJob
 from lineage.traversal import Answer, Reached, Route, Target, TraversalOptions, resolve, shortest_paths
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
@@ -68,6 +71,16 @@ AsOfOption = Annotated[
 RowsOption = Annotated[int, typer.Option("--rows", min=0, help="Rows of the table to show; 0 shows all.")]
 
 
+_STEP_COLUMNS = ("path", "step", "source", "kind", "subtypes", "target", "job", "file", "line", "sql")
+_LOOK = Look(
+    names=("column", "by way of"),
+    words=("influence", "how"),
+    cuts=("how", "column"),
+    phrases={"influence": "{}", "how": "{}"},
+    styles={"column": "bold", "by way of": "dim"},
+)
+
+
 def impact(
     name: NameArgument,
     store: StoreOption = None,
@@ -89,7 +102,7 @@ def impact(
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
-        print_answer(find_impact(opened, target, options), output, rows)
+        print_answer(opened, find_impact(opened, target, options), output, rows)
         _note_unknown_then(opened, options.as_of, target)
 
 
@@ -112,7 +125,7 @@ def root_cause(
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
-        print_answer(find_root_cause(opened, target, options), output, rows)
+        print_answer(opened, find_root_cause(opened, target, options), output, rows)
         _note_unknown_then(opened, options.as_of, target)
 
 
@@ -138,9 +151,9 @@ def path(
             note(f"no path of at most {counted(max_hops, 'hop')} from {source.name} to {target.name}", "yellow")
             _note_unknown_then(opened, options.as_of, source, target)
         if output is OutputFormat.JSON:
-            print_object([route.to_dict() for route in routes])
+            print_object(with_evidence([route.to_dict() for route in routes], _jobs_of(opened, routes)))
         elif output is OutputFormat.CSV:
-            print_listing(("path", "step", "source", "kind", "subtypes", "target", "job"), _steps(routes), output)
+            print_listing(_STEP_COLUMNS, _steps(routes, _jobs_of(opened, routes)), output)
         else:
             _print_routes(opened, routes)
 
@@ -175,14 +188,15 @@ def _note_unknown_then(store: GraphStore, as_of: datetime | None, *asked: Target
             note(f"the graph knows nothing of {dataset.name} before {since}, when it was first ingested", "yellow")
 
 
-def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
-    """Print what a traversal reached: nearest first."""
+def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int) -> None:
+    """Print what a traversal reached: in JSON nearest first, else what the value flows to before what it influences."""
     if output is OutputFormat.JSON:
-        print_object(answer.to_dict())
+        routes = (route for one in answer.columns for route in (one.route, one.contribution) if route is not None)
+        print_object(with_evidence(answer.to_dict(), _jobs_of(store, routes)))
         return
     upstream = answer.direction is Direction.UPSTREAM
     columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
-    shown = answer.columns if output is OutputFormat.CSV or not rows else answer.page(0, rows)
+    shown = answer.page(0, rows if rows and output is OutputFormat.TABLE else answer.total, values_first=True)
     neighbours = [_neighbour(reached, upstream) for reached in shown]
     names = answer.names_of(key for key in neighbours if key is not None)
     listed = [
@@ -194,7 +208,7 @@ def print_answer(answer: Answer, output: OutputFormat, rows: int) -> None:
         return
     _print_headline(answer, upstream)
     if listed:
-        print_listing(columns, listed, output, styles={"column": "bold", "by way of": "dim"})
+        print_listing(columns, listed, output, _LOOK)
     if len(shown) < answer.total:
         note(f"… and {answer.total - len(shown):,} more; --rows 0 shows all, --format json every path")
     if answer.possibly_affected:
@@ -208,10 +222,9 @@ def _print_headline(answer: Answer, upstream: bool) -> None:
     verb = "comes from" if upstream else "reaches"
     by_hop = ", ".join(f"{count:,} after {hops}" for hops, count in answer.by_hop.items())
     hops = f" (by hops: {by_hop})" if by_hop else ""
-    out = console()
-    out.print(answer.start.name, style="bold cyan", end=" ", markup=False)
     columns, tables = counted(answer.total, "column"), counted(len(answer.tables), "table")
-    out.print(f"{verb} {columns} in {tables}{hops}", markup=False)
+    name = answer.start.name
+    say(f"{name} {verb} {columns} in {tables}{hops}", subject=name)
 
 
 def _neighbour(reached: Reached, upstream: bool) -> str | None:
@@ -228,31 +241,41 @@ def _row(reached: Reached, upstream: bool, neighbour: str | None) -> tuple[objec
     return (reached.hops, reached.name, influence, how, reached.masked, *root, neighbour)
 
 
-def _steps(routes: tuple[Route, ...]) -> list[tuple[object, ...]]:
-    return [
-        (number, position, step.source, step.kind, step.subtypes, step.target, step.job)
-        for number, route in enumerate(routes, 1)
-        for position, step in enumerate(route.steps, 1)
-    ]
+def _jobs_of(store: GraphStore, routes: Iterable[Route]) -> dict[str, StoredJob]:
+    """Return the jobs that state the steps of routes, by key."""
+    keys = {step.job for route in routes for step in route.steps}
+    return {job.key: job for job in store.jobs(keys)} if keys else {}
+
+
+def _steps(routes: tuple[Route, ...], jobs: Mapping[str, StoredJob]) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    for number, route in enumerate(routes, 1):
+        for position, step in enumerate(route.steps, 1):
+            proof = next(iter(evidence_of(jobs.get(step.job), step.spans)), {})
+            place = (proof.get("file"), proof.get("line"), proof.get("sql"))
+            rows.append((number, position, step.source, step.kind, step.subtypes, step.target, step.job, *place))
+    return rows
 
 
 def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
-    jobs = {job.key: job for job in store.jobs({step.job for route in routes for step in route.steps})}
+    jobs = _jobs_of(store, routes)
     names = names_of(store, {key for route in routes for step in route.steps for key in (step.source, step.target)})
     sources = called_apart(jobs.values())
-    out = console()
+    out, width = console(), line_width(sys.stdout)
     for number, route in enumerate(routes, 1):
         composed = route.transformation
         masked = ", masked" if composed.masking else ""
-        title = f"path {number}: {counted(route.hops, 'hop')}, {composed.kind} {composed.subtype}{masked}"
-        out.print(title, style="bold", markup=False)
+        say(f"path {number}: {counted(route.hops, 'hop')}, {composed.kind} {composed.subtype}{masked}", "bold")
         for step in route.steps:
-            subtypes = " ".join(step.subtypes)
-            out.print(f"  {_with_rows(names, step.source)}", style="cyan", markup=False)
-            out.print(f"    {step.kind} [{subtypes}] → {_with_rows(names, step.target)}", markup=False)
+            out.print(Text(f"  {_with_rows(names, step.source)}", "cyan"))
+            how, target = f"    {step.kind} [{' '.join(step.subtypes)}]", _with_rows(names, step.target)
+            beside = width is None or cell_len(how) + cell_len(target) + 3 <= width
+            for line in [f"{how} → {target}"] if beside else [how, f"    → {target}"]:
+                out.print(Text(line))
             job = jobs.get(step.job)
             if job is not None and job.sql and step.spans:
-                out.print("    ", excerpt(job, step.spans[0], out.width - 4, sources.get(job.key)), sep="")
+                for piece in excerpt(job, step.spans[0], out.width - 4, sources.get(job.key)):
+                    out.print(Text("    ") + piece)
         out.print()
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from rich.text import Text
 
+from lineage.cli.layout import wrap_styled
 from lineage.store.protocol import StoredJob
 
-__all__ = ["called_apart", "excerpt"]
+__all__ = ["called_apart", "evidence_of", "excerpt", "location", "with_evidence"]
 
 _LEAST, _MOST = 16, 60
 
@@ -30,29 +32,61 @@ def called_apart(jobs: Collection[StoredJob]) -> dict[str, str]:
     }
 
 
-def excerpt(job: StoredJob, span: tuple[int, int], width: int, source: str | None = None) -> Text:
+def location(job: StoredJob, start: int, source: str | None = None) -> tuple[str | None, int, int]:
+    """Return the file, line and column in which a place of a job's SQL stands; without a file, those in its SQL.
+
+    `source` is how the job's source is called.
+    """
+    sql = job.sql or ""
+    line = sql.count("\n", 0, start) + 1
+    column = start - sql.rfind("\n", 0, start)
+    # Of a job of several pieces the line is that of its own SQL, not of the file.
+    return (source or job.source, line + job.source_line - 1, column) if job.source_line else (None, line, column)
+
+
+def excerpt(job: StoredJob, span: tuple[int, int], width: int, source: str | None = None) -> list[Text]:
     """Return where a piece of a job's SQL stands, and the text around it on one line, the piece itself underlined.
 
-    `width` is how many characters the line may have, `source` how the job's source is called.
+    `width` is how many characters a line may have (where both do not fit, the text begins a line of its own), `source`
+    how the job's source is called.
     """
     sql = job.sql or ""
     start, end = span
-    line_start = sql.rfind("\n", 0, start) + 1
-    line_number = sql.count("\n", 0, start) + 1
-    # Of a job of several pieces the line is that of its own SQL, not of the file.
-    where = (
-        f"{source or job.source}:{line_number + job.source_line - 1}"
-        if job.source_line
-        else f"{job.key}, line {line_number}"
-    )
-    place = f"{where}:{start - line_start + 1}  "
-    around = max(_LEAST, min(_MOST, (width - len(place) - (end - start) - 6) // 2))
+    file, line_number, column = location(job, start, source)
+    where = f"{file}:{line_number}" if file else f"{job.key}, line {line_number}"
+    place = f"{where}:{column}"
+    beside = width - len(place) - 2
+    room = beside if end - start + 2 * _LEAST + 4 <= beside else width
+    around = max(_LEAST, min(_MOST, (room - (end - start) - 4) // 2))
     left, right = max(0, start - around), min(len(sql), end + around)
-    line = Text(place)
-    line.append(("… " if left else "") + _one_line(sql[left:start]), style="dim")
-    line.append(_one_line(sql[start:end]), style="bold underline")
-    line.append(_one_line(sql[end:right]) + (" …" if right < len(sql) else ""), style="dim")
-    return line
+    line = Text(("… " if left else "") + _one_line(sql[left:start]), style="dim", end="")
+    line.append(_one_line(sql[start:end]), style="not dim bold underline")
+    line.append(_one_line(sql[end:right]) + (" …" if right < len(sql) else ""))
+    return [Text(f"{place}  ") + line] if room == beside else [Text(place), *wrap_styled(line, width)]
+
+
+def with_evidence(answer: Any, jobs: Mapping[str, StoredJob]) -> Any:
+    """Return an answer's JSON values, each step of its paths with the SQL that proves it, its file, line and column."""
+    if isinstance(answer, list):
+        return [with_evidence(one, jobs) for one in answer]
+    if not isinstance(answer, dict):
+        return answer
+    found = {name: with_evidence(value, jobs) for name, value in answer.items()}
+    if "job" in answer and "spans" in answer:
+        found["evidence"] = evidence_of(jobs.get(answer["job"]), answer["spans"])
+    return found
+
+
+def evidence_of(job: StoredJob | None, spans: Iterable[Sequence[int]]) -> list[dict[str, Any]]:
+    """Return the pieces of a job's SQL, each with its project, file, line and column, as JSON values."""
+    if job is None or job.sql is None:
+        return []
+    pieces = []
+    for start, end in spans:
+        file, line, column = location(job, start, job.path)
+        piece = {"sql": job.sql[start:end], "file": file, "line": line, "column": column}
+        pieces.append({**piece, "project": job.project} if job.project else piece)
+    return pieces
 
 
 def _one_line(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object
+from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object
 from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
@@ -42,6 +42,14 @@ ReportOption = Annotated[
     ),
 ]
 SqlOption = Annotated[str | None, typer.Option("--sql", "-q", help="The SQL itself, in place of files.")]
+
+
+_EDGES = Look(
+    names=("source", "target"),
+    cuts=("subtype", "source"),
+    phrases={"kind": "{}", "subtype": "{}", "target": "→ {}", "place": "at {}"},
+)
+_TABLES = Look(names=("destination", "other_destinations", "upstream"), cuts=("destination",))
 
 
 def extract(
@@ -81,7 +89,7 @@ def extract(
         rows = [row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file)]
         if rows or output is not OutputFormat.TABLE:
             columns = ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place")
-            print_listing(columns, rows, output)
+            print_listing(columns, rows, output, _EDGES)
         elif statements:
             note(f"no lineage found in {counted(len(statements), 'statement')}")
     _finish(statements)
@@ -118,7 +126,7 @@ def tables(
     ]
     others = ("other_destinations",) if several else ()
     columns = ("statement", "operation", "destination", *others, "upstream", "completeness")
-    print_listing(columns, rows, output)
+    print_listing(columns, rows, output, _TABLES)
     _finish(statements)
 
 

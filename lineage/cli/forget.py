@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, print_object
+from lineage.cli.listing import OutputFormat, counted, note, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import is_column_key
 from lineage.store import open_store
@@ -64,4 +64,4 @@ def forget(
     elif not keys:
         note("no live job is meant by that", "yellow")
     else:
-        typer.echo(f"{'retired' if done else 'this would retire'} {found}")
+        say(f"{'retired' if done else 'this would retire'} {found}")

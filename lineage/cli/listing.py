@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, TextIO
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
-from rich.table import Table
 from rich.text import Text
 
-from lineage.model.visible_text import visible, visible_line
+from lineage.cli.layout import Look, cell_text, lay_out, wrap
+from lineage.model.visible_text import visible
 
-__all__ = ["OutputFormat", "console", "counted", "note", "print_listing", "print_object"]
+__all__ = ["Look", "OutputFormat", "console", "counted", "line_width", "note", "print_listing", "print_object", "say"]
 
 _WIDE = 1000
 
@@ -43,15 +43,36 @@ class _Console(Console):
             yield segment if shown == segment.text else Segment(shown, segment.style)
 
 
+def line_width(stream: TextIO) -> int | None:
+    """Return how long a line may be: as COLUMNS says, else as the terminal is wide; None for a file or a pipe."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    return os.get_terminal_size(stream.fileno()).columns or None if stream.isatty() else None
+
+
 def console(*, stderr: bool = False) -> Console:
-    """Return a console; into a file or a pipe, lines are as long as they need to be."""
+    """Return a console that breaks no line by itself; into a file or a pipe, lines are as long as they need to be."""
     stream = sys.stderr if stderr else sys.stdout
-    return _Console(file=stream, highlight=False, soft_wrap=True, width=None if stream.isatty() else _WIDE)
+    return _Console(file=stream, highlight=False, soft_wrap=True, width=line_width(stream) or _WIDE)
+
+
+def say(text: str, style: str = "", *, subject: str = "", stderr: bool = False) -> None:
+    """Print a line for people, broken between words where it is too long; it may begin with what it is about."""
+    width = line_width(sys.stderr if stderr else sys.stdout)
+    out = console(stderr=stderr)
+    text, subject = visible(text), visible(subject)
+    for line in text.split("\n"):
+        for part in wrap(line, width):
+            shown = Text(part, style)
+            if subject and part.startswith(subject):
+                shown.stylize("bold cyan", 0, len(subject))
+            out.print(shown)
 
 
 def note(text: str, style: str | None = None) -> None:
     """Print a line for people beside the answer: to the standard error stream."""
-    console(stderr=True).print(visible(text), style=style, markup=False)
+    say(text, style or "", stderr=True)
 
 
 def counted(number: int, what: str) -> str:
@@ -64,12 +85,7 @@ def counted(number: int, what: str) -> str:
 
 
 def print_listing(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    output: OutputFormat,
-    *,
-    title: str | None = None,
-    styles: dict[str, str] | None = None,
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], output: OutputFormat, look: Look | None = None
 ) -> None:
     """Print rows under named columns. JSON gives a list of objects, CSV a header and a line a row."""
     if output is OutputFormat.JSON:
@@ -78,30 +94,13 @@ def print_listing(
     if output is OutputFormat.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([visible(_cell(value)) for value in row] for row in rows)
+        writer.writerows([visible(cell_text(value)) for value in row] for row in rows)
         return
-    listed = [[visible_line(_cell(value)) for value in row] for row in rows]
     out = console()
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False, title_style="bold")
-    for position, name in enumerate(columns):
-        numeric = bool(listed) and all(row[position].isdigit() for row in listed)
-        style = (styles or {}).get(name)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold", style=style)
-    for row in listed:
-        table.add_row(*map(Text, row))  # a text has no markup
-    out.print(table)
+    for line in lay_out(columns, list(rows), look or Look(), line_width(sys.stdout)):
+        out.print(line)
 
 
 def print_object(value: Any) -> None:
     """Print a value as JSON."""
     print(json.dumps(value, indent=2, default=str))
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    if isinstance(value, list | tuple | set | frozenset):
-        return ", ".join(str(item) for item in value)
-    return str(value)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import counted
+from lineage.cli.listing import counted, say
 from lineage.cli.options import StoreOption
 from lineage.store import open_store
 
@@ -47,4 +47,4 @@ def prune(
     moment = _moment(older_than)
     with open_store(store) as opened:
         count = opened.prune(moment)
-    typer.echo(f"{counted(count, 'edge')} ended that had last been seen before {moment:%Y-%m-%d %H:%M} UTC")
+    say(f"{counted(count, 'edge')} ended that had last been seen before {moment:%Y-%m-%d %H:%M} UTC")

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from lineage.catalog import Catalog
-from lineage.cli.listing import OutputFormat, console, counted, print_listing, print_object
+from lineage.cli.listing import Look, OutputFormat, counted, print_listing, print_object, say
 from lineage.model.files import SQL_SUFFIXES
 from lineage.model.statement import Completeness
 from lineage.sql.extractor import ExtractionOptions
@@ -128,10 +128,10 @@ def print_coverage(report: Coverage, output: OutputFormat) -> None:
         print_listing(("completeness", "statements", "share"), rows, output)
         return
     texts, statements = counted(report.texts, "text"), counted(report.statements.total(), "statement")
-    console().print(f"{texts}, {statements} in {report.seconds:.1f} s", highlight=False)
+    say(f"{texts}, {statements} in {report.seconds:.1f} s")
     print_listing(("completeness", "statements", "share"), rows, output)
     reasons = [(count, reason, report.examples[reason]) for reason, count in report.reasons.most_common(_MOST)]
     if reasons:
-        print_listing(("count", "reason", "first in"), reasons, output)
+        print_listing(("count", "reason", "first in"), reasons, output, Look(words=("reason",), cuts=("reason",)))
     slowest = [(f"{seconds * 1000:.0f} ms", name) for seconds, name in report.slowest]
     print_listing(("slowest", "text"), slowest, output)

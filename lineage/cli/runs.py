@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object
+from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.batch import UNFINISHED
 from lineage.store import open_store
@@ -15,6 +15,7 @@ from lineage.store.protocol import GraphStore, StoredRun
 __all__ = ["runs"]
 
 _COLUMNS = ("when", "kind", "source", "read", "statements", "resolved", "diagnostics", "edges", "seconds")
+_LOOK = Look(words=("source",), cuts=("read", "source"), phrases={"read": "{}"})
 _READ = (("rows", "row"), ("events", "event"), ("files", "file"))
 
 
@@ -36,7 +37,7 @@ def runs(
     if output is OutputFormat.JSON:
         print_object([_described(run) for run in found])
     elif found or output is OutputFormat.CSV:
-        print_listing(_COLUMNS, [_row(run) for run in found], output)
+        print_listing(_COLUMNS, [_row(run) for run in found], output, _LOOK)
 
 
 def _latest(store: GraphStore, limit: int) -> list[StoredRun]:

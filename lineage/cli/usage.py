@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lineage.cli.ask import NameArgument, RowsOption
-from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
+from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.usage import UserCounts
 from lineage.store import open_store
@@ -19,6 +19,7 @@ __all__ = ["usage"]
 
 _TOP, _TOP_OF_DAY = 5, 3
 _COLUMNS = ("day", "reads", "writes", "users", "most by", "last read", "last write")
+_LOOK = Look(words=("most by",), cuts=("users",), styles={"most by": "dim"})
 
 
 def usage(
@@ -54,7 +55,8 @@ def usage(
         return
     if found:
         _print_total(target, total)
-        print_listing(_COLUMNS, [_row(one) for one in found[: rows or None]], output, styles={"most by": "dim"})
+        listed = [_row(one, times="%H:%M:%S") for one in found[: rows or None]]
+        print_listing(_COLUMNS, listed, output, _LOOK)
     if rows and len(found) > rows:
         note(f"… and {counted(len(found) - rows, 'more day')}; --rows 0 shows all")
 
@@ -68,31 +70,27 @@ def _last_days(days: int | None) -> str:
 
 
 def _print_total(target: Target, total: UsageTotal) -> None:
-    out = console()
-    out.print(target.name, style="bold cyan", end=" ", markup=False)
     span = (
         f"on {total.first_day}" if total.days == 1 else f"on {total.days:,} days, {total.first_day} to {total.last_day}"
     )
-    out.print(
-        f"{counted(total.reads, 'read')} and {counted(total.writes, 'write')} "
-        f"by {counted(total.users.distinct, 'known user')} {span}",
-        markup=False,
-    )
-    if total.users.named:
-        out.print(f"most by {_most(total.users, _TOP)}", style="dim", markup=False)
+    reads, writes, users = total.reads, total.writes, total.users
+    by = f"{counted(reads, 'read')} and {counted(writes, 'write')} by {counted(users.distinct, 'known user')}"
+    say(f"{target.name} {by} {span}", subject=target.name)
+    if users.named:
+        say(f"most by {', '.join(_most(users, _TOP))}", "dim")
 
 
-def _row(one: StoredUsage) -> tuple[object, ...]:
-    times = (_time(one.last_read), _time(one.last_write))
-    return (one.day, one.reads, one.writes, one.users.distinct, _most(one.users, _TOP_OF_DAY), *times)
+def _row(one: StoredUsage, times: str = "%Y-%m-%d %H:%M:%S") -> tuple[object, ...]:
+    last = (_time(one.last_read, times), _time(one.last_write, times))
+    return (one.day, one.reads, one.writes, one.users.distinct, _most(one.users, _TOP_OF_DAY), *last)
 
 
-def _most(users: UserCounts, top: int) -> str:
-    return ", ".join(f"{user} ({queries:,})" for user, queries in users.named[:top])
+def _most(users: UserCounts, top: int) -> list[str]:
+    return [f"{user} ({queries:,})" for user, queries in users.named[:top]]
 
 
-def _time(at: datetime | None) -> str | None:
-    return f"{at:%Y-%m-%d %H:%M:%S}" if at else None
+def _time(at: datetime | None, written: str) -> str | None:
+    return f"{at:{written}}" if at else None
 
 
 def _by_day(found: list[StoredUsage]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -172,7 +172,7 @@ class Answer:
         self._keys = search.explorer.keys
         self._roots = roots
         self._find_feeds = find_feeds
-        self._ranked: dict[tuple[int, int], list[int]] = {}
+        self._ranked: dict[tuple[object, ...], list[int]] = {}
         self._known_names: dict[str, str] = {}
 
     @property
@@ -215,13 +215,15 @@ class Answer:
         """All columns, with their paths."""
         return self.page(0, self.total)
 
-    def page(self, first: int, count: int) -> tuple[Reached, ...]:
+    def page(self, first: int, count: int, *, values_first: bool = False) -> tuple[Reached, ...]:
         """Return so many of the columns from a place on, as they are ranked, with their paths.
+
+        With `values_first` those that the value flows to (or comes from) rank before those that are only influenced.
 
         Raises:
             StoreError: the store could not be read, or the graph has changed since and a path is no more.
         """
-        return self.shown(self._rank(first, count))
+        return self.shown(self._rank(first, count, values_first))
 
     @cached_property
     def outlines(self) -> tuple[Outline, ...]:
@@ -325,11 +327,11 @@ class Answer:
             self._known_names.update((dataset, found.get(dataset, dataset)) for dataset in missing)
         return self._known_names
 
-    def _rank(self, first: int, count: int) -> list[int]:
+    def _rank(self, first: int, count: int, values_first: bool) -> list[int]:
         """Return the columns at these places; only those around them are sorted by key."""
         ranked: list[int] = []
         skipped = 0
-        for place, nodes in self._search.nearest.items():
+        for place, nodes in self._groups(values_first):
             if len(ranked) >= count:
                 break
             if skipped + len(nodes) <= first:
@@ -340,6 +342,17 @@ class Answer:
             ranked += self._ranked[place][max(first - skipped, 0) :][: count - len(ranked)]
             skipped += len(nodes)
         return ranked
+
+    def _groups(self, values_first: bool) -> Iterator[tuple[tuple[object, ...], Collection[int]]]:
+        """Yield the columns that rank alike, the first ones first, each time with what tells these from others."""
+        nearest, flows = self._search.nearest.items(), self._search.flows
+        if not values_first:
+            yield from nearest
+            return
+        for place, nodes in nearest:
+            yield (True, *place), [node for node in nodes if node in flows]
+        for place, nodes in nearest:
+            yield (False, *place), [node for node in nodes if node not in flows]
 
     def _influence(self, node: int) -> frozenset[EdgeKind]:
         search = self._search

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import sys
 from typing import Any, NamedTuple
 from unittest import mock
@@ -25,11 +26,12 @@ class Finished(NamedTuple):
         return json.loads(self.out)
 
 
-def lineage(*arguments: object, stdin: str = "") -> Finished:
-    """Run `lineage` with these arguments."""
+def lineage(*arguments: object, stdin: str = "", columns: int | None = None) -> Finished:
+    """Run `lineage` with these arguments, as on a terminal of so many columns."""
     out, err = io.StringIO(), io.StringIO()
     code = 0
     with (
+        mock.patch.dict(os.environ, {"COLUMNS": str(columns or "")}),
         mock.patch.object(sys, "argv", ["lineage", *map(str, arguments)]),
         mock.patch.object(sys, "stdin", io.StringIO(stdin)),
         contextlib.redirect_stdout(out),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
+from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.store import open_store
 from lineage_ingest.openlineage.checking import SchemasMissingError
@@ -67,10 +67,10 @@ def print_event_summary(summary: EventSummary, address: str, output: OutputForma
     listed_in_all = summary.failed + summary.facets_left_out
     if show and listed_in_all > show:
         note(f"… and {listed_in_all - show:,} more; --show 0 prints all")
-    out, changed = console(), summary.applied
+    changed = summary.applied
     refused = f", {summary.failed:,} refused" if summary.failed else ""
     left_out = f", {counted(summary.facets_left_out, 'facet')} left out" if summary.facets_left_out else ""
     read = f"{counted(summary.files, 'file')}, {counted(summary.events, 'event')}"
-    out.print(f"{read}: {summary.accepted:,} taken{refused}{left_out}")
+    say(f"{read}: {summary.accepted:,} taken{refused}{left_out}")
     ended = f", {changed.edges_ended:,} ended" if changed.edges_ended else ""
-    out.print(f"{counted(changed.edges_created, 'new edge')}{ended} in {summary.seconds:.1f} s → {address}")
+    say(f"{counted(changed.edges_created, 'new edge')}{ended} in {summary.seconds:.1f} s → {address}")

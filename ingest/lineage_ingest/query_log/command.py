@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
+from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import (
     BudgetOption,
     CatalogOption,
@@ -205,7 +205,9 @@ def log(
     try:
         kind = chosen_engine(given, engine) if stream is None else EngineKind.SPARK
         if explain:
-            print_listing(("stage", "where", "what"), planned(stream or given, kind, spark), output)
+            print_listing(
+                ("stage", "where", "what"), planned(stream or given, kind, spark), output, Look(words=("where", "what"))
+            )
             return
         with open_store(store) as opened, progress_bar() as progress:
             progress("starting", 0, None)
@@ -307,21 +309,22 @@ def print_log_summary(summary: LogSummary, address: str, output: OutputFormat, s
     for text in summary.notes:
         note(text, "yellow")
     counts = summary.run.counts
-    out = console()
     if failures:
-        out.print("most frequent failures:")
-        print_listing(("runs", "reason"), [(runs, reason) for reason, runs in failures], output)
+        say("most frequent failures:")
+        print_listing(
+            ("runs", "reason"), [(runs, reason) for reason, runs in failures], output, Look(words=("reason",))
+        )
     if scan.engine() == "python":
         note("the native scanner is not installed: its Python twin read the log, a hundred times slower", "yellow")
     rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}
     unresolved = "".join(f", {count:,} {name.replace('_', ' ')}" for name, count in rest.items())
-    out.print(
+    say(
         f"{counted(counts['rows'], 'row')}, {counts['left_out']:,} left out; "
         f"{counted(counts['templates'], 'template')}, {counted(counts['statements'], 'statement')}: "
         f"{counts['resolved']:,} resolved{unresolved}"
     )
     ended = f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
-    out.print(
+    say(
         f"{counted(counts['tables'], 'table')}, {counted(counts['columns'], 'column')}, "
         f"{counted(counts['edges'], 'edge')} ({summary.applied.edges_created:,} new{ended}) "
         f"in {summary.seconds:.1f} s ({summary.storing:.1f} s storing) → {address}"

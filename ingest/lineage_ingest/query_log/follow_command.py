@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from lineage.catalog import Catalog
-from lineage.cli.listing import OutputFormat, console, counted, note, print_listing, print_object
+from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.store import open_store
 from lineage.store.protocol import AppliedChanges
 from lineage_ingest.query_log.ingest import FailOn
@@ -314,13 +314,14 @@ def _print_totals(totals: _Totals, address: str, output: OutputFormat) -> None:
     if output is OutputFormat.CSV:
         print_listing(tuple(figures), [tuple(figures.values())], output)
         return
-    out = console()
     if failures:
-        out.print("most frequent failures:")
-        print_listing(("runs", "reason"), [(runs, reason) for reason, runs in failures], output)
+        say("most frequent failures:")
+        print_listing(
+            ("runs", "reason"), [(runs, reason) for reason, runs in failures], output, Look(words=("reason",))
+        )
     ended = f", {totals.applied.edges_ended:,} ended" if totals.applied.edges_ended else ""
     batches = f"{totals.batches:,} batch{'' if totals.batches == 1 else 'es'}"
-    out.print(
+    say(
         f"{batches}, {counted(counts['rows'], 'row')}, {counts['left_out']:,} left out: "
         f"{counted(totals.applied.edges_created, 'new edge')}{ended} → {address}"
     )

@@ -1,0 +1,257 @@
+"""Rows and columns as lines of a given width: no name is broken, columns without values are left out.
+
+Where the columns do not fit beside each other, the first ones stay a table and the rest of each row goes below it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from lineage.model.visible_text import visible_line
+
+__all__ = ["Look", "cell_text", "lay_out", "wrap", "wrap_styled"]
+
+_GAP = "  "
+_BELOW = " " * 6
+_WORDS_NEED = 30
+_WORD = re.compile(r"(?:`[^`]*`|[^\s`]|`(?![^`]*`))+")
+_NUMBER = re.compile(r"[\d,]+(?:\.\d+)?%?")
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How columns of a listing are shown to people.
+
+    `names` are columns of dotted names: what all of one column begin with is said once, above. `words` are columns of
+    text, which may be broken between words. `cuts` are the columns behind which the table may end where not all
+    fit; what is left stands below each row, by its form in `phrases` (`"{} statements"`), else behind its column's
+    name. `styles` are rich's, by column.
+    """
+
+    names: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()
+    phrases: Mapping[str, str] = field(default_factory=dict)
+    styles: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Column:
+    """A column that has values: of each row the pieces of its cell, which are not broken."""
+
+    name: str
+    cells: list[list[str]]
+    numeric: bool
+    words: bool
+    style: str
+
+    @property
+    def natural(self) -> int:
+        return max(cell_len(text) for text in (self.name, *map(" ".join, self.cells)))
+
+    @property
+    def least(self) -> int:
+        longest = max((cell_len(piece) for cell in self.cells for piece in cell), default=0)
+        return max(cell_len(self.name), longest, min(self.natural, _WORDS_NEED) if self.words else 0)
+
+
+def lay_out(columns: Sequence[str], rows: Sequence[Sequence[Any]], look: Look, width: int | None) -> Iterator[Text]:
+    """Yield the lines of a listing; without a width they are as long as they need to be, and names stand in full."""
+    shown = _columns(columns, rows, look)
+    if width is not None and (beginnings := _take_beginnings(shown, look)):
+        for line in wrap(beginnings, width):
+            yield Text(line, style="dim")
+    beside, widths = _fit(shown, look, width)
+    if width is not None and sum(widths) + len(_GAP) * (beside - 1) > width:
+        # Not even these fit: a line of its own for the first name.
+        shown.sort(key=lambda column: column.name not in look.names)
+        beside, widths = 1, [shown[0].natural]
+    yield from _table(shown[:beside], widths, shown[beside:], look, width)
+
+
+def cell_text(value: Any) -> str:
+    """Return a value as the text of a cell."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, list | tuple | set | frozenset):
+        return ", ".join(str(item) for item in value)
+    return str(value)
+
+
+def wrap(text: str, width: int | None) -> list[str]:
+    """Return a text in lines of at most so many characters; words, and what stands in backticks, are not broken.
+
+    >>> wrap("no column `my amount` in shop.orders", 20)
+    ['no column', '`my amount` in', 'shop.orders']
+    """
+    if width is None or cell_len(text) <= width:
+        return [text]
+    indent = text[: len(text) - len(text.lstrip())]
+    return _packed(_WORD.findall(text), width, indent)
+
+
+def wrap_styled(text: Text, width: int) -> list[Text]:
+    """Return a text in lines of at most so many characters; words are not broken."""
+    plain, begin, cuts = text.plain, 0, []
+    for word in re.finditer(r"\S+", plain):
+        if word.start() > begin and cell_len(plain[begin : word.end()]) > width:
+            begin = word.start()
+            cuts.append(begin)
+    lines = list(text.divide(cuts))
+    for line in lines:
+        line.rstrip()
+    return lines
+
+
+def _packed(pieces: list[str], width: int, indent: str = "") -> list[str]:
+    """Return pieces in lines that begin with `indent`, as many in each as fit."""
+    lines: list[str] = []
+    for piece in pieces:
+        if lines and cell_len(lines[-1]) + 1 + cell_len(piece) <= width:
+            lines[-1] += f" {piece}"
+        else:
+            lines.append(f"{indent}{piece}")
+    return lines or [""]
+
+
+def _columns(columns: Sequence[str], rows: Sequence[Sequence[Any]], look: Look) -> list[_Column]:
+    shown = []
+    for position, name in enumerate(columns):
+        cells = [_pieces(row[position], name in look.words) for row in rows]
+        if rows and not any(cells):
+            continue
+        numeric = bool(rows) and all(len(cell) == 1 and _NUMBER.fullmatch(cell[0]) for cell in cells)
+        shown.append(_Column(name, cells, numeric, name in look.words, look.styles.get(name, "")))
+    return shown
+
+
+def _pieces(value: Any, words: bool) -> list[str]:
+    """Return what of a cell is not broken: its words, the items of a list with their commas, or all of it."""
+    if isinstance(value, list | tuple | set | frozenset):
+        items = [visible_line(str(item)) for item in value]
+        return [f"{item}," for item in items[:-1]] + items[-1:]
+    text = visible_line(cell_text(value))
+    if words:
+        return _WORD.findall(text)
+    return [text] if text else []
+
+
+def _take_beginnings(columns: list[_Column], look: Look) -> str | None:
+    """Cut off what all names of a column begin with; return what says so."""
+    named = {column.name: _names(column) for column in columns if column.name in look.names}
+    every = sorted(set().union(*named.values()))
+    said: dict[str, list[str]] = {}
+    for column in columns:
+        names = named.get(column.name, [])
+        beginning = _common_beginning(names if len(names) > 1 else every) if names else ""
+        if beginning:
+            column.cells = [[piece.removeprefix(beginning) for piece in cell] for cell in column.cells]
+            said.setdefault(beginning, []).append(column.name)
+    parts = [(" and ".join(f"`{name}`" for name in names), beginning) for beginning, names in said.items()]
+    texts = [f"under {names}{'' if at else ' begin'} with `{beginning}`" for at, (names, beginning) in enumerate(parts)]
+    return f"names {', '.join(texts)}" if texts else None
+
+
+def _names(column: _Column) -> list[str]:
+    """Return the different names of a column."""
+    return sorted({piece.removesuffix(",") for cell in column.cells for piece in cell})
+
+
+def _common_beginning(names: list[str]) -> str:
+    """Return the whole parts that all of several sorted names begin with; of each at least its last part is left.
+
+    >>> _common_beginning(["a.b.c", "a.b.cd"]), _common_beginning(["a.b", "a.b.c"]), _common_beginning(["a.b", "c.d"])
+    ('a.b.', 'a.', '')
+    """
+    first, last = names[0], names[-1]
+    if first == last:
+        return ""
+    # Of paths whole folders: a dot may stand within a file's name.
+    separator = "/" if any("/" in name for name in names) else "."
+    same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    bare = _QUOTED.sub(lambda quoted: "x" * len(quoted.group()), first)
+    return first[: bare.rfind(separator, 0, same) + 1]
+
+
+def _fit(columns: list[_Column], look: Look, width: int | None) -> tuple[int, list[int]]:
+    """Return how many columns stand beside each other, and how wide they are."""
+    natural = [column.natural for column in columns]
+    if width is None:
+        return len(columns), natural
+    names = [column.name for column in columns]
+    cuts = [names.index(cut) + 1 for cut in look.cuts if cut in names]
+    tried = [len(columns), *sorted({cut for cut in cuts if cut < len(columns)}, reverse=True)]
+    for count in tried:
+        spare = width - len(_GAP) * (count - 1)
+        if sum(natural[:count]) <= spare:
+            return count, natural[:count]
+        least = [column.least for column in columns[:count]]
+        if sum(least) <= spare:
+            return count, _share(least, natural[:count], spare - sum(least))
+    return tried[-1], natural[: tried[-1]]
+
+
+def _share(least: list[int], natural: list[int], spare: int) -> list[int]:
+    """Return widths between the least and the natural ones, the spare room shared evenly."""
+    widths = list(least)
+    while spare and (narrow := [at for at, width in enumerate(widths) if width < natural[at]]):
+        for at in narrow[:spare]:
+            widths[at] += 1
+        spare -= len(narrow[:spare])
+    return widths
+
+
+def _table(
+    columns: list[_Column], widths: list[int], below: list[_Column], look: Look, width: int | None
+) -> Iterator[Text]:
+    yield _line([column.name for column in columns], columns, widths, header=True)
+    yield Text("─" * min(sum(widths) + len(_GAP) * (len(widths) - 1), width or 10_000), style="dim")
+    for row in range(max((len(column.cells) for column in columns), default=0)):
+        cells = [_packed(column.cells[row], at_most) for column, at_most in zip(columns, widths, strict=True)]
+        for line in range(max(map(len, cells))):
+            yield _line([cell[line] if line < len(cell) else "" for cell in cells], columns, widths)
+        for text in _below(below, row, look, width):
+            yield Text(text, style="dim")
+
+
+def _line(texts: list[str], columns: list[_Column], widths: list[int], *, header: bool = False) -> Text:
+    line = Text()
+    for position, (text, column, width) in enumerate(zip(texts, columns, widths, strict=True)):
+        space = " " * (width - cell_len(text))
+        line.append(_GAP if position else "")
+        line.append(f"{space}{text}" if column.numeric else f"{text}{space}", style="bold" if header else column.style)
+    line.rstrip()
+    return line
+
+
+def _phrase(column: _Column, row: int, look: Look) -> list[str]:
+    """Return what stands below a row of one of its columns, in pieces that are not broken."""
+    pieces = column.cells[row]
+    if not pieces or pieces == ["yes"]:
+        return pieces and [column.name]
+    before, _, after = look.phrases.get(column.name, f"{column.name} {{}}").partition("{}")
+    if len(pieces) == 1 and not column.words:
+        return [f"{before}{pieces[0]}{after}"]
+    return [*before.split(), *pieces, *after.split()]
+
+
+def _below(columns: list[_Column], row: int, look: Look, width: int | None) -> Iterator[str]:
+    """Yield the lines below a row: the names each on its own, then all else."""
+    rest: list[str] = []
+    for column in columns:
+        pieces = _phrase(column, row, look)
+        if pieces and column.name in look.names:
+            yield from _packed(pieces, width or 10_000, _BELOW)
+        elif pieces:
+            rest += [*([f"{rest.pop()} ·"] if rest else []), *pieces]
+    if rest:
+        yield from _packed(rest, width or 10_000, _BELOW)

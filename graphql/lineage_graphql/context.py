@@ -22,6 +22,7 @@ from lineage.store.protocol import (
     StoredDiagnostic,
     StoredEdge,
     StoredJob,
+    StoredRun,
     StoredUsage,
 )
 from lineage.store.time_limit import time_limit
@@ -79,6 +80,7 @@ class Loaders:
             ask, lambda store, keys: store.columns_by_key(keys)
         )
         self.jobs: DataLoader[str, StoredJob | None] = _one_by_key(ask, lambda store, keys: store.jobs(keys))
+        self.runs: DataLoader[str, StoredRun | None] = _one_by_key(ask, lambda store, keys: store.runs_by_key(keys))
         self.users_of_job: DataLoader[str, UserCounts | None] = DataLoader(self._users)
         self.columns_of: DataLoader[str, list[StoredColumn]] = _many_by_key(
             ask, lambda store, keys: store.columns(keys), lambda column: column.dataset

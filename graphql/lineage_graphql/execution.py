@@ -92,7 +92,7 @@ class ReadingExecutor(StrawberryGraphQLCoreExecutionContext):
         if isinstance(kind, GraphQLList):
             item = self._completing(kind.of_type, selected)
             return None if item is None else lambda values: [item(value) for value in values]
-        if isinstance(kind, GraphQLObjectType) and kind.is_type_of is None:
+        if isinstance(kind, GraphQLObjectType):
             return self._object(kind, selected)
         return None
 
@@ -104,8 +104,12 @@ class ReadingExecutor(StrawberryGraphQLCoreExecutionContext):
                 return None
             readers.append((name, reader))
 
+        # A type with interfaces is asked whether a value is of it; so is this.
+        definition = kind.extensions.get("strawberry-definition")
+        of = definition.origin if definition is not None and kind.is_type_of is not None else object
+
         def read_all(value: Any) -> dict[str, Any]:
-            if value is None:
+            if value is None or not isinstance(value, of):
                 raise TypeError
             return {name: read(value) for name, read in readers}
 

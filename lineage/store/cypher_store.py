@@ -11,13 +11,14 @@ from typing import Self, TypeVar
 from lineage.model.batch import LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.transformations import EdgeKind
-from lineage.store import answers, browsing, finding, forgetting, holding, stewarding
+from lineage.store import answers, browsing, finding, forgetting, holding, paging, stewarding
 from lineage.store.backend import Backend, EndMissingError, Transaction
 from lineage.store.changes import counted, difference
 from lineage.store.dumping import dump_graph
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
 from lineage.store.loading import load_changes, load_state, load_units_that_only_add
+from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, PageRequest
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.intake import Intake, take_in
 from lineage.store.planning.naming import Naming, as_replacements
@@ -47,6 +48,7 @@ from lineage.store.protocol import (
     StoredRun,
     StoredStep,
     StoredUsage,
+    UsageTotal,
 )
 from lineage.store.queries import query
 
@@ -200,6 +202,10 @@ class CypherStore:
         """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings."""
         return self._backend.reading(lambda transaction: finding.search(transaction, text, types, tags, limit))
 
+    def count_search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = ()) -> int:
+        """Return how many datasets and columns `search` would find without a limit."""
+        return self._backend.reading(lambda transaction: finding.count_search(transaction, text, types, tags))
+
     def describe(self, key: str, *, description: str | None = None, tags: Collection[str] | None = None) -> bool:
         """Set what is given of a dataset or column: a description, all its tags; return whether it is there."""
         return self._backend.writing(lambda transaction: stewarding.describe(transaction, key, description, tags))
@@ -279,6 +285,46 @@ class CypherStore:
         of = wanted or JobFilter()
         return self._backend.reading(lambda transaction: browsing.jobs_after(transaction, after, limit, of))
 
+    def page_of_jobs(self, page: PageRequest, wanted: JobFilter | None = None) -> list[StoredJob]:
+        """Return a page of the jobs that are wanted, by key or the time they were first or last seen."""
+        of = wanted or JobFilter()
+        return self._backend.reading(lambda transaction: paging.page_of_jobs(transaction, page, of))
+
+    def count_jobs(self, wanted: JobFilter | None = None) -> int:
+        """Return how many jobs are wanted."""
+        return self._backend.reading(lambda transaction: paging.count_jobs(transaction, wanted or JobFilter()))
+
+    def page_of_datasets(self, page: PageRequest, wanted: DatasetFilter | None = None) -> list[StoredDataset]:
+        """Return a page of the datasets that are wanted, by key, name or the time they were first or last seen."""
+        of = wanted or DatasetFilter()
+        return self._backend.reading(lambda transaction: paging.page_of_datasets(transaction, page, of))
+
+    def count_datasets(self, wanted: DatasetFilter | None = None) -> int:
+        """Return how many datasets are wanted."""
+        return self._backend.reading(lambda transaction: paging.count_datasets(transaction, wanted or DatasetFilter()))
+
+    def page_of_diagnostics(self, page: PageRequest, wanted: DiagnosticFilter | None = None) -> list[StoredDiagnostic]:
+        """Return a page of the diagnostics that are wanted, by key."""
+        of = wanted or DiagnosticFilter()
+        return self._backend.reading(lambda transaction: paging.page_of_diagnostics(transaction, page, of))
+
+    def count_diagnostics(self, wanted: DiagnosticFilter | None = None) -> int:
+        """Return how many diagnostics are wanted."""
+        of = wanted or DiagnosticFilter()
+        return self._backend.reading(lambda transaction: paging.count_diagnostics(transaction, of))
+
+    def page_of_runs(self, page: PageRequest) -> list[StoredRun]:
+        """Return a page of the ingests, by key or the time they were first (`AT`) or last stored."""
+        return self._backend.reading(lambda transaction: paging.page_of_runs(transaction, page))
+
+    def count_runs(self) -> int:
+        """Return how many ingests were stored."""
+        return self._backend.reading(paging.count_runs)
+
+    def runs_by_key(self, keys: Collection[str]) -> list[StoredRun]:
+        """Return the ingests of these keys, sorted by key; keys without one are left out."""
+        return self._backend.reading(lambda transaction: paging.runs_by_key(transaction, keys))
+
     def job_keys_of(self, datasets: Collection[str], wanted: JobFilter | None = None) -> dict[str, list[str]]:
         """Return the keys of the jobs that read or write each of these datasets, sorted."""
         of = wanted or JobFilter()
@@ -331,6 +377,10 @@ class CypherStore:
     def usage(self, of: str, *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
         """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given."""
         return self._backend.reading(lambda transaction: answers.usage(transaction, [of], since, until))
+
+    def usage_totals(self, *, since: date | None = None, until: date | None = None) -> list[UsageTotal]:
+        """Return the use of each dataset from the first of these days to the last, if given, sorted by key."""
+        return self._backend.reading(lambda transaction: paging.usage_totals(transaction, since, until))
 
     def dump(self) -> GraphDump:
         """Return the whole graph; meant for tests and small graphs."""

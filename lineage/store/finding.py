@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
 
 from lineage.model.names import split_dataset_key
 from lineage.store.answers import stored_dataset
@@ -11,10 +12,16 @@ from lineage.store.protocol import SearchHit, StoredDataset
 from lineage.store.queries import query
 from lineage.store.records import dataset_from
 
-__all__ = ["find_datasets", "search"]
+__all__ = ["count_search", "find_datasets", "search"]
 
 _SEARCHES = {"Table": "search_datasets", "Column": "search_columns"}
 _WITH_TAGS = {"Table": "datasets_with_tags", "Column": "columns_with_tags"}
+_COUNTS = {
+    "search_datasets": "count_search_datasets",
+    "search_columns": "count_search_columns",
+    "datasets_with_tags": "count_datasets_with_tags",
+    "columns_with_tags": "count_columns_with_tags",
+}
 
 
 def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
@@ -69,17 +76,30 @@ def search(
     lower = text.strip().lower()
     if limit < 1 or not (lower or tags):
         return []
-    if lower:
-        # The embedded store cannot tell the type of an empty list.
-        names, row = _SEARCHES, {"text": lower, "part": f".{lower}", "tags": ["", *sorted(set(tags))], "limit": limit}
-    else:
-        names, row = _WITH_TAGS, {"tags": sorted(set(tags)), "limit": limit}
+    names, row = _asked(lower, tags)
+    row |= {"part": f".{lower}", "limit": limit} if lower else {"limit": limit}
     hits = [
         SearchHit(found["key"], label, found["name"], _score(found["search"], lower))
         for label in types
         for found in transaction.read(query(names[label]), [row])
     ]
     return sorted(hits, key=lambda hit: (-hit.score, len(hit.name), hit.type != "Table", hit.key))[:limit]
+
+
+def count_search(transaction: Transaction, text: str, types: Sequence[str], tags: Collection[str]) -> int:
+    """Return how many datasets and columns a search finds without a limit."""
+    lower = text.strip().lower()
+    if not (lower or tags):
+        return 0
+    names, row = _asked(lower, tags)
+    return sum(found["number"] for label in types for found in transaction.read(query(_COUNTS[names[label]]), [row]))
+
+
+def _asked(text: str, tags: Collection[str]) -> tuple[dict[str, str], dict[str, Any]]:
+    if not text:
+        return _WITH_TAGS, {"tags": sorted(set(tags))}
+    # The embedded store cannot tell the type of an empty list.
+    return _SEARCHES, {"text": text, "tags": ["", *sorted(set(tags))]}
 
 
 def _score(names: str, text: str) -> float:

@@ -16,6 +16,7 @@ from lineage.model.names import ColumnPath
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts
+from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, PageRequest
 
 if TYPE_CHECKING:
     # They know the values below.
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AppliedChanges",
+    "DatasetFilter",
+    "DiagnosticFilter",
     "Direction",
     "EdgeChange",
     "FeedKey",
@@ -35,6 +38,7 @@ __all__ = [
     "JobHead",
     "JobIdentity",
     "JobSelection",
+    "PageRequest",
     "RetiredJobs",
     "SearchHit",
     "StoredColumn",
@@ -46,6 +50,7 @@ __all__ = [
     "StoredRun",
     "StoredStep",
     "StoredUsage",
+    "UsageTotal",
 ]
 
 T = TypeVar("T")
@@ -222,14 +227,6 @@ class StoredJob:
 
 
 @dataclass(frozen=True, slots=True)
-class JobFilter:
-    """Which jobs are asked for: of these kinds (any, if none is named), retired ones only if `retired`."""
-
-    kinds: tuple[JobKind, ...] = ()
-    retired: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class JobSelection:
     """Which jobs are meant; all that is given holds of each.
 
@@ -323,6 +320,18 @@ class StoredUsage:
     users: UserCounts = field(default_factory=UserCounts)
     last_read: datetime | None = None
     last_write: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageTotal:
+    """Use of a dataset over a span of days: queries that read and that wrote it."""
+
+    of: str
+    reads: int
+    writes: int
+    first_day: date
+    last_day: date
+    last_read: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,6 +544,9 @@ class GraphStore(Protocol):
         Only those that have all `tags`; with tags, the text may be empty.
         """
 
+    def count_search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = ()) -> int:
+        """Return how many datasets and columns `search` would find without a limit."""
+
     def describe(self, key: str, *, description: str | None = None, tags: Collection[str] | None = None) -> bool:
         """Set what is given of a dataset or column: a description, all its tags; return whether it is there.
 
@@ -564,6 +576,33 @@ class GraphStore(Protocol):
 
     def jobs_after(self, after: str = "", limit: int = 100, wanted: JobFilter | None = None) -> list[StoredJob]:
         """Return the next jobs by key, beginning behind `after`, at most `limit`."""
+
+    def page_of_jobs(self, page: PageRequest, wanted: JobFilter | None = None) -> list[StoredJob]:
+        """Return a page of the jobs that are wanted, by key or the time they were first or last seen."""
+
+    def count_jobs(self, wanted: JobFilter | None = None) -> int:
+        """Return how many jobs are wanted."""
+
+    def page_of_datasets(self, page: PageRequest, wanted: DatasetFilter | None = None) -> list[StoredDataset]:
+        """Return a page of the datasets that are wanted, by key, name or the time they were first or last seen."""
+
+    def count_datasets(self, wanted: DatasetFilter | None = None) -> int:
+        """Return how many datasets are wanted."""
+
+    def page_of_diagnostics(self, page: PageRequest, wanted: DiagnosticFilter | None = None) -> list[StoredDiagnostic]:
+        """Return a page of the diagnostics that are wanted, by key."""
+
+    def count_diagnostics(self, wanted: DiagnosticFilter | None = None) -> int:
+        """Return how many diagnostics are wanted."""
+
+    def page_of_runs(self, page: PageRequest) -> list[StoredRun]:
+        """Return a page of the ingests, by key or the time they were first (`AT`) or last stored."""
+
+    def count_runs(self) -> int:
+        """Return how many ingests were stored."""
+
+    def runs_by_key(self, keys: Collection[str]) -> list[StoredRun]:
+        """Return the ingests of these keys, sorted by key; keys without one are left out."""
 
     def job_keys_of(self, datasets: Collection[str], wanted: JobFilter | None = None) -> dict[str, list[str]]:
         """Return the keys of the jobs that read or write each of these datasets, sorted."""
@@ -606,6 +645,12 @@ class GraphStore(Protocol):
         """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given.
 
         Days without use are left out. `lineage.traversal.total_usage` sums days up.
+        """
+
+    def usage_totals(self, *, since: date | None = None, until: date | None = None) -> list[UsageTotal]:
+        """Return the use of each dataset from the first of these days to the last, if given, sorted by key.
+
+        Datasets without use on these days are left out.
         """
 
     def dump(self) -> GraphDump:

@@ -225,6 +225,17 @@ class Answer:
         """
         return self.shown(self._rank(first, count, values_first))
 
+    def index_of(self, rank: tuple[int, int, str]) -> int:
+        """Return how many columns are ranked before these hops, references and key."""
+        hops, references, key = rank
+        index = 0
+        for place, nodes in self._search.nearest.items():
+            if place < (hops, references):
+                index += len(nodes)
+            elif place == (hops, references):
+                index += sum(self._keys[node] < key for node in nodes)
+        return index
+
     @cached_property
     def outlines(self) -> tuple[Outline, ...]:
         """All columns as they are ranked, without their paths: for what looks at all of them and shows few."""

@@ -24,6 +24,9 @@ from tests.service.graph import fill
 from tests.service.running import Service, running
 
 QUERIES = {
+    "node": '{ node(id: "VGFibGU6cGcvdXNlcnM") { id } }',
+    "nodes": '{ nodes(ids: ["VGFibGU6cGcvdXNlcnM"]) { id } }',
+    "tables": "{ tables { totalCount } }",
     "service": "{ service { version } }",
     "table": '{ table(name: "users") { key } }',
     "column": '{ column(name: "users.id") { key } }',

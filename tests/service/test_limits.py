@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from lineage.store import GraphStore, open_store
+from lineage.store.page_requests import PageRequest
 from lineage_graphql.settings import Limits, Settings
 from tests.service.graph import fill
 from tests.service.running import Service, running
@@ -62,7 +63,14 @@ REFUSED = [
     ("page", "{ jobs(first: 101) { edges { cursor } } }", {}),
     ("hops", '{ impact(column: "users.id", maxHops: 21) { totalCount } }', {}),
     ("limit", '{ paths(from: "users.id", to: "contacts.n", limit: 21, maxHops: 1) { hops } }', {}),
-    ("search", '{ search(text: "a", first: 50, after: "WzEwMDBd") { edges { cursor } } }', {}),
+    ("page", "{ jobs(last: 101) { edges { cursor } } }", {}),
+    ("cost", "{ jobs(last: 100) { nodes { edges(last: 100) { nodes { kind } } } } }", {}),
+    (
+        "cost",
+        "query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Job { edges { nodes { kind } } } } }",
+        {"ids": ["x"] * 90},
+    ),
+    ("page", "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }", {"ids": ["x"] * 101}),
 ]  # fmt: skip
 
 
@@ -71,7 +79,7 @@ def test_what_is_beyond_a_limit_is_refused(limited: Service, limit: str, query: 
     refusal = limited.refusal(query, **variables)
     assert (refusal["code"], refusal["limit"]) == ("LIMIT_EXCEEDED", limit)
     # What `--limit` sets has its name.
-    assert limit in {*Limits.model_fields, "limit", "search"}
+    assert limit in {*Limits.model_fields, "limit"}
     assert refusal["value"] > refusal["allowed"] > 0
     assert refusal["hint"]
 
@@ -171,6 +179,10 @@ class _Slow:
         self.go_on.wait(20)
         return self._store.runs(limit)
 
+    def page_of_runs(self, page: PageRequest) -> Any:
+        self.go_on.wait(20)
+        return self._store.page_of_runs(page)
+
 
 def test_what_takes_too_long_is_ended(small_store: GraphStore) -> None:
     slow = _Slow(small_store)
@@ -209,7 +221,7 @@ def test_the_bare_address_leads_to_it(limited: Service) -> None:
 
 def test_faults_tell_callers_nothing(small_store: GraphStore, caplog: pytest.LogCaptureFixture) -> None:
     class Broken(_Slow):
-        def runs(self, limit: int = 20) -> Any:
+        def page_of_runs(self, page: PageRequest) -> Any:
             raise RuntimeError("password=hunter2")
 
     with running(Broken(small_store)) as service:

@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from lineage.model.batch import JobKind
+from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreAccessError, StoreLockedError, StoreUnreachableError, StoreWriteError
+from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, Order, PageRequest
 from lineage.store.protocol import Direction, FeedKey, HeldText, JobFilter, JobSelection
 from lineage.store.remote.wire import Effect, methods
 from lineage.traversal import impact, resolve
@@ -53,6 +56,17 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "feeds": (([key("contacts")], Direction.DOWNSTREAM), {}),
         "feed_keys": (([key("contacts")], Direction.DOWNSTREAM), {"as_of": day(6)}),
         "feeds_by_columns": (([FeedKey(key("staged"), key("contacts"), "contacts.sql")],), {}),
+        "page_of_jobs": ((PageRequest(2, Order.LAST_SEEN, after=(0, "")), JobFilter((JobKind.SQL_FILE,))), {}),
+        "count_jobs": ((JobFilter(retired=True),), {}),
+        "page_of_datasets": ((PageRequest(backwards=True), DatasetFilter(unread_since=day(3).date())), {}),
+        "count_datasets": ((DatasetFilter("pg"),), {}),
+        "page_of_diagnostics": ((PageRequest(), DiagnosticFilter((DiagnosticCode.UNKNOWN_TABLE,))), {}),
+        "count_diagnostics": ((), {}),
+        "page_of_runs": ((PageRequest(5, Order.LAST_SEEN, descending=True),), {}),
+        "count_runs": ((), {}),
+        "runs_by_key": ((["run:first"],), {}),
+        "usage_totals": ((), {"since": day(3).date()}),
+        "count_search": (("mail",), {"tags": ()}),
         "search": (("mail",), {"types": ("Column",), "limit": 3}),
         "jobs": ((), {"users": True}),
         "jobs_after": (("c", 2, JobFilter()), {}),

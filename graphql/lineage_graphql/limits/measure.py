@@ -35,6 +35,8 @@ _HUGE = 10**12
 """More than any limit: sums do not grow beyond it."""
 _LISTS_OF_INTROSPECTION = frozenset({"fields", "inputFields", "interfaces", "possibleTypes", "args", "enumValues"})
 _INTROSPECTED = 20
+_ROWS = frozenset({"edges", "nodes"})
+"""The fields that hold the rows of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +128,35 @@ class _Measuring:
         kind = found.type if found else None
         if found is None or is_leaf_type(get_named_type(kind)):
             return Measures(1, aliases, 0)
-        first = self._number(node, found.args, "first") or self._number(node, found.args, "limit") or 1
+        first = self._size(node, found.args)
         many = is_list_type(get_nullable_type(kind))
         inner = self._selections(node.selection_set, get_named_type(kind), 1 if many else first)
-        times = page if node.name.value == "edges" else first if many else 1
+        of_page = node.name.value in _ROWS and not found.args
+        times = page if of_page else first if many else 1
         if node.name.value in _LISTS_OF_INTROSPECTION and parent.name.startswith("__"):
             times = _INTROSPECTED
         own = _HOP * self._number(node, found.args, "maxHops")
         return Measures(
             inner.depth + 1, min(inner.aliases + aliases, _HUGE), min(own + times * (1 + inner.cost), _HUGE)
         )
+
+    def _size(self, node: FieldNode, arguments: Mapping[str, Any]) -> int:
+        """Return how many rows or objects a field may have, as its arguments say; 1 where none does."""
+        given = {one.name.value for one in node.arguments or ()}
+        # Of two sizes that are given the answer is a refusal; one that is only a default does not count beside `last`.
+        names = ("last", *(["first"] if "first" in given else [])) if "last" in given else ("first",)
+        size = max(self._number(node, arguments, name) for name in (*names, "limit", "maxNodes", "maxEdges"))
+        return size or self._length(node, arguments, "ids") or 1
+
+    def _length(self, node: FieldNode, arguments: Mapping[str, Any], name: str) -> int:
+        """Return how many values a list has that is given as an argument."""
+        if name not in arguments:
+            return 0
+        for given in node.arguments or ():
+            if given.name.value == name:
+                value = value_from_ast_untyped(given.value, self._variables)
+                return len(value) if isinstance(value, list) else 1
+        return 0
 
     def _number(self, node: FieldNode, arguments: Mapping[str, Any], name: str) -> int:
         if name not in arguments:

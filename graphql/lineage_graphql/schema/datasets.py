@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,20 +10,33 @@ import strawberry
 from lineage.model.batch import JobKind
 from lineage.model.names import is_column_key
 from lineage.model.statement import DatasetKind
-from lineage.store.protocol import JobFilter, StoredColumn, StoredDataset
+from lineage.store.page_requests import JobFilter, PageRequest
+from lineage.store.protocol import StoredColumn, StoredDataset, StoredJob
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.fields import argument, told
-from lineage_graphql.schema.paging import After, Connection, Edge, First, page_of, position_of, size_of
+from lineage_graphql.schema.column_rows import ColumnRows
+from lineage_graphql.schema.fields import argument, some_of, told
+from lineage_graphql.schema.ids import Node, NodeKind, global_id
+from lineage_graphql.schema.paging import (
+    After,
+    Before,
+    Connection,
+    First,
+    Last,
+    ListedRows,
+    StoredRows,
+    connection,
+    page_arguments,
+)
 from lineage_graphql.schema.usage import Usage, usage_of
 
 if TYPE_CHECKING:
     from lineage_graphql.schema.jobs import Job
 
-__all__ = ["Column", "Node", "Table", "column_of", "node_of", "table_of"]
+__all__ = ["Column", "Table", "TableOrColumn", "column_of", "node_of", "table_of"]
 
 
 @strawberry.type(description="A dataset: anything with columns that data flows through.")
-class Table:
+class Table(Node):
     """A dataset."""
 
     key: strawberry.ID = told("What the graph knows it by: namespace and name.")
@@ -44,6 +56,7 @@ class Table:
     def of(cls, stored: StoredDataset) -> Table:
         """Return the dataset as the schema has it."""
         return cls(
+            id=global_id(NodeKind.TABLE, stored.key),
             key=strawberry.ID(stored.key),
             namespace=stored.namespace,
             name=stored.name,
@@ -59,16 +72,13 @@ class Table:
         )
 
     @strawberry.field(description="Its columns, in order, and their fields.")
-    async def columns(self, info: LineageInfo, first: First = 100, after: After = None) -> Connection[Column]:
+    async def columns(
+        self, info: LineageInfo, first: First = 100, after: After = None, last: Last = None, before: Before = None
+    ) -> Connection[Column]:
         """Return a page of its columns."""
-        size, begin = size_of(info, first), position_of(after, int)
-        found = await info.context.loaders.columns_of.load(self.key)
-        start = begin[0] + 1 if begin else 0
-        rows = list(enumerate(found[start : start + size + 1], start))
-        edges, page = page_of(rows, size, after, lambda row: (row[0],))
-        return Connection(
-            edges=[Edge(cursor=edge.cursor, node=Column.of(edge.node[1])) for edge in edges], page_info=page
-        )
+        asked = page_arguments(info, "columns", (str, str, int), first, after, last, before, scope=self.key)
+        rows = ColumnRows(await info.context.loaders.columns_of.load(self.key))
+        return await connection(rows, asked, Column.of)
 
     @strawberry.field(description="The jobs that read or write it, by key.")
     async def jobs(
@@ -77,16 +87,22 @@ class Table:
         kinds: Annotated[list[JobKind] | None, argument("Only jobs of these kinds.")] = None,
         first: First = 50,
         after: After = None,
+        last: Last = None,
+        before: Before = None,
     ) -> Connection[Annotated[Job, strawberry.lazy("lineage_graphql.schema.jobs")]]:
         """Return a page of the jobs that touch it."""
         from lineage_graphql.schema import jobs  # noqa: PLC0415  jobs have tables
 
-        size, begin = size_of(info, first), position_of(after, str)
-        keys = await info.context.loaders.job_keys(self.key, JobFilter(tuple(kinds or ())))
-        start = bisect_right(keys, begin[0]) if begin else 0
-        found = await info.context.loaders.jobs.load_many(keys[start : start + size + 1])
-        edges, page = page_of([jobs.Job.of(job) for job in found if job], size, after, lambda job: (job.key,))
-        return Connection(edges=edges, page_info=page)
+        asked = page_arguments(info, "jobs of table", (str,), first, after, last, before, scope=self.key)
+        keys = await info.context.loaders.job_keys(self.key, JobFilter(some_of("kinds", kinds)))
+        listed = ListedRows(keys, lambda key: (key,))
+
+        async def read(page: PageRequest) -> list[StoredJob]:
+            found = await info.context.loaders.jobs.load_many(list(await listed.read(page)))
+            return [job for job in found if job]
+
+        rows = StoredRows(lambda job: (job.key,), read, listed.count)
+        return await connection(rows, asked, jobs.Job.of)
 
     @strawberry.field(description="How much it is used.")
     async def usage(
@@ -100,7 +116,7 @@ class Table:
 
 
 @strawberry.type(description="A column of a dataset, or a nested field of one.")
-class Column:
+class Column(Node):
     """A column or nested field."""
 
     key: strawberry.ID = told("What the graph knows it by: its table's key, `#` and its path.")
@@ -113,11 +129,13 @@ class Column:
     parent_key: strawberry.ID | None = told("The key of the column that a nested field lies in.")
     description: str | None = told("What a steward says it is.")
     tags: list[str] = told("How stewards tagged it.")
+    aliases: list[str] = told("Paths that it had before it was renamed.")
 
     @classmethod
     def of(cls, stored: StoredColumn) -> Column:
         """Return the column as the schema has it."""
         return cls(
+            id=global_id(NodeKind.COLUMN, stored.key),
             key=strawberry.ID(stored.key),
             path=stored.path,
             data_type=stored.data_type,
@@ -128,6 +146,7 @@ class Column:
             parent_key=strawberry.ID(stored.parent) if stored.parent else None,
             description=stored.description,
             tags=list(stored.tags),
+            aliases=list(stored.aliases),
         )
 
     @strawberry.field(description="The table that it belongs to.")
@@ -152,7 +171,9 @@ class Column:
         return await usage_of(info, self.key, since, until)
 
 
-Node = Annotated[Column | Table, strawberry.union("Node", description="A column, or a table as a whole.")]
+TableOrColumn = Annotated[
+    Column | Table, strawberry.union("TableOrColumn", description="A column, or a table as a whole.")
+]
 
 
 async def column_of(info: LineageInfo, key: str) -> Column:

@@ -14,9 +14,12 @@ from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.fields import Long, told
 from lineage_graphql.schema.jobs import LineageEdge
-from lineage_graphql.schema.paging import Edge, PageInfo, page_of, position_of, size_of
+from lineage_graphql.schema.paging import Edge, ListedRows, PageArguments, PageInfo, read_page
 
-__all__ = ["LineageDiff", "difference"]
+__all__ = ["PLACE", "LineageDiff", "difference"]
+
+PLACE = (str, str, str, str)
+"""What a cursor of these edges holds: target, source, kind and job."""
 
 _MOST_CHANGES = 10_000
 
@@ -55,8 +58,10 @@ class LineageDiff:
     as_of_a: datetime = told("The first time.")
     as_of_b: datetime = told("The second time.")
     scope: str | None = told("What the edges lead into: a table, or all whose key begins so; null for the whole graph.")
-    edges: list[Edge[ChangedEdge]] = told("The edges that differ, by target and source.")
+    edges: list[Edge[ChangedEdge]] = told("The edges that differ, by target and source, with their cursors.")
+    nodes: list[ChangedEdge] = told("The edges that differ, by target and source.")
     page_info: PageInfo = told("Where the page lies.")
+    total_count: Long = told("How many edges differ.")
     began: Long = told("How many began.")
     ended: Long = told("How many ended.")
     changed: Long = told("How many have another meaning.")
@@ -64,7 +69,7 @@ class LineageDiff:
 
 
 async def difference(
-    info: LineageInfo, first_time: datetime, second_time: datetime, scope: str | None, first: int, after: str | None
+    info: LineageInfo, first_time: datetime, second_time: datetime, scope: str | None, asked: PageArguments
 ) -> LineageDiff:
     """Return what differs between two times, within a scope: a table's name or key, or `namespace/schema.` and so on.
 
@@ -75,22 +80,23 @@ async def difference(
     since, until = _in_utc(first_time), _in_utc(second_time)
     if since > until:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, "asOfA is after asOfB", "give the earlier time first")
-    size, begin = size_of(info, first), position_of(after, str, str, str, str)
 
     def ask(store: GraphStore) -> tuple[list[EdgeChange], bool]:
         prefix = "" if not scope else scope if "/" in scope else resolve_table(store, scope).key
         return store.changed_edges(since, until, scope=prefix, limit=_MOST_CHANGES)
 
     changes, cut = await info.context.ask(ask)
-    rows = changes if begin is None else [one for one in changes if _place(one) > tuple(begin)]
-    edges, page = page_of(rows, size, after, _place)
+    page = await read_page(ListedRows(changes, _place), asked)
+    nodes = [ChangedEdge.of(one) for one in page.rows]
     sorts = Counter(map(_sort_of, changes))
     return LineageDiff(
         as_of_a=since,
         as_of_b=until,
         scope=scope,
-        edges=[Edge(cursor=edge.cursor, node=ChangedEdge.of(edge.node)) for edge in edges],
-        page_info=page,
+        edges=[Edge(cursor=cursor, node=node) for cursor, node in zip(page.cursors, nodes, strict=True)],
+        nodes=nodes,
+        page_info=page.info,
+        total_count=Long(len(changes)),
         began=Long(sorts[ChangeOfEdge.BEGAN]),
         ended=Long(sorts[ChangeOfEdge.ENDED]),
         changed=Long(sorts[ChangeOfEdge.CHANGED]),

@@ -15,9 +15,9 @@ from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.previewing import Preview, preview
 from lineage_graphql.schema.fields import told
 from lineage_graphql.schema.jobs import Diagnostic, Place
-from lineage_graphql.schema.paging import After, First
+from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
 from lineage_graphql.schema.reached import ReachedColumns
-from lineage_graphql.schema.traversal import MaxHops, Question, reach
+from lineage_graphql.schema.traversal import RANK, MaxHops, Question, reach
 
 __all__ = ["ExtractedStatement", "extracted"]
 
@@ -57,13 +57,20 @@ class ExtractedStatement:
 
     @strawberry.field(description="What depends on the target now; null if the graph does not know it.")
     async def impact(
-        self, info: LineageInfo, max_hops: MaxHops = 20, first: First = 100, after: After = None
+        self,
+        info: LineageInfo,
+        max_hops: MaxHops = 20,
+        first: First = 100,
+        after: After = None,
+        last: Last = None,
+        before: Before = None,
     ) -> ReachedColumns | None:
         """Return what depends on the target."""
         if self.target_key is None:
             return None
-        question = Question(max_hops, None, None, True, None, None, first, after)
-        return await reach(info, Direction.DOWNSTREAM, None, self.target_key, question)
+        question = Question(max_hops, None, None, True, None)
+        asked = page_arguments(info, "reached", RANK, first, after, last, before, scope=self.target_key)
+        return await reach(info, Direction.DOWNSTREAM, None, self.target_key, question, asked)
 
 
 async def extracted(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NewType
+from collections.abc import Sequence
+from typing import Any, NewType, TypeVar
 
 import strawberry
 
@@ -11,8 +12,11 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import Direction
+from lineage_graphql.errors import ErrorCode, RefusedError
 
-__all__ = ["Long", "argument", "told"]
+__all__ = ["Long", "argument", "given", "some_of", "told"]
+
+T = TypeVar("T")
 
 Long = NewType("Long", int)
 """A whole number of up to 53 bits, which JSON can hold; GraphQL's Int has 32."""
@@ -44,3 +48,25 @@ def told(description: str, **options: Any) -> Any:
 def argument(description: str, name: str | None = None) -> Any:
     """Return an argument's description, to be put into `Annotated`."""
     return strawberry.argument(description=description, name=name)
+
+
+def some_of(name: str, values: Sequence[T] | None) -> tuple[T, ...]:
+    """Return the values that an argument names, none of which may be any.
+
+    Raises:
+        RefusedError: the list is empty: nothing could be meant by it, and all by leaving it out.
+    """
+    if values is not None and not values:
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, f"{name} is empty", f"name some, or leave `{name}` out")
+    return tuple(values or ())
+
+
+def given(name: str, value: str | None) -> str | None:
+    """Return the text of an argument.
+
+    Raises:
+        RefusedError: it is empty, which nothing is named.
+    """
+    if value is not None and not value.strip():
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, f"{name} is empty", f"name something, or leave `{name}` out")
+    return value

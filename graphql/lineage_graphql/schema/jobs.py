@@ -14,9 +14,19 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import StoredDiagnostic, StoredEdge, StoredJob
 from lineage.traversal import PathStep
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.datasets import Column, Node, Table, column_of, node_of
+from lineage_graphql.schema.datasets import Column, Table, TableOrColumn, column_of, node_of
 from lineage_graphql.schema.fields import Long, told
-from lineage_graphql.schema.paging import After, Connection, First, page_of, position_of, size_of
+from lineage_graphql.schema.ids import Node, NodeKind, global_id
+from lineage_graphql.schema.paging import (
+    After,
+    Before,
+    Connection,
+    First,
+    Last,
+    ListedRows,
+    connection,
+    page_arguments,
+)
 from lineage_graphql.schema.usage import UserQueries, top_users
 
 __all__ = ["Diagnostic", "Job", "LineageEdge", "Place"]
@@ -102,12 +112,12 @@ class LineageEdge:
         return await column_of(info, self.source_key) if is_column_key(self.source_key) else None
 
     @strawberry.field(description="The column that it comes from, or the table whose rows decide.")
-    async def source_node(self, info: LineageInfo) -> Node:
+    async def source_node(self, info: LineageInfo) -> TableOrColumn:
         """Return its source."""
         return await node_of(info, self.source_key)
 
     @strawberry.field(description="The column that it goes to, or the table whose rows it influences.")
-    async def target(self, info: LineageInfo) -> Node:
+    async def target(self, info: LineageInfo) -> TableOrColumn:
         """Return its target."""
         return await node_of(info, self.target_key)
 
@@ -162,7 +172,7 @@ class Diagnostic:
 
 
 @strawberry.type(description="What states lineage: a view's definition, a SQL file, a query template, a Spark write.")
-class Job:
+class Job(Node):
     """What states lineage."""
 
     key: strawberry.ID = told("What the graph knows it by.")
@@ -188,6 +198,7 @@ class Job:
         """Return a job as the schema has it."""
         mean = stored.mean_duration_us
         return cls(
+            id=global_id(NodeKind.JOB, stored.key),
             key=strawberry.ID(stored.key),
             kind=stored.kind,
             sql=stored.sql,
@@ -220,15 +231,14 @@ class Job:
         return [Table.of(one) for one in found if one]
 
     @strawberry.field(description="The edges that it states now, by target and source.")
-    async def edges(self, info: LineageInfo, first: First = 100, after: After = None) -> Connection[LineageEdge]:
+    async def edges(
+        self, info: LineageInfo, first: First = 100, after: After = None, last: Last = None, before: Before = None
+    ) -> Connection[LineageEdge]:
         """Return a page of its edges."""
-        size, begin = size_of(info, first), position_of(after, str, str, str)
+        asked = page_arguments(info, "edges", (str, str, str), first, after, last, before, scope=self.key)
         found = await info.context.loaders.edges_of.load(self.key)
-        if begin:
-            found = [edge for edge in found if [edge.target, edge.source, str(edge.kind)] > begin]
-        rows = [LineageEdge.of(edge) for edge in found[: size + 1]]
-        edges, page = page_of(rows, size, after, lambda one: (one.target_key, one.source_key, str(one.kind)))
-        return Connection(edges=edges, page_info=page)
+        rows = ListedRows(found, lambda edge: (edge.target, edge.source, str(edge.kind)))
+        return await connection(rows, asked, LineageEdge.of)
 
     @strawberry.field(description="The diagnostics about it.")
     async def diagnostics(self, info: LineageInfo) -> list[Diagnostic]:

@@ -9,8 +9,9 @@ import strawberry
 from lineage import __version__
 from lineage.store.protocol import SearchHit, StoredRun
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.datasets import Node, node_of
+from lineage_graphql.schema.datasets import TableOrColumn, node_of
 from lineage_graphql.schema.fields import Long, told
+from lineage_graphql.schema.ids import Node, NodeKind, global_id
 
 __all__ = ["Hit", "Run", "Service"]
 
@@ -24,7 +25,7 @@ class Count:
 
 
 @strawberry.type(description="An ingest that was stored.")
-class Run:
+class Run(Node):
     """An ingest that was stored."""
 
     key: strawberry.ID = told("What the graph knows it by.")
@@ -39,6 +40,7 @@ class Run:
     def of(cls, stored: StoredRun) -> Run:
         """Return a run as the schema has it."""
         return cls(
+            id=global_id(NodeKind.RUN, stored.key),
             key=strawberry.ID(stored.key),
             kind=stored.kind,
             source=stored.source,
@@ -63,7 +65,7 @@ class Hit:
         return cls(key=strawberry.ID(hit.key), name=hit.name, score=hit.score)
 
     @strawberry.field(description="The table or column.")
-    async def node(self, info: LineageInfo) -> Node:
+    async def node(self, info: LineageInfo) -> TableOrColumn:
         """Return the table or column."""
         return await node_of(info, self.key)
 

@@ -12,7 +12,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.protocol import Direction, GraphStore
 from lineage.traversal import Answer, PossiblyAffected, Reached
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.datasets import Column, Node, Table, column_of, node_of, table_of
+from lineage_graphql.schema.datasets import Column, Table, TableOrColumn, column_of, node_of, table_of
 from lineage_graphql.schema.fields import Long, told
 from lineage_graphql.schema.jobs import Job
 from lineage_graphql.schema.paging import Edge, First, PageInfo, size_of
@@ -149,7 +149,8 @@ class Feeds:
 class ReachedColumns:
     """What a traversal reached."""
 
-    edges: list[Edge[ReachedColumn]] = told("The columns, by hops, then references, then key.")
+    edges: list[Edge[ReachedColumn]] = told("The columns, by hops, then references, then key, with their cursors.")
+    nodes: list[ReachedColumn] = told("The columns, by hops, then references, then key.")
     page_info: PageInfo = told("Where the page lies.")
     total_count: Long = told("How many columns were reached, that the filter admits.")
     total_count_is_lower_bound: bool = told("Whether there may be more: a limit ended the traversal.")
@@ -162,7 +163,7 @@ class ReachedColumns:
     feeds: strawberry.Private[Feeds]
 
     @strawberry.field(description="The column or table that was asked about.")
-    async def start(self, info: LineageInfo) -> Node:
+    async def start(self, info: LineageInfo) -> TableOrColumn:
         """Return the column or table that was asked about."""
         return await node_of(info, self.start_key)
 

@@ -24,7 +24,7 @@ from lineage.traversal import Target, resolve, resolve_column
 from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.datasets import Node, node_of
+from lineage_graphql.schema.datasets import TableOrColumn, node_of
 from lineage_graphql.schema.fields import argument, told
 from lineage_graphql.schema.jobs import LineageEdge
 
@@ -69,7 +69,7 @@ class Mutation:
         of: Annotated[str, argument("The table or column: its key or its name.")],
         description: Annotated[str | None, argument("What it is; an empty text takes the description away.")] = None,
         tags: Annotated[list[str] | None, argument("All the tags that it is to have.")] = None,
-    ) -> Node:
+    ) -> TableOrColumn:
         """Describe a table or column."""
         _steward(info)
         _check(description, tags)

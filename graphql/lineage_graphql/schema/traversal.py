@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import strawberry
 
@@ -28,10 +29,20 @@ from lineage_graphql.context import Context, LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.metrics import REACHED, TRAVERSAL_SECONDS
 from lineage_graphql.schema.fields import Long, argument, told
-from lineage_graphql.schema.paging import After, Edge, First, page_of, position_of, size_of
+from lineage_graphql.schema.paging import (
+    After,
+    Before,
+    Edge,
+    First,
+    Last,
+    PageArguments,
+    PageInfo,
+    page_arguments,
+)
 from lineage_graphql.schema.reached import CountedTable, Feeds, HopCount, ReachedColumn, ReachedColumns
 
 __all__ = [
+    "RANK",
     "AsOf",
     "ColumnName",
     "Kinds",
@@ -46,6 +57,9 @@ __all__ = [
     "reach",
     "reaching",
 ]
+
+RANK = (int, int, str)
+"""What a cursor of reached columns holds: hops, references and key."""
 
 TableName = Annotated[str | None, argument("A table: its key, or its name in full or in part.")]
 ColumnName = Annotated[str | None, argument("A column: its key, or its name as `schema.table.column`.")]
@@ -92,9 +106,7 @@ class Question:
     kinds: list[EdgeKind] | None
     through_masking: bool
     as_of: datetime | None
-    wanted: ReachedFilter | None
-    first: int
-    after: str | None
+    wanted: ReachedFilter | None = None
 
 
 def bounded(context: Context, question: Question) -> TraversalOptions:
@@ -135,16 +147,25 @@ def reaching(direction: Direction) -> Callable[..., Awaitable[ReachedColumns]]:
         filter: Annotated[ReachedFilter | None, argument("Which columns to list and count.")] = None,  # noqa: A002
         first: First = 100,
         after: After = None,
+        last: Last = None,
+        before: Before = None,
     ) -> ReachedColumns:
         info.context.require(Role.READER)
-        question = Question(max_hops, max_references, kinds, through_masking, as_of, filter, first, after)
-        return await reach(info, direction, column, table, question)
+        question = Question(max_hops, max_references, kinds, through_masking, as_of, filter)
+        scope = (direction, column, table)
+        asked = page_arguments(info, "reached", RANK, first, after, last, before, scope=scope)
+        return await reach(info, direction, column, table, question, asked)
 
     return resolve
 
 
 async def reach(
-    info: LineageInfo, direction: Direction, column: str | None, table: str | None, question: Question
+    info: LineageInfo,
+    direction: Direction,
+    column: str | None,
+    table: str | None,
+    question: Question,
+    asked: PageArguments,
 ) -> ReachedColumns:
     """Return what the column or the table reaches.
 
@@ -155,23 +176,27 @@ async def reach(
     """
     find = finder(column, table)
     options = bounded(info.context, question)
-    size, begin = size_of(info, question.first), position_of(question.after, int)
-    start = begin[0] + 1 if begin else 0
     traverse = find_impact if direction is Direction.DOWNSTREAM else find_root_cause
 
     def work(store: GraphStore) -> _Found:
         answer = traverse(store, find(store), options)
-        return _found(answer, question.wanted, start, size)
+        return _found(answer, question.wanted, asked)
 
     with TRAVERSAL_SECONDS.labels(str(direction)).time():
         found: _Found = await info.context.ask(work)
     answer = found.answer
     REACHED.labels(str(direction)).observe(answer.total)
-    edges, page = page_of(list(enumerate(found.rows, start)), size, question.after, lambda row: (row[0],))
-    page.has_next_page = start + len(found.rows) < found.total
+    cursors = [asked.cursor((row.hops, row.references, row.key)) for row in found.rows]
+    nodes = [ReachedColumn.of(row) for row in found.rows]
     return ReachedColumns(
-        edges=[Edge(cursor=edge.cursor, node=ReachedColumn.of(edge.node[1])) for edge in edges],
-        page_info=page,
+        edges=[Edge(cursor=cursor, node=node) for cursor, node in zip(cursors, nodes, strict=True)],
+        nodes=nodes,
+        page_info=PageInfo(
+            start_cursor=cursors[0] if cursors else None,
+            end_cursor=cursors[-1] if cursors else None,
+            rows_behind=found.start + len(nodes) < found.total,
+            rows_before=found.start > 0,
+        ),
         total_count=Long(found.total),
         total_count_is_lower_bound=answer.is_lower_bound,
         counts_by_hop=[HopCount(hops=hops, columns=Long(count)) for hops, count in found.by_hop.items()],
@@ -199,26 +224,44 @@ def finder(column: str | None, table: str | None) -> Callable[[GraphStore], Targ
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a traversal found, as far as a filter admits it, and a page of it."""
+    """What a traversal found, as far as a filter admits it, and a page of it: `start` rows lie before the page."""
 
     answer: Answer
     rows: tuple[Reached, ...]
+    start: int
     total: int
     by_hop: dict[int, int]
     tables: list[CountedTable]
 
 
-def _found(answer: Answer, wanted: ReachedFilter | None, start: int, size: int) -> _Found:
+def _found(answer: Answer, wanted: ReachedFilter | None, asked: PageArguments) -> _Found:
     if wanted is None:
         tables = sorted(CountedTable(hops, key, count) for key, (count, hops) in answer.by_dataset.items())
-        return _Found(answer, answer.page(start, size), answer.total, answer.by_hop, tables)
+        start, size = _slice(answer.total, asked, answer.index_of)
+        return _Found(answer, answer.page(start, size), start, answer.total, answer.by_hop, tables)
     admitted = [one for one in answer.outlines if wanted.admits(one)]
+    ranks = [(one.hops, one.references, one.key) for one in admitted]
+    start, size = _slice(len(admitted), asked, lambda rank: bisect_left(ranks, rank))
     counts = Counter(one.dataset for one in admitted)
     nearest = {one.dataset: one for one in reversed(admitted)}
     return _Found(
         answer,
         answer.shown(one.node for one in admitted[start : start + size]),
+        start,
         len(admitted),
         dict(sorted(Counter(one.hops for one in admitted).items())),
         sorted(CountedTable(one.hops, key, counts[key]) for key, one in nearest.items()),
     )
+
+
+def _slice(total: int, asked: PageArguments, index_of: Callable[[Any], int]) -> tuple[int, int]:
+    """Return where a page begins among so many rows, and how many it has; `index_of` counts the rows before a rank."""
+    start, end = 0, total
+    if asked.after is not None:
+        *near, key = asked.after
+        start = index_of((*near, f"{key}\0"))  # the first rank behind it
+    if asked.before is not None:
+        end = max(start, index_of(asked.before))
+    if asked.backwards:
+        return max(start, end - asked.size), min(asked.size, end - start)
+    return start, min(asked.size, end - start)

@@ -373,3 +373,92 @@ MATCH (n:Job) RETURN n.key AS key
 
 // name: all_dataset_keys
 MATCH (n:`Table`) RETURN n.key AS key
+
+// Pages of lists: `page` answers the keys in order, `page_where_…` are conditions on `n`, `page_beyond…` a position.
+// name: page
+MATCH <pattern>
+WHERE <where>
+RETURN DISTINCT n.key AS key, n.<property> AS value, <shown> AS name
+ORDER BY value <direction>, key <key_direction>
+LIMIT $limit
+
+// name: page_count
+MATCH <pattern>
+WHERE <where>
+RETURN count(DISTINCT n.key) AS number
+
+// name: page_names
+MATCH <pattern>
+WHERE <where>
+RETURN n.key AS key, n.name AS name
+
+// name: page_beyond_key
+n.key <sign> $<side>_key
+
+// name: page_beyond
+(n.<property> <sign> $<side>_value OR (n.<property> = $<side>_value AND n.key <key_sign> $<side>_key))
+
+// name: page_where_kinds
+n.kind IN $kinds
+
+// name: page_where_not_retired
+n.retired_at IS NULL
+
+// name: page_where_not_dropped
+n.dropped_at IS NULL
+
+// name: page_where_ran_by
+$user IN e.users
+
+// name: page_where_no_file
+(n.kind = 'sql_file' AND n.file_key IS NULL)
+
+// name: page_where_project
+n.file_key STARTS WITH $project
+
+// name: page_where_file
+(n.source = $file OR n.source STARTS WITH $folder OR n.file_key CONTAINS $path OR n.file_key CONTAINS $below)
+
+// name: page_where_namespace
+n.namespace = $namespace
+
+// name: page_where_tags
+all(tag IN $tags WHERE tag IN n.tags)
+
+// name: page_where_codes
+n.code IN $codes
+
+// name: page_where_severities
+n.severity IN $severities
+
+// name: page_where_source
+n.source = $source
+
+// name: diagnostics_by_key
+MATCH (n:Diagnostic {key: $key}) RETURN n
+
+// name: usage_of_datasets
+MATCH (n:Usage)-[:OF]->(o:`Table`)
+WHERE n.day >= $since AND n.day <= $until
+RETURN o.key AS of, sum(n.reads) AS reads, sum(n.writes) AS writes, min(n.day) AS first_day, max(n.day) AS last_day,
+       max(n.last_read) AS read_at
+
+// name: count_search_datasets
+MATCH (n:`Table`)
+WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
+RETURN count(n) AS number
+
+// name: count_search_columns
+MATCH (n:`Column`)
+WHERE n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
+RETURN count(n) AS number
+
+// name: count_datasets_with_tags
+MATCH (n:`Table`)
+WHERE all(tag IN $tags WHERE tag IN n.tags)
+RETURN count(n) AS number
+
+// name: count_columns_with_tags
+MATCH (n:`Column`)
+WHERE all(tag IN $tags WHERE tag IN n.tags) AND n.dropped_at IS NULL
+RETURN count(n) AS number

@@ -1,0 +1,152 @@
+"""Questions for lists of what is in the graph: tables, jobs, runs, diagnostics."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import strawberry
+
+from lineage.model.batch import JobKind
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.statement import DatasetKind
+from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter
+from lineage_graphql.access.roles import Role
+from lineage_graphql.context import LineageInfo
+from lineage_graphql.schema.datasets import Table
+from lineage_graphql.schema.fields import argument, given, some_of
+from lineage_graphql.schema.jobs import Diagnostic, Job
+from lineage_graphql.schema.ordering import JobOrder, OrderDirection, RunOrder, RunOrderField, TableOrder, order_of
+from lineage_graphql.schema.overview import Run
+from lineage_graphql.schema.paging import (
+    After,
+    Before,
+    Connection,
+    First,
+    Last,
+    StoredRows,
+    connection,
+    page_arguments,
+)
+
+__all__ = ["Lists"]
+
+
+@strawberry.type
+class Lists:
+    """Fields of `Query` that answer with lists."""
+
+    @strawberry.field(description="Tables, by key unless another order is asked for.")
+    async def tables(
+        self,
+        info: LineageInfo,
+        namespace: Annotated[str | None, argument("Only tables of this namespace.")] = None,
+        schema: Annotated[
+            str | None, argument("Only tables of this schema: `shop` or `db.shop` of `db.shop.orders`, without case.")
+        ] = None,
+        kinds: Annotated[list[DatasetKind] | None, argument("Only tables of these kinds.")] = None,
+        tags: Annotated[list[str] | None, argument("Only tables that have all these tags.")] = None,
+        dropped: Annotated[bool, argument("Whether to list those that are dropped, too.")] = False,
+        order_by: Annotated[TableOrder | None, argument("Their order; by key, without it.")] = None,
+        first: First = 50,
+        after: After = None,
+        last: Last = None,
+        before: Before = None,
+    ) -> Connection[Table]:
+        """Return a page of tables."""
+        info.context.require(Role.READER)
+        wanted = DatasetFilter(
+            namespace=given("namespace", namespace),
+            schema=given("schema", schema),
+            kinds=some_of("kinds", kinds),
+            tags=tuple(tags or ()),
+            dropped=dropped,
+        )
+        order = order_of(order_by)
+        rows = order.rows(
+            info,
+            lambda store, page: store.page_of_datasets(page, wanted),
+            lambda store: store.count_datasets(wanted),
+        )
+        asked = page_arguments(info, "tables", order.shape, first, after, last, before, scope=order)
+        return await connection(rows, asked, Table.of)
+
+    @strawberry.field(description="Jobs, by key unless another order is asked for.")
+    async def jobs(
+        self,
+        info: LineageInfo,
+        kinds: Annotated[list[JobKind] | None, argument("Only jobs of these kinds.")] = None,
+        retired: Annotated[bool, argument("Whether to list those that their source no longer holds, too.")] = False,
+        project: Annotated[str | None, argument("Only jobs of the SQL files of this project.")] = None,
+        file: Annotated[
+            str | None,
+            argument("Only jobs of this file, or of those in this folder: its path in the project, or as `source`."),
+        ] = None,
+        user: Annotated[
+            str | None,
+            argument(
+                "Only jobs that this user ran, as logs write the name. Of each job a log's busiest users are known."
+            ),
+        ] = None,
+        order_by: Annotated[JobOrder | None, argument("Their order; by key, without it.")] = None,
+        first: First = 50,
+        after: After = None,
+        last: Last = None,
+        before: Before = None,
+    ) -> Connection[Job]:
+        """Return a page of jobs."""
+        info.context.require(Role.READER)
+        wanted = JobFilter(
+            kinds=some_of("kinds", kinds),
+            retired=retired,
+            project=given("project", project),
+            file=given("file", file),
+            user=given("user", user),
+        )
+        order = order_of(order_by)
+        rows = order.rows(
+            info,
+            lambda store, page: store.page_of_jobs(page, wanted),
+            lambda store: store.count_jobs(wanted),
+        )
+        asked = page_arguments(info, "jobs", order.shape, first, after, last, before, scope=order)
+        return await connection(rows, asked, Job.of)
+
+    @strawberry.field(description="Ingests that were stored, the newest first unless another order is asked for.")
+    async def runs(
+        self,
+        info: LineageInfo,
+        order_by: Annotated[RunOrder | None, argument("Their order; the last stored first, without it.")] = None,
+        first: First = 20,
+        after: After = None,
+        last: Last = None,
+        before: Before = None,
+    ) -> Connection[Run]:
+        """Return a page of runs."""
+        info.context.require(Role.READER)
+        order = order_of(order_by or RunOrder(field=RunOrderField.LAST_SEEN, direction=OrderDirection.DESC))
+        rows = order.rows(info, lambda store, page: store.page_of_runs(page), lambda store: store.count_runs())
+        asked = page_arguments(info, "runs", order.shape, first, after, last, before, scope=order)
+        return await connection(rows, asked, Run.of)
+
+    @strawberry.field(description="What ingests could not resolve, and where.")
+    async def diagnostics(
+        self,
+        info: LineageInfo,
+        codes: Annotated[list[DiagnosticCode] | None, argument("Only findings with these codes.")] = None,
+        severities: Annotated[list[Severity] | None, argument("Only findings of these severities.")] = None,
+        source: Annotated[str | None, argument("Only findings in this file or log.")] = None,
+        first: First = 50,
+        after: After = None,
+        last: Last = None,
+        before: Before = None,
+    ) -> Connection[Diagnostic]:
+        """Return a page of diagnostics."""
+        info.context.require(Role.READER)
+        wanted = DiagnosticFilter(some_of("codes", codes), some_of("severities", severities), given("source", source))
+        rows = StoredRows(
+            lambda one: (one.key,),
+            lambda page: info.context.ask(lambda store: store.page_of_diagnostics(page, wanted)),
+            lambda: info.context.ask(lambda store: store.count_diagnostics(wanted)),
+        )
+        asked = page_arguments(info, "diagnostics", (str,), first, after, last, before)
+        return await connection(rows, asked, Diagnostic.of)

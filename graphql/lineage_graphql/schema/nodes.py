@@ -1,0 +1,93 @@
+"""From a global id to the object that it names, which may have been renamed since."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import strawberry
+from graphql import GraphQLError
+
+from lineage.model.names import split_column_key
+from lineage.store.protocol import GraphStore, StoredColumn, StoredDataset
+from lineage.traversal import AmbiguousNameError
+from lineage_graphql.context import LineageInfo
+from lineage_graphql.errors import RefusedError, explained
+from lineage_graphql.schema.datasets import Column, Table
+from lineage_graphql.schema.ids import Node, NodeKind, parse_global_id
+from lineage_graphql.schema.jobs import Job
+from lineage_graphql.schema.overview import Run
+
+__all__ = ["node_by_id", "nodes_by_id"]
+
+
+async def node_by_id(info: LineageInfo, text: str) -> Node | None:
+    """Return the object with a global id; None if it is gone.
+
+    Raises:
+        RefusedError: it is no global id.
+        AmbiguousNameError: several objects had the name that it was made of.
+        StoreError: the store could not be read.
+    """
+    kind, key = parse_global_id(text)
+    loaders = info.context.loaders
+    match kind:
+        case NodeKind.TABLE:
+            dataset = await loaders.datasets.load(key) or await info.context.ask(lambda store: _renamed(store, key))
+            return Table.of(dataset) if dataset else None
+        case NodeKind.COLUMN:
+            column = await loaders.columns.load(key)
+            if column is None or column.dropped_at is not None:
+                column = await info.context.ask(lambda store: _renamed_column(store, key)) or column
+            return Column.of(column) if column else None
+        case NodeKind.JOB:
+            job = await loaders.jobs.load(key)
+            return Job.of(job) if job else None
+        case NodeKind.RUN:
+            run = await loaders.runs.load(key)
+            return Run.of(run) if run else None
+
+
+async def nodes_by_id(info: LineageInfo, ids: Sequence[strawberry.ID]) -> list[Node | None]:
+    """Return the objects with these global ids, an error in the place of each that is no global id.
+
+    Raises:
+        RefusedError: there are more than the limit.
+        StoreError: the store could not be read.
+    """
+    most = info.context.limits.page
+    if len(ids) > most:
+        raise RefusedError.over_limit("page", most, len(ids), "ask for fewer at once")
+    found = await asyncio.gather(*(node_by_id(info, one) for one in ids), return_exceptions=True)
+    for one in found:
+        if isinstance(one, BaseException) and not isinstance(one, GraphQLError) and explained(one) is None:
+            raise one
+    # An error among the values is answered as an error of that value.
+    return found  # type: ignore[return-value]
+
+
+def _renamed(store: GraphStore, key: str) -> StoredDataset | None:
+    """Return the dataset that had a key before it was renamed."""
+    found = [
+        dataset
+        for dataset in store.find_datasets(key)
+        if key in (dataset.key, *dataset.aliases, *(f"{dataset.namespace}/{alias}" for alias in dataset.aliases))
+    ]
+    live = [dataset for dataset in found if dataset.dropped_at is None] or found
+    if len(live) > 1:
+        raise AmbiguousNameError(key, tuple(dataset.key for dataset in live))
+    return live[0] if live else None
+
+
+def _renamed_column(store: GraphStore, key: str) -> StoredColumn | None:
+    """Return the column that had a key before it, or its table, was renamed."""
+    dataset, path = split_column_key(key)
+    table = _renamed(store, dataset)
+    columns = store.columns([table.key], dropped=True) if table else []
+    by_path = [column for column in columns if column.path == path and column.dropped_at is None]
+    found = by_path or [column for column in columns if path in column.aliases]
+    live = [column for column in found if column.dropped_at is None] or found
+    live = live or [column for column in columns if column.path == path]
+    if len(live) > 1:
+        raise AmbiguousNameError(key, tuple(column.key for column in live))
+    return live[0] if live else None

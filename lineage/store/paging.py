@@ -1,0 +1,284 @@
+"""Pages of ordered lists, found by position: rows that come or go elsewhere shift nothing on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, TypeVar
+
+from lineage.model.files import BEFORE_PROJECTS, beginning
+from lineage.model.names import split_name
+from lineage.store.answers import datasets, jobs
+from lineage.store.backend import Transaction
+from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest, Position
+from lineage.store.protocol import StoredDataset, StoredDiagnostic, StoredJob, StoredRun, UsageTotal
+from lineage.store.queries import query
+from lineage.store.records import diagnostic_from, run_from
+
+__all__ = [
+    "count_datasets",
+    "count_diagnostics",
+    "count_jobs",
+    "count_runs",
+    "page_of_datasets",
+    "page_of_diagnostics",
+    "page_of_jobs",
+    "page_of_runs",
+    "position_in",
+    "runs_by_key",
+    "usage_totals",
+]
+
+T = TypeVar("T", StoredDataset, StoredDiagnostic, StoredJob, StoredRun)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_TIMES = frozenset({Order.FIRST_SEEN, Order.LAST_SEEN, Order.AT})
+_AT_LEAST = 200
+"""How many rows are read at once where some are left out afterwards."""
+
+
+@dataclass(frozen=True)
+class _List:
+    """Nodes, by a pattern that binds them to `n`, and the conditions that they meet."""
+
+    pattern: str
+    conditions: tuple[str, ...] = ()
+    parameters: dict[str, Any] = field(default_factory=dict)
+    admits: Callable[[str, str], bool] | None = None
+    """What no condition can say, of a dataset: whether one of this key and name is wanted."""
+
+    def where(self, *names: str, **parameters: Any) -> _List:
+        """Return those that meet these conditions, too: statements by name, and their parameters."""
+        conditions = (*self.conditions, *(query(name) for name in names))
+        return replace(self, conditions=conditions, parameters=self.parameters | parameters)
+
+
+def position_in(order: Order, row: StoredDataset | StoredJob | StoredRun) -> Position:
+    """Return where a row stands in a list of this order.
+
+    Raises:
+        AttributeError: rows of its sort have no such order.
+    """
+    if order is Order.KEY:
+        return (row.key,)
+    value: str | datetime = getattr(row, order)
+    return ((value - _EPOCH) // _MICROSECOND if isinstance(value, datetime) else value, row.key)
+
+
+def page_of_jobs(transaction: Transaction, page: PageRequest, wanted: JobFilter) -> list[StoredJob]:
+    """Return a page of jobs."""
+    keys = _keys(transaction, _jobs(wanted), page)
+    return _in_order(keys, jobs(transaction, keys, users=False))
+
+
+def count_jobs(transaction: Transaction, wanted: JobFilter) -> int:
+    """Return how many jobs are wanted."""
+    return _count(transaction, _jobs(wanted))
+
+
+def page_of_datasets(transaction: Transaction, page: PageRequest, wanted: DatasetFilter) -> list[StoredDataset]:
+    """Return a page of datasets."""
+    keys = _keys(transaction, _datasets(transaction, wanted), page)
+    return _in_order(keys, datasets(transaction, keys))
+
+
+def count_datasets(transaction: Transaction, wanted: DatasetFilter) -> int:
+    """Return how many datasets are wanted."""
+    return _count(transaction, _datasets(transaction, wanted))
+
+
+def page_of_diagnostics(
+    transaction: Transaction, page: PageRequest, wanted: DiagnosticFilter
+) -> list[StoredDiagnostic]:
+    """Return a page of diagnostics."""
+    keys = _keys(transaction, _diagnostics(wanted), page)
+    records = [
+        diagnostic_from(row["n"]).record
+        for row in transaction.read(query("diagnostics_by_key"), [{"key": key} for key in keys])
+    ]
+    found = (StoredDiagnostic(one.key, one.diagnostic, one.source, one.job, one.file_key) for one in records)
+    return _in_order(keys, found)
+
+
+def count_diagnostics(transaction: Transaction, wanted: DiagnosticFilter) -> int:
+    """Return how many diagnostics are wanted."""
+    return _count(transaction, _diagnostics(wanted))
+
+
+def page_of_runs(transaction: Transaction, page: PageRequest) -> list[StoredRun]:
+    """Return a page of ingests."""
+    keys = _keys(transaction, _List("(n:Run)"), page)
+    return _in_order(keys, runs_by_key(transaction, keys))
+
+
+def count_runs(transaction: Transaction) -> int:
+    """Return how many ingests were stored."""
+    return _count(transaction, _List("(n:Run)"))
+
+
+def runs_by_key(transaction: Transaction, keys: Collection[str]) -> list[StoredRun]:
+    """Return the ingests of these keys, sorted by key."""
+    rows = transaction.read(query("runs_by_key"), [{"key": key} for key in sorted(set(keys))])
+    return [
+        StoredRun(run.key, run.kind, run.source, run.at, run.last_seen, dict(run.counts), run.seconds)
+        for run in sorted((run_from(row["n"]) for row in rows), key=lambda run: run.key)
+    ]
+
+
+def usage_totals(transaction: Transaction, since: date | None, until: date | None) -> list[UsageTotal]:
+    """Return the use of each dataset over a span of days, sorted by key."""
+    between = {"since": since or date.min, "until": until or date.max}
+    rows = transaction.read(query("usage_of_datasets"), [between])
+    totals = (
+        UsageTotal(
+            of=row["of"],
+            reads=int(row["reads"]),
+            writes=int(row["writes"]),
+            first_day=_native(row["first_day"]),
+            last_day=_native(row["last_day"]),
+            last_read=_native(row["read_at"]),
+        )
+        for row in rows
+    )
+    return sorted(totals, key=lambda total: total.of)
+
+
+def _jobs(wanted: JobFilter) -> _List:
+    found = _List("(n:Job)")
+    if wanted.user is not None:
+        found = _List("(:Run)-[e:OBSERVED]->(n:Job)").where("page_where_ran_by", user=wanted.user)
+    if wanted.kinds:
+        found = found.where("page_where_kinds", kinds=[str(kind) for kind in wanted.kinds])
+    if not wanted.retired:
+        found = found.where("page_where_not_retired")
+    if wanted.project == BEFORE_PROJECTS:
+        found = found.where("page_where_no_file")
+    elif wanted.project is not None:
+        found = found.where("page_where_project", project=beginning(wanted.project))
+    if wanted.file is not None:
+        # A path stands behind the project's first colon and before the `@` of the environment; both are escaped in it.
+        path = beginning("", wanted.file.rstrip("/"))
+        folder = wanted.file.rstrip("/") + "/"
+        found = found.where("page_where_file", file=wanted.file, folder=folder, path=f"{path}@", below=f"{path}/")
+    return found
+
+
+def _datasets(transaction: Transaction, wanted: DatasetFilter) -> _List:
+    found = _List("(n:`Table`)")
+    if wanted.namespace is not None:
+        found = found.where("page_where_namespace", namespace=wanted.namespace)
+    if wanted.kinds:
+        found = found.where("page_where_kinds", kinds=[str(kind) for kind in wanted.kinds])
+    if wanted.tags:
+        found = found.where("page_where_tags", tags=sorted(set(wanted.tags)))
+    if not wanted.dropped:
+        found = found.where("page_where_not_dropped")
+    schema = None if wanted.schema is None else _folded(wanted.schema)
+    read: frozenset[str] = frozenset()
+    if wanted.unread_since is not None:
+        totals = usage_totals(transaction, wanted.unread_since, None)
+        read = frozenset(total.of for total in totals if total.reads)
+    if schema is None and not read:
+        return found
+
+    def admits(key: str, name: str) -> bool:
+        if key in read:
+            return False
+        above = _folded(name)[:-1] if schema is not None else []
+        return schema is None or (bool(schema) and above[-len(schema) :] == schema)
+
+    return replace(found, admits=admits)
+
+
+def _diagnostics(wanted: DiagnosticFilter) -> _List:
+    found = _List("(n:Diagnostic)")
+    if wanted.codes:
+        found = found.where("page_where_codes", codes=[str(code) for code in wanted.codes])
+    if wanted.severities:
+        found = found.where("page_where_severities", severities=[str(severity) for severity in wanted.severities])
+    if wanted.source is not None:
+        found = found.where("page_where_source", source=wanted.source)
+    return found
+
+
+def _folded(name: str) -> list[str]:
+    return [part.casefold() for part, _ in split_name(name)]
+
+
+def _keys(transaction: Transaction, of: _List, page: PageRequest) -> list[str]:
+    """Return the keys of a page, in the list's order."""
+    limit = page.limit if of.admits is None else max(page.limit, _AT_LEAST)
+    keys: list[str] = []
+    while len(keys) < page.limit:
+        rows = _read(transaction, of, page, limit)
+        keys += [row["key"] for row in rows if of.admits is None or of.admits(row["key"], row["name"])]
+        if len(rows) < limit:
+            break
+        last = rows[-1]
+        position = (last["key"],) if page.order is Order.KEY else (_number(last["value"]), last["key"])
+        page = replace(page, before=position) if page.backwards else replace(page, after=position)
+    keys = keys[: page.limit]
+    return keys[::-1] if page.backwards else keys
+
+
+def _read(transaction: Transaction, of: _List, page: PageRequest, limit: int) -> list[dict[str, Any]]:
+    values_fall, keys_fall = page.descending != page.backwards, page.backwards
+    if page.order is Order.KEY:
+        keys_fall = values_fall
+    parameters: dict[str, Any] = {**of.parameters, "limit": limit}
+    conditions = list(of.conditions)
+    for side, position in (("after", page.after), ("before", page.before)):
+        if position is None:
+            continue
+        behind = (side == "after") != page.backwards
+        sign, key_sign = ("<" if falls == behind else ">" for falls in (values_fall, keys_fall))
+        if page.order is Order.KEY:
+            conditions.append(query("page_beyond_key", side=side, sign=sign))
+        else:
+            conditions.append(query("page_beyond", side=side, sign=sign, key_sign=key_sign, property=str(page.order)))
+            value = position[0]
+            parameters[f"{side}_value"] = _time(int(value)) if page.order in _TIMES else value
+        parameters[f"{side}_key"] = position[-1]
+    statement = query(
+        "page",
+        pattern=of.pattern,
+        where=" AND ".join(conditions) or "true",
+        property=str(page.order),
+        shown="n.name" if of.admits else "n.key",
+        direction="DESC" if values_fall else "ASC",
+        key_direction="DESC" if keys_fall else "ASC",
+    )
+    return transaction.read(statement, [parameters])
+
+
+def _count(transaction: Transaction, of: _List) -> int:
+    where = " AND ".join(of.conditions) or "true"
+    if of.admits is None:
+        [row] = transaction.read(query("page_count", pattern=of.pattern, where=where), [of.parameters])
+        return int(row["number"])
+    rows = transaction.read(query("page_names", pattern=of.pattern, where=where), [of.parameters])
+    return sum(of.admits(row["key"], row["name"]) for row in rows)
+
+
+def _in_order(keys: list[str], found: Any) -> list[Any]:
+    by_key = {one.key: one for one in found}
+    return [by_key[key] for key in keys if key in by_key]
+
+
+def _time(microseconds: int) -> datetime:
+    try:
+        return _EPOCH + timedelta(microseconds=microseconds)
+    except OverflowError:
+        return _LAST if microseconds > 0 else _FIRST
+
+
+def _number(value: Any) -> str | int:
+    return value if isinstance(value, str) else (_native(value) - _EPOCH) // _MICROSECOND
+
+
+def _native(value: Any) -> Any:
+    """Return a day or a time as Python has it: what is no property of a node comes as the database has it."""
+    return value.to_native() if hasattr(value, "to_native") else value

@@ -279,18 +279,23 @@ class _Loading:
             self.state.usage[used.key] = used
 
     def _load_lineage_of_absent_columns(self) -> None:
-        """Load all lineage of columns that known schemas in the batch do not name: it decides their fate."""
+        """Load all lineage of columns that known schemas in the batch do not name, or that only an older one names.
+
+        It decides their fate.
+        """
+        whole = [news for news in self.intake.datasets if news.record.schema_known]
+        newest: dict[str, datetime] = {}
+        for news in whole:
+            known = self.state.datasets.get(news.key)
+            times = (news.at, newest.get(news.key), known.schema_at if known else None)
+            newest[news.key] = max(at for at in times if at is not None)
         named = {
-            (news.key, column.path)
-            for news in self.intake.datasets
-            if news.record.schema_known
-            for column in news.record.columns
+            (news.key, column.path) for news in whole if news.at == newest[news.key] for column in news.record.columns
         }
-        described = {news.key for news in self.intake.datasets if news.record.schema_known}
         absent = {
             column.key
             for column in self.state.columns.values()
-            if column.dataset in described and (column.dataset, column.path) not in named
+            if column.dataset in newest and (column.dataset, column.path) not in named
         }
         for name in _AROUND_COLUMN:
             _add_lineage(self.state, self._by_key(name, absent))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from lineage.model.batch import ColumnRecord, DatasetRecord
 from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore
 from lineage.store.protocol import Direction, StoredColumn
-from tests.contract.telling import batch, day, drop, job, key, rename, table, view
+from tests.contract.telling import batch, day, drop, job, key, live, query, rename, table, view
 
 
 def test_what_an_edge_names_is_made_and_marked_inferred(store: GraphStore) -> None:
@@ -69,17 +70,51 @@ def test_a_dropped_column_comes_back_with_its_schema(store: GraphStore) -> None:
 
 
 def test_an_old_schema_removes_nothing_and_fills_in_what_is_missing(store: GraphStore) -> None:
-    store.apply(batch(table("a", "x", "y", at=5)))
+    store.apply(batch(replace(table("a", "x", "y", at=5), columns=(ColumnRecord("x", None, 0), ColumnRecord("y")))))
     old = replace(table("a", "x", "z", at=2), kind=DatasetKind.VIEW)
     store.apply(batch(replace(old, columns=(ColumnRecord("x", "text", 7), ColumnRecord("z", "text", 1)))))
     assert [(one.path, one.data_type, one.ordinal) for one in store.columns([key("a")])] == [
-        ("x", "int", 0),
-        ("y", "int", 1),
-        ("z", "text", 1),
+        ("x", "text", 0),
+        ("y", None, 1),
     ]
     [stored] = store.datasets()
     # No newer record says which kind it is.
     assert (stored.kind, stored.first_seen, stored.last_seen) == (DatasetKind.VIEW, day(2), day(5))
+
+
+FED = [
+    batch(table("t", "x", "y", at=1), query("feed", "a.q -> t.y", at=1)),
+    batch(query("read", "t.y -> w.y", at=2)),
+    batch(table("t", "x", "z", at=4), query("other", "a.p -> t.x", at=6)),
+]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(len(FED)))))
+def test_a_column_that_a_newer_schema_lacks_ends_whoever_feeds_it(store: GraphStore, order: tuple[int, ...]) -> None:
+    for number in order:
+        store.apply(FED[number])
+    assert [(one.path, one.ordinal, one.dropped_at) for one in store.columns([key("t")], dropped=True)] == [
+        ("x", 0, None),
+        ("z", 1, None),
+        ("y", None, day(4)),
+    ]
+    assert live(store) == ["a.p -> t.x"]
+    assert [one.edge.target for one in store.expand([key("a.q")], Direction.DOWNSTREAM, as_of=day(3))] == [key("t.y")]
+    # Whoever states the column later knows better.
+    store.apply(batch(query("feed", "a.q -> t.y", at=8)))
+    assert live(store) == ["a.p -> t.x", "a.q -> t.y"]
+    assert [one.path for one in store.columns([key("t")])] == ["x", "z", "y"]
+
+
+def test_a_column_that_no_schema_ever_had_outlives_them(store: GraphStore) -> None:
+    """A definition that is read again every night says nothing of what a statement of the log added."""
+    store.apply(batch(table("t", "x", at=1), query("feed", "a.q -> t.y", at=2)))
+    store.apply(batch(table("t", "x", at=3)))
+    assert live(store) == ["a.q -> t.y"]
+    assert [(one.path, one.ordinal, one.inferred) for one in store.columns([key("t")])] == [
+        ("x", 0, False),
+        ("y", None, True),
+    ]
 
 
 def test_a_guess_of_the_kind_does_not_beat_what_defined_it(store: GraphStore) -> None:

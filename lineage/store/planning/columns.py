@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from lineage.model.batch import ColumnRecord
 from lineage.model.names import ColumnPath, column_key
+from lineage.store.planning.periods import end_at
 from lineage.store.planning.state import State
+from lineage.store.planning.timeline import UNOBSERVED
 from lineage.store.protocol import StoredColumn
 
 __all__ = ["complete_column", "ensure_column", "let_go", "with_parents"]
@@ -71,17 +73,21 @@ def complete_column(state: State, dataset: str, record: ColumnRecord, at: dateti
 
 
 def let_go(state: State, gone: Mapping[str, datetime]) -> None:
-    """Remove columns that schemas no longer have, by key with the schema's time; those with a past stay, marked.
+    """Part with columns that whole schemas no longer have, by key with the schema's time.
 
-    Those in use since then stay as they are. The state must hold all lineage of these columns.
+    Their lineage ends then. What is stated at that time or later keeps a column, and so does lineage of one that only
+    lineage ever named: no schema had it, so none can say that it is gone. Those with a past stay in the graph, marked.
+    The state must hold all lineage of these columns.
     """
     if not gone:
         return
-    last_used = _last_used(state, gone.keys())
+    last_used = _end_lineage(state, gone)
     parents = {column.parent for column in state.columns.values()}
     for key, at in gone.items():
         column, used = state.columns[key], last_used.get(key)
         if used is not None and used > at:
+            if column.ordinal is not None:
+                state.columns[key] = replace(column, ordinal=None)
             continue
         described = column.description is not None or column.tags
         if used is None and key not in state.bound_columns and key not in parents and not described:
@@ -90,12 +96,14 @@ def let_go(state: State, gone: Mapping[str, datetime]) -> None:
             state.columns[key] = replace(column, ordinal=None, dropped_at=at)
 
 
-def _last_used(state: State, columns: Collection[str]) -> dict[str, datetime]:
-    """Return when lineage of each of these columns was last stated; what is live is used for ever."""
+def _end_lineage(state: State, gone: Mapping[str, datetime]) -> dict[str, datetime]:
+    """End what was last stated before a schema without the column; return when each column was last used."""
     last_used: dict[str, datetime] = {}
-    for pair, history in state.histories.items():
-        for key in (pair.source, pair.target):
-            if key in columns:
-                used = _FOR_EVER if history[-1].live else history[-1].last_seen
-                last_used[key] = max(used, last_used.get(key, used))
+    for pair in list(state.histories):
+        for key in {pair.source, pair.target} & gone.keys():
+            history, at = state.histories[pair], gone[key]
+            if history[-1].last_seen < at and not state.columns[key].inferred:
+                history = state.histories[pair] = end_at(history, at, UNOBSERVED)
+            used = _FOR_EVER if history[-1].live else history[-1].last_seen
+            last_used[key] = max(used, last_used.get(key, used))
     return last_used

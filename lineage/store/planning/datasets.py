@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lineage.model.batch import DatasetChange
 from lineage.model.names import column_key, split_dataset_key
-from lineage.model.statement import DatasetKind
+from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.planning.columns import complete_column, ensure_column, let_go, with_parents
-from lineage.store.planning.intake import Intake
+from lineage.store.planning.intake import DatasetNews, Intake
 from lineage.store.planning.mentions import Mention, latest
+from lineage.store.planning.naming import Naming
 from lineage.store.planning.parts import Stage
 from lineage.store.planning.periods import end_at, together
-from lineage.store.planning.state import Dataset, State
+from lineage.store.planning.state import Dataset, KnownChange, State, change_key
 from lineage.store.planning.timeline import UNOBSERVED
 
 __all__ = [
@@ -54,7 +56,10 @@ def see_datasets(state: State, intake: Intake, drops: Drops) -> None:
     describe_datasets(state, intake, unknown)
     for key, mention in intake.mentions.items():
         for path, at in mention.columns.items():
+            is_new = (named := column_key(key, path)) not in state.columns
             ensure_column(state, key, path, at)
+            if is_new and (ended := [drop for drop in drops.get(named, ()) if drop > at]):
+                state.columns[named] = replace(state.columns[named], dropped_at=min(ended))
 
 
 def see_dataset(state: State, key: str, mention: Mention, drops: Sequence[datetime] = ()) -> None:
@@ -82,16 +87,19 @@ def date_datasets(state: State, intake: Intake) -> None:
         state.datasets[key] = state.datasets[key].seen(mention.first_seen, mention.last_seen)
 
 
-def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> None:
+def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> set[str]:
     """Bring in what the batch's records say of datasets and their columns.
 
-    A record from before what is known of the dataset only fills in what is missing.
+    A record from before what is known of the dataset only fills in what is missing. Return the columns of older whole
+    schemas that the newest one does not have.
     """
+    outdated: set[str] = set()
     for news in intake.datasets:
         if news.key not in wanted:
             continue
         dataset, record = state.datasets[news.key], news.record
         late = news.at < dataset.last_seen
+        before_schema = record.schema_known and dataset.schema_at is not None and news.at < dataset.schema_at
         named = record.kind is not DatasetKind.TABLE or intake.mentions[news.key].defined
         if named and (dataset.kind_at is None or news.at >= dataset.kind_at):
             dataset = replace(dataset, kind=record.kind, kind_at=news.at)
@@ -103,27 +111,50 @@ def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> N
         )
         for position, column in enumerate(record.columns):
             placed = column
-            if record.schema_known and column.ordinal is None:
+            if before_schema:
+                # The newest schema has placed all of its columns: what it does not have has no place.
+                placed = replace(column, ordinal=None)
+            elif record.schema_known and column.ordinal is None:
                 placed = replace(column, ordinal=position)
-            complete_column(state, news.key, placed, news.at, late=late)
+            known = state.columns.get(column_key(news.key, column.path))
+            if before_schema and (known is None or known.ordinal is None):
+                outdated.add(column_key(news.key, column.path))
+            complete_column(state, news.key, placed, news.at, late=before_schema if record.schema_known else late)
+    return outdated
 
 
-def part_with_columns(state: State, intake: Intake) -> None:
-    """Part with the columns that known schemas have no more; those that the batch counts use of stay."""
+def part_with_columns(state: State, intake: Intake, outdated: Set[str], naming: Naming) -> None:
+    """Part with the columns that the newest whole schemas do not have; those that the batch counts use of stay.
+
+    `outdated` are columns that the batch knows of from older schemas only. That a column went is kept as a DROP COLUMN:
+    what comes late, of a time before, ends there.
+    """
     state.bound_columns |= {used.of for used in intake.usage}
-    described: dict[str, datetime] = {}
+    described: dict[str, DatasetNews] = {}
     present: set[str] = set()
     for news in intake.datasets:
-        if news.record.schema_known and news.at >= state.datasets[news.key].last_seen:
-            described[news.key] = news.at
+        if news.record.schema_known and news.at == state.datasets[news.key].schema_at:
+            described[news.key] = news
             paths = (path for column in news.record.columns for path in with_parents(column.path))
             present.update(column_key(news.key, path) for path in paths)
     absent = {
-        key: described[column.dataset]
+        key: described[column.dataset].at
         for key, column in state.columns.items()
         if column.dataset in described and key not in present
     }
+    parents = {column.parent for column in state.columns.values() if column.ordinal is not None}
+    for key in outdated - present - parents:
+        schema_at = state.datasets[state.columns[key].dataset].schema_at
+        assert schema_at is not None  # a newer schema made the column outdated
+        absent.setdefault(key, schema_at)
+    had = {key: state.columns[key] for key in absent if key in outdated or state.columns[key].ordinal is not None}
     let_go(state, absent)
+    for key, column in had.items():
+        dataset, path = column.dataset, column.path
+        # A change is told in the names of its time: these are today's.
+        if naming.column_today(dataset, path, absent[key]) == (dataset, path):
+            change = DatasetChange(ChangeKind.DROP_COLUMN, dataset, absent[key], column=path)
+            state.changes[change_key(change)] = KnownChange(change)
 
 
 def end_dropped(state: State, dataset: str, at: datetime) -> bool:

@@ -51,8 +51,8 @@ def plan(before: State, intake: Intake, naming: Naming) -> State:
         if Stage.RETIREMENT in stages:
             _retire(units, intake)
     if Stage.DATASETS in stages:
-        describe_datasets(after, intake, intake.mentions)
-        part_with_columns(after, intake)
+        outdated = describe_datasets(after, intake, intake.mentions)
+        part_with_columns(after, intake, outdated, naming)
         date_datasets(after, intake)
         record_usage(after, intake)
     if Stage.RUN in stages:

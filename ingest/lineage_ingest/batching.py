@@ -35,7 +35,8 @@ from lineage.model.statement import (
 )
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.sql import mask_literals
-from lineage_ingest.renaming import LaterNames, composed_names, table_after
+from lineage_ingest.composition import edges_past, merged_edge
+from lineage_ingest.renaming import LaterNames, composed_names, is_gone, table_after
 
 __all__ = ["Attribution", "BatchBuilder", "FileOrigin", "Use", "of_files"]
 
@@ -163,6 +164,8 @@ class BatchBuilder:
         """By table and column, what the column was called before the batch renamed it."""
         self._waiting: list[tuple[Mapping[str, str], list[StatementLineage]]] = []
         """Texts and their statements: what a later file renames is known when all are there."""
+        self._gone_columns: set[str] = set()
+        """Keys of columns that statements name and a later one drops: they are in no record."""
         self.uses: list[Use] = []
         """What each statement that reads or writes does, in order."""
 
@@ -218,7 +221,7 @@ class BatchBuilder:
             self._know(table.name, ColumnRecord.of_schema(table.columns))
         datasets = tuple(self._record(name, dataset) for name, dataset in sorted(self._datasets.items()))
         jobs = tuple(self._job(job) for job in self._jobs.values())
-        edges = tuple(edge for job in self._jobs.values() for edge in self._edges(job))
+        edges = self._all_edges()
         statements = self._statements
         counts = {
             "files": len(self._sources),
@@ -239,6 +242,19 @@ class BatchBuilder:
             diagnostics=tuple(self._diagnostics),
             complete_sources=(*self._sources, *self._gone),
         )
+
+    def _all_edges(self) -> tuple[EdgeRecord, ...]:
+        """Return the edges of all jobs; what was read of columns that are dropped since comes from behind them."""
+        edges = [edge for job in self._jobs.values() for edge in self._edges(job)]
+        if not self._gone_columns:
+            return tuple(edges)
+        gone = self._gone_columns
+        merged: dict[tuple[str, str, EdgeKind, str, str], EdgeRecord] = {}
+        kept = (edge for edge in edges if edge.source not in gone and edge.target not in gone)
+        for edge in (*kept, *edges_past(edges, gone.__contains__)):
+            key = (edge.source, edge.target, edge.kind, edge.job, edge.output)
+            merged[key] = merged_edge(merged[key], edge) if key in merged else edge
+        return tuple(merged.values())
 
     # One statement
 
@@ -278,6 +294,7 @@ class BatchBuilder:
         if statement.defines:
             dataset.kind = statement.target_kind
         paths = [later.column(str(named_then), column_text(name)) for name in statement.output_columns]
+        paths = [path for path in paths if not is_gone(path)]
         if statement.schema and not statement.altered:
             self._know(target, self._columns(statement, later))
         for position, name in enumerate(paths):
@@ -297,6 +314,8 @@ class BatchBuilder:
         for change in statement.changes:
             if change.kind is ChangeKind.RENAME_COLUMN and change.column is not None and change.other is not None:
                 path = later.column(table, change.other)
+                if is_gone(path):
+                    continue
                 self._earlier_paths[target][path][change.column] = None
                 dataset = self._datasets.setdefault(target, _Dataset())
                 dataset.at = at
@@ -306,8 +325,9 @@ class BatchBuilder:
         """Return the columns that a statement says its target has, as they are called in the end."""
         table = str(table_after(statement))
         return [
-            replace(column, path=later.column(table, column.path))
+            replace(column, path=path)
             for column in ColumnRecord.of_schema(statement.schema)
+            if not is_gone(path := later.column(table, column.path))
         ]
 
     def _alter(self, target: str, statement: StatementLineage, later: LaterNames, at: datetime | None) -> None:
@@ -325,7 +345,8 @@ class BatchBuilder:
             return
         for column in statement.altered:
             path = later.column(table, column_text(column.name))
-            known[path] = ColumnRecord(path, column.data_type)
+            if not is_gone(path):
+                known[path] = ColumnRecord(path, column.data_type)
 
     def _use(self, source: str, job: str, statement: StatementLineage, target: str | None, later: LaterNames) -> Use:
         keys = {name: self._table_key(later.table(name)) for name in statement.sources}
@@ -333,14 +354,16 @@ class BatchBuilder:
         for table, column in {edge.source: None for edge in statement.edges}:
             if table is not None and column != _STAR:
                 key = keys.get(table) or self._table_key(later.table(table))
-                reads[column_key(key, later.column(table, column))] = None
+                if not is_gone(path := later.column(table, column)):
+                    reads[column_key(key, path)] = None
         writes = dict.fromkeys([target] if target is not None else [])
         if target is not None:
             columns = (e.target.column for e in statement.edges if isinstance(e.target, ColumnRef))
             table = str(table_after(statement))
             paths = (*map(column_text, statement.output_columns), *columns)
             named = dict.fromkeys(later.column(table, path) for path in paths)
-            writes.update(dict.fromkeys(column_key(target, name) for name in named if name != _STAR))
+            kept = (name for name in named if name != _STAR and not is_gone(name))
+            writes.update(dict.fromkeys(column_key(target, name) for name in kept))
         return Use(source, job, tuple(reads), tuple(writes))
 
     def _besides(self, source: str, text: str, statement: StatementLineage, later: LaterNames) -> None:
@@ -389,8 +412,8 @@ class BatchBuilder:
         self._datasets.setdefault(table, _Dataset())
         end = output
         if isinstance(target, ColumnRef):
-            end = column_key(output, later.column(target.table or "", target.column))
-        key = (column_key(self._table_key(table), path), end, edge.kind, output)
+            end = self._column_key(output, later.column(target.table or "", target.column))
+        key = (self._column_key(self._table_key(table), path), end, edge.kind, output)
         job.edges[key].append((edge, offset))
 
     def _add_row_reference(
@@ -405,7 +428,7 @@ class BatchBuilder:
         self._datasets.setdefault(later.table(name), _Dataset())
         target, end = reference.target, output
         if isinstance(target, ColumnRef):
-            end = column_key(output, later.column(target.table or "", target.column))
+            end = self._column_key(output, later.column(target.table or "", target.column))
         edge = Edge(ColumnRef(name, ""), target, EdgeKind.REFERENCES, reference.subtype, span=reference.span)
         job.edges[source, end, EdgeKind.REFERENCES, output].append((edge, offset))
 
@@ -421,6 +444,12 @@ class BatchBuilder:
             key = self._keys[name] = dataset_key(*self._place(name))
         return key
 
+    def _column_key(self, dataset: str, path: str) -> str:
+        key = column_key(dataset, path)
+        if is_gone(path):
+            self._gone_columns.add(key)
+        return key
+
     def _know(self, name: str, columns: Iterable[ColumnRecord]) -> None:
         dataset = self._datasets.setdefault(name, _Dataset())
         if dataset.schema_known and dataset.is_target:
@@ -429,6 +458,8 @@ class BatchBuilder:
         dataset.schema_known = True
 
     def _infer(self, name: str, column: str) -> None:
+        if is_gone(column):
+            return
         dataset = self._datasets.setdefault(name, _Dataset())
         dataset.columns.setdefault(column, ColumnRecord(column, inferred=True))
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from lineage.model.names import renamed_path
 from lineage.model.statement import ChangeKind, StatementLineage, TableChange
 
-__all__ = ["LaterNames", "composed_names", "table_after"]
+__all__ = ["LaterNames", "composed_names", "is_gone", "table_after"]
 
+_GONE = "\0"
 _AS_IT_IS: Mapping[str, str] = {}
 
 
@@ -34,8 +35,18 @@ class LaterNames:
         renamed = self.columns.get(table)
         return renamed_path(path, renamed) if renamed else path
 
-    def before(self, change: TableChange) -> LaterNames:
-        """Return what is called how in the end by the names that count before a change."""
+    def without(self, tables: Sequence[str]) -> LaterNames:
+        """Return the same without what these tables are called in the end: they are what has the name then."""
+        return LaterNames(
+            {name: later for name, later in self.tables.items() if name not in tables},
+            {name: later for name, later in self.columns.items() if name not in tables},
+        )
+
+    def before(self, change: TableChange, gone: str) -> LaterNames:
+        """Return what is called how in the end by the names that count before a change.
+
+        A column that is dropped has the path `gone` until then.
+        """
         tables, columns = dict(self.tables), dict(self.columns)
         name, other = change.table, change.other
         if change.kind is ChangeKind.RENAME_COLUMN and change.column is not None and other is not None:
@@ -43,9 +54,7 @@ class LaterNames:
             own[change.column] = own.pop(other, other)
             columns[name] = own
         elif change.kind is ChangeKind.DROP_COLUMN and change.column is not None:
-            own = dict(columns.get(name, _AS_IT_IS))
-            own.pop(change.column, None)
-            columns[name] = own
+            columns[name] = {**columns.get(name, _AS_IT_IS), change.column: gone}
         elif change.kind is ChangeKind.DROP:
             tables.pop(name, None)
             columns.pop(name, None)
@@ -62,17 +71,26 @@ def composed_names(statements: Sequence[StatementLineage]) -> tuple[list[LaterNa
     """Return, for each statement, what is called how in the end (as its own changes leave it); and changes left over.
 
     Left over are changes of what the statements did not build before, in any case without a DROP of what they build
-    again after it, and without one of a column that they read.
+    again after it. A column that they build and drop has a path that `is_gone` knows.
     """
     names = [LaterNames()] * len(statements)
+    left = _left_over(statements)
     later = LaterNames()
     for position in range(len(statements) - 1, -1, -1):
         changes = statements[position].changes
-        names[position] = later
-        if changes:
-            for change in reversed(changes):
-                later = later.before(change)
-    return names, _left_over(statements)
+        read_by_name = statements[position].read_by_name
+        names[position] = later.without(read_by_name) if read_by_name else later
+        for number in range(len(changes) - 1, -1, -1):
+            change = changes[number]
+            if change.kind is ChangeKind.DROP_COLUMN and change in left[position]:
+                continue
+            later = later.before(change, f"{_GONE}{position}.{number}")
+    return names, left
+
+
+def is_gone(path: str) -> bool:
+    """Return whether a path of `composed_names` is that of a column which is dropped before the end."""
+    return path.startswith((_GONE, f'"{_GONE}'))
 
 
 def table_after(statement: StatementLineage) -> str | None:
@@ -92,7 +110,6 @@ def _left_over(statements: Sequence[StatementLineage]) -> list[list[TableChange]
         for change in statement.changes:
             if change.other is not None and change.kind is ChangeKind.RENAME:
                 last_built[change.other] = position
-    read = {edge.source for statement in statements for edge in statement.edges}
     built: set[str] = set()
     for position, statement in enumerate(statements):
         if statement.target is not None and not statement.changes:
@@ -103,8 +120,7 @@ def _left_over(statements: Sequence[StatementLineage]) -> list[list[TableChange]
                     left[position].append(change)
                 built.discard(change.table)
             elif change.kind.of_column:
-                is_read = change.kind is ChangeKind.DROP_COLUMN and (change.table, change.column) in read
-                if change.table not in built and not is_read:
+                if change.table not in built:
                     left[position].append(change)
             elif change.other is not None and (change.table in built or change.other in built):
                 both = {change.table, change.other}

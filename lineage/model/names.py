@@ -34,6 +34,8 @@ _BARE = re.compile(r"[^.\"`\[\]\s](?:[^.\"`\[\]]*[^.\"`\[\]\s])?")
 _SHARD = re.compile(r"^(.+?)_?(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$")
 # … and a wildcard over some of them, `events_2024*`.
 _SHARDS = re.compile(r"^(.+?)_?(?:19|20)\d{0,6}\*$")
+_SESSION_SCHEMAS = frozenset(("pg_temp", "temp", "_session"))
+"""The schemas by which a temporary table can be named where it lies in none of its own."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]+)/?(.*)", re.DOTALL)
 _PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[((?:[^\]]|\]\])*)\]|([^."`\[\]]+)')
 # In keys `#` parts a column's path from its dataset, so in names it is `%23`. A `%` is `%25` only where it would read
@@ -211,10 +213,8 @@ class Naming:
         'web.events_*'
         """
         filled = list(parts)
-        if len(filled) == 1 and self.session_tables:
-            for bare, full in self.session_tables:
-                if bare == filled[0]:
-                    return full
+        if self.session_tables and (temporary := self.session_table(filled)) is not None:
+            return temporary
         if len(filled) == 1 and self.default_schema:
             filled.insert(0, self.default_schema)
         if len(filled) == 2 and self.default_database:
@@ -226,6 +226,14 @@ class Naming:
         ):
             filled[-1] = f"{shard.group(1)}_*"
         return format_name(filled)
+
+    def session_table(self, parts: Sequence[str]) -> str | None:
+        """Return the full name of the temporary table that these parts mean, if they mean one."""
+        if self.session_tables and (len(parts) == 1 or parts[0].lower() in _SESSION_SCHEMAS):
+            for bare, full in self.session_tables:
+                if bare == parts[-1]:
+                    return full
+        return None
 
 
 def dataset_key(namespace: str, name: str) -> str:

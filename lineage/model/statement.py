@@ -198,7 +198,8 @@ class StatementLineage:
     names that could not be traced. `presumed` says that a name was read in the likeliest of several ways, and that a
     schema may show another. `altered` are columns that it gives the target, or gives another type, whatever else the
     target has. `temporary` are those of its targets that are temporary tables, `row_references` the tables whose rows
-    decide the target's. `other_targets` are the tables that it writes beside `target`.
+    decide the target's. `other_targets` are the tables that it writes beside `target`. `read_by_name` are those of its
+    sources that are what has the name in the end, whatever had it when the statement ran: a view reads them so.
     """
 
     operation: str
@@ -222,6 +223,7 @@ class StatementLineage:
     row_references: tuple[RowReference, ...] = ()
     presumed: bool = False
     other_targets: tuple[str, ...] = ()
+    read_by_name: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lineage.model.dialects import Dialect
+from lineage.sql.definitions import Position
 from lineage.sql.effects import IDENTITY
 from lineage.sql.parsing import ParsedStatement
 from lineage.sql.procedural import Names, Variables
 from lineage.sql.relations import Relation, Rows, Sources, absorb, absorb_rows
 
 __all__ = ["Content", "Position", "TableContents", "VariableContents", "same"]
-
-Position = tuple[int, int]
-"""Which text, and which of its statements."""
 
 
 class Content(NamedTuple):

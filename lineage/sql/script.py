@@ -8,27 +8,29 @@ counts, else the first after it. Temporary tables are composed through, as CTEs 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
-from lineage.model.names import Naming
+from lineage.model.names import Naming, split_name
 from lineage.model.statement import Completeness, DatasetKind, Edge, StatementLineage
 from lineage.sql.budget import Budget
-from lineage.sql.contents import Content, Position, TableContents, VariableContents, same
-from lineage.sql.definitions import Definition
+from lineage.sql.contents import Content, TableContents, VariableContents, same
+from lineage.sql.definitions import Definition, Position
 from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.inlining import Functions
 from lineage.sql.relations import Relation
 from lineage.sql.resolver import SetOperationReferences
+from lineage.sql.table_walk import TableWalk
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
-from lineage.sql.texts import Part, Text, definers, last_part
+from lineage.sql.texts import Part, Text, definers, last_part, tied_by_changes
 from lineage.sql.transactions import without_effect
 
 __all__ = ["Decision", "Script", "ambiguous_columns", "extract_script"]
@@ -37,6 +39,11 @@ _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re
 
 Decision: TypeAlias = "tuple[str, tuple[str, ...]]"
 """An unprefixed column, and the tables of which one was seen to have it, and only one."""
+
+_VIEWS_FOLLOW_TABLES = frozenset(("postgres", "redshift", "materialize", "risingwave"))
+"""Dialects where a view goes on reading a table that gets another name."""
+_MOST_KEPT = 2_000_000
+"""Of more characters than these the syntax trees are let go between two looks at a text."""
 
 _MOST_ROUNDS = 8
 """A loop whose variables still grow after so many rounds passes values on in a longer chain than any seen."""
@@ -120,8 +127,10 @@ class Script:
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
         self._candidates = definers(self._texts) if len(self._texts) > 1 else None
         self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
-        self._changes_of_rows: dict[tuple[int, int | None], list[Position]] = defaultdict(list)
-        """Statements that change rows of a temporary table, by its text and the statement there that makes it."""
+        self._changes_of_rows: dict[Position | None, list[Position]] = defaultdict(list)
+        """Statements that change rows of a temporary table, in order, by the statement that makes it."""
+        self._makers: dict[Position | None, list[Position]] = defaultdict(list)
+        """Statements that make a table or alter it, likewise."""
         self._indexed: set[int] = set()
         self._schemas: dict[Position, dict[str, None] | None] = {}
         self._relations: dict[Position, Relation | None] = {}
@@ -145,6 +154,7 @@ class Script:
         for text in self._texts:
             if any(_DEFINES_FUNCTION.search(part.text) for part in text.parts):
                 self._functions.learn(text.parsed())
+        self._walk_together()
         for index, text in enumerate(self._texts):
             for number in range(len(text.parsed())):
                 self._settle((index, number))
@@ -160,6 +170,23 @@ class Script:
             for part, result in zip(text.part_of, text.results, strict=True)
             if result is not None
         ]
+
+    def _walk_together(self) -> None:
+        """Find out what tables mean in texts that drop, replace or rename what others make: they run in their order."""
+        if self._candidates is None:
+            return
+        walk, size = TableWalk(), 0
+        tied = tied_by_changes(self._texts, self._candidates)
+        for index in tied:
+            self._texts[index].walk(walk, index)
+            size += sum(len(part.text) for part in self._texts[index].parts)
+            if size > _MOST_KEPT:
+                self._texts[index].release()
+        found = walk.result()
+        for index in tied:
+            self._texts[index].define(found.get(index, []))
+            if size > _MOST_KEPT:
+                self._texts[index].release()
 
     def _settle(self, position: Position) -> None:
         """Resolve a statement, and before it those that it needs: a stack, so that a chain of any length works."""
@@ -208,7 +235,18 @@ class Script:
         sources = list(tables.sources(statement.sources))
         if sources != statement.sources:
             statement = replace(statement, sources=sources)
+        if tables.by_name:
+            statement = replace(statement, read_by_name=tuple(tables.by_name))
         own = (text.definitions or [])[number]
+        if statement.defines and (elsewhere := self._replaced_elsewhere(own, position)) is not None:
+            problem = Diagnostic(
+                DiagnosticCode.REPLACED_LATER,
+                Severity.INFO,
+                f"{statement.target} is dropped or defined anew in {elsewhere}, which comes later: this ends",
+                statement.span,
+                "files of one ingest run in the order of their names",
+            )
+            statement = replace(statement, diagnostics=[*statement.diagnostics, problem])
         if statement.defines and any(d.temporary and d.name == statement.target for d in own):
             temporary = (*statement.temporary, str(statement.target))
             statement = replace(statement, target_kind=DatasetKind.TEMPORARY, temporary=temporary)
@@ -233,6 +271,19 @@ class Script:
                 self._seen[reference.table].add(reference.column)
         self._decisions[position] = tables.decisions
         text.results[number] = without_effect(statement) if number in text.undone else statement
+
+    def _replaced_elsewhere(self, own: Iterable[Definition], position: Position) -> str | None:
+        """Return the name of another text that ends what a statement makes."""
+        for definition in own:
+            until = definition.until
+            if (
+                definition.made_by == position
+                and definition.temporary
+                and until is not None
+                and until[0] != position[0]
+            ):
+                return self._texts[until[0]].name
+        return None
 
     def _go_round(self, index: int) -> None:
         """Resolve what stands in and behind a loop again, until what its variables hold does not grow."""
@@ -276,13 +327,18 @@ class Script:
         if part.startswith("@"):  # a table variable lives in its own text
             self._index(use[0])
         before: tuple[Position, Definition] | None = None
+        gone: tuple[Position, Definition] | None = None
         for position, definition in self._definers.get(name, ()):
             if position == use or definition.only_adds:
                 continue
-            if definition.temporary and position[0] != use[0]:
-                continue  # another session's
-            if definition.until is not None and (position[0] != use[0] or use[1] > definition.until):
-                continue  # dropped, or renamed
+            elsewhere = position[0] != use[0]
+            if definition.session and elsewhere:
+                continue
+            if definition.until is not None and (use > definition.until or (elsewhere and use < position)):
+                # Dropped, replaced or renamed; texts that do not stand in the order in which they run may mean it.
+                if elsewhere and definition.temporary and (gone is None or position > gone[0]):
+                    gone = (position, definition)
+                continue
             if position < use:
                 if before is None or position > before[0]:
                     before = (position, definition)
@@ -290,7 +346,22 @@ class Script:
                 continue
             elif before is None or (before[0] > use and position < before[0]):
                 before = (position, definition)
-        return before
+        return before or gone
+
+    def final(self, name: str, use: Position) -> tuple[Position, Definition] | None:
+        """Return the definition of what has a name in the end, for a view; None where the view is part of it."""
+        lasting = [
+            (position, definition)
+            for position, definition in self._definers.get(name, ())
+            if position != use and definition.until is None and not (definition.only_adds or definition.temporary)
+        ]
+        last = max(lasting, key=itemgetter(0), default=None)
+        return last if last is not None and last[0] not in self._open else None
+
+    def is_lasting_view(self, position: Position) -> bool:
+        """Return whether a statement makes a view that is there in the end: it reads what its names mean then."""
+        own = (self._texts[position[0]].definitions or [()])[position[1]]
+        return any(d.view and not d.temporary and d.until is None for d in own)
 
     def content(self, definition: Definition, position: Position, use: Position) -> Content:
         """Return what a temporary table that a statement makes or alters holds at a use, after what changed its rows.
@@ -302,7 +373,7 @@ class Script:
         if relation is None:
             names = list(self._schemas.get(position) or ())
             relation = Relation(names, [{} for _ in names])
-        name, made = definition.name, (use[0], definition.made_by)
+        name, made = definition.name, definition.made_by
         changes = self._changes_of_rows.get(made, [])
         additions = changes[bisect_right(changes, position) : bisect_left(changes, use)]
         known = self._contents.merged(position, additions)
@@ -310,9 +381,9 @@ class Script:
         first = Content([], relation, self._behind(position, made))
         return self._contents.after(first, position, additions, lambda found: self._addition(found, made))
 
-    def _addition(self, position: Position, made: tuple[int, int | None]) -> Content:
+    def _addition(self, position: Position, made: Position | None) -> Content:
         """Return what a resolved statement adds to a temporary table."""
-        names = [d.name for d in (self._texts[position[0]].definitions or [])[position[1]] if d.made_by == made[1]]
+        names = [d.name for d in (self._texts[position[0]].definitions or [])[position[1]] if d.made_by == made]
         relation = next((found for n in names if (found := self._additions.get(position, {}).get(n))), None)
         behind = dict.fromkeys(self._reads.get(position, ())) if relation is not None else {}
         return Content([], relation, behind)
@@ -322,13 +393,12 @@ class Script:
         found = self.definition(name, position)
         return found is not None and found[1].session and found[0] < position
 
-    def _behind(self, position: Position, made: tuple[int, int | None]) -> dict[str, None]:
+    def _behind(self, position: Position, made: Position | None) -> dict[str, None]:
         """Return the tables behind a temporary table that a statement makes or alters."""
         behind = dict.fromkeys(self._reads.get(position, ()))
-        if position[1] != made[1]:  # an ALTER keeps what was there
-            for number in range(made[1] or 0, position[1]):
-                if any(d.made_by == made[1] for d in (self._texts[position[0]].definitions or [])[number]):
-                    behind.update(dict.fromkeys(self._reads.get((position[0], number), ())))
+        for earlier in (*self._makers.get(made, ()), *self._changes_of_rows.get(made, ())):
+            if earlier < position:  # an ALTER keeps what was there
+                behind.update(dict.fromkeys(self._reads.get(earlier, ())))
         return behind
 
     def _index(self, index: int) -> None:
@@ -340,8 +410,9 @@ class Script:
         for number, definitions in enumerate(text.definitions or ()):
             for definition in definitions:
                 if definition.only_adds:
-                    self._changes_of_rows[index, definition.made_by].append((index, number))
+                    insort(self._changes_of_rows[definition.made_by], (index, number))
                 else:
+                    insort(self._makers[definition.made_by], (index, number))
                     self._definers[definition.name].append(((index, number), definition))
 
     def require(self, position: Position, name: str, use: Position) -> bool:
@@ -385,6 +456,14 @@ class Script:
             found = self._catalog_tables[naming] = CatalogTables(self._catalog, naming)
         return found
 
+    def temporary_name(self, parts: Sequence[str], position: Position) -> str | None:
+        """Return the full name of the temporary table of this name that a statement makes, if it makes one."""
+        for definition in (self._texts[position[0]].definitions or [()])[position[1]]:
+            own = split_name(definition.name)
+            if definition.session and definition.made_by == position and len(own) == 1 and own[0][0] == parts[-1]:
+                return definition.name
+        return None
+
     def naming(self, position: Position) -> Naming:
         """Return how the names of a statement are completed."""
         return self._texts[position[0]].namings[position[1]]
@@ -409,10 +488,13 @@ class _ScriptTables:
         self._catalog = script.catalog_tables(script.naming(use))
         self.shared = self._catalog.shared
         self.decisions: dict[Decision, None] = {}
+        self._follows_names = script.is_lasting_view(use)
+        self.by_name: dict[str, None] = {}
+        """The tables that a view reads which have the name in the end, and another one when it is defined."""
 
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name."""
-        return self._catalog.name(parts)
+        return self._script.temporary_name(parts, self._use) or self._catalog.name(parts)
 
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return what the script, else the catalog knows of a table.
@@ -421,8 +503,11 @@ class _ScriptTables:
             NeedsDefinitionError: the statement that defines it has to be resolved first.
         """
         script, use = self._script, self._use
-        entry = self._catalog.find(parts)
+        session = script.naming(use).session_table(parts)
+        entry = TableEntry(session) if session is not None else self._catalog.find(parts)
         found = script.definition(entry.name, use)
+        if self._follows_names and found is not None and found[1].until is not None and not found[1].session:
+            found = self._final(entry.name, found)
         if found is None:
             # A statement that reads what it makes anew: an earlier ingest of it told what it makes, not what it reads.
             return TableEntry(entry.name) if entry.learnt and script.makes(entry.name) else entry
@@ -435,6 +520,16 @@ class _ScriptTables:
             return self._temporary(definition, position)
         columns = script.schema(position)
         return TableEntry(entry.name, columns if columns is not None else entry.columns)
+
+    def _final(self, name: str, found: tuple[Position, Definition]) -> tuple[Position, Definition]:
+        """Return what a view reads in the end by a name that means something else when the view is defined."""
+        if found[1].renamed and self._script.naming(self._use).dialect.name in _VIEWS_FOLLOW_TABLES:
+            return found
+        final = self._script.final(name, self._use)
+        if final is None:
+            return found
+        self.by_name[name] = None
+        return final
 
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
         """Return whether a table of one part is known in a schema, and no temporary table of that name hides it."""

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming
 from lineage.model.statement import StatementLineage
-from lineage.sql.definitions import Definition, definitions_of, is_bare_query, named_after_text
+from lineage.sql.definitions import Definition, is_bare_query, named_after_text
 from lineage.sql.extractor import ExtractionOptions
 from lineage.sql.parsing import ParsedStatement, parse_statements
 from lineage.sql.procedural import Variables
 from lineage.sql.session import naming_after
-from lineage.sql.transactions import rolled_back
+from lineage.sql.table_walk import TableWalk
+from lineage.sql.transactions import may_not_run, rolled_back
 from lineage.sql.trees import take_apart
 
-__all__ = ["Part", "Text", "definers", "last_part"]
+__all__ = ["Part", "Text", "definers", "last_part", "tied_by_changes"]
 
 # Names that a text may define: a cheap look that decides only which texts are parsed earlier than in their turn.
 _DEFINES = re.compile(
     r"\b(?:table|view|into|to)\s+(?:if\s+(?:not\s+)?exists\s+)?(?:only\s+)?((?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
     r"(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*)",
+    re.IGNORECASE,
+)
+
+# Tables that a text drops, replaces or renames: which texts have to be looked at together.
+_NAME = r"(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*"
+_CHANGES = re.compile(
+    r"\b(?:drop\s+(?:materialized\s+)?(?:table|view)|or\s+(?:replace|alter)\s+(?:\w+\s+){0,3}?(?:table|view)"
+    r"|alter\s+table|rename\s+(?:table|to))\s+(?:if\s+(?:not\s+)?exists\s+)?(?:only\s+)?"
+    rf"({_NAME}(?:\s*,\s*{_NAME})*)",
     re.IGNORECASE,
 )
 
@@ -87,13 +97,20 @@ class Text:
 
     def parsed(self) -> list[ParsedStatement]:
         """Return its statements; they are parsed again if their trees were let go."""
+        found = self._trees()
+        if self.definitions is None:
+            walk = TableWalk()
+            self.walk(walk, 0)
+            self.define(walk.result()[0])
+        return found
+
+    def _trees(self) -> list[ParsedStatement]:
         if self._parsed is None:
             by_part = [(part, part.parsed(self._options)) for part in self.parts]
             self._parsed = [statement for _, statements in by_part for statement in statements]
             if self.definitions is None:
                 self.results = [None] * len(self._parsed)
                 self._note_parts(by_part)
-                self.definitions = self._definitions_of(self._parsed)
         return self._parsed
 
     def _note_parts(self, by_part: Iterable[tuple[Part, list[ParsedStatement]]]) -> None:
@@ -108,10 +125,17 @@ class Text:
                 self.namings.append(naming)
                 naming = naming_after(naming, parsed.tree)
 
-    def _definitions_of(self, statements: list[ParsedStatement]) -> list[tuple[Definition, ...]]:
+    def walk(self, walk: TableWalk, index: int) -> None:
+        """Let a walk through the tables of several texts read this one: `define` takes what it found."""
+        statements = self._trees()
         self.undone = rolled_back(statements, self._options.naming.dialect.name)
         trees = [None if number in self.undone else parsed.tree for number, parsed in enumerate(statements)]
-        definitions, self.namings = definitions_of(trees, self.namings)
+        uncertain = {number for number, parsed in enumerate(statements) if may_not_run(parsed)}
+        self.namings = walk.read(index, trees, self.namings, uncertain)
+
+    def define(self, definitions: list[tuple[Definition, ...]]) -> None:
+        """Take what each statement defines."""
+        statements = self._trees()
         if any(p.step is not None for p in statements):
             self.variables = Variables(p.step for p in statements)
         elif len(statements) == 1 and self.name and not self.query_targets:
@@ -123,7 +147,7 @@ class Text:
         self.query_targets = {n: self.query_targets[n] for n in bare if n in self.query_targets}
         for number, target in self.query_targets.items():
             definitions[number] = (Definition(target),)
-        return definitions
+        self.definitions = definitions
 
     def release(self) -> None:
         """Let the syntax trees go; they are parsed again if they are needed again."""
@@ -149,6 +173,24 @@ def definers(texts: Sequence[Text]) -> dict[str, list[int]]:
             if part.target is not None:
                 found[last_part(part.target)][index] = None
     return {name: list(indexes) for name, indexes in found.items()}
+
+
+def tied_by_changes(texts: Sequence[Text], candidates: Mapping[str, Sequence[int]]) -> list[int]:
+    """Return the texts, in order, of which one drops, replaces or renames a table that another one names.
+
+    What a table's name means in one of them depends on the others.
+    """
+    changed: dict[str, set[int]] = defaultdict(set)
+    for index, text in enumerate(texts):
+        for part in text.parts:
+            for match in _CHANGES.finditer(part.text):
+                for name in match.group(1).split(","):
+                    changed[last_part(name)].add(index)
+    names = {name for name, own in changed.items() if name and len(own.union(candidates.get(name, ()))) > 1}
+    if not names:
+        return []
+    word = re.compile(rf"(?<![\w$#])(?:{'|'.join(map(re.escape, sorted(names)))})(?![\w$#])", re.IGNORECASE)
+    return [i for i, text in enumerate(texts) if any(word.search(part.text) for part in text.parts)]
 
 
 def last_part(name: str) -> str:

@@ -14,7 +14,7 @@ from lineage.model.statement import StatementLineage
 from lineage.sql.parsing import ParsedStatement
 from lineage.sql.procedural import BlockKind
 
-__all__ = ["rolled_back", "without_effect"]
+__all__ = ["may_not_run", "rolled_back", "without_effect"]
 
 _OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
 """Dialects where a transaction begins with the first statement that writes, not with a BEGIN."""
@@ -33,7 +33,7 @@ def rolled_back(statements: Sequence[ParsedStatement], dialect: str) -> frozense
     opened = 0 if dialect in _OPENS_BY_ITSELF else None
     savepoints: dict[str, int] = {}
     for number, statement in enumerate(statements):
-        if not statement.tokens or (statement.step is not None and _may_not_run(statement)):
+        if not statement.tokens or may_not_run(statement):
             continue
         words = [token.text.upper() for token in statement.tokens[:5]]
         first, second = words[0], words[1] if len(words) > 1 else ""
@@ -55,7 +55,8 @@ def rolled_back(statements: Sequence[ParsedStatement], dialect: str) -> frozense
     return frozenset(undone)
 
 
-def _may_not_run(statement: ParsedStatement) -> bool:
+def may_not_run(statement: ParsedStatement) -> bool:
+    """Return whether a statement stands in a branch, a loop or an exception handler."""
     return statement.step is not None and any(b.kind is not BlockKind.ROUTINE for b in statement.step.blocks)
 
 

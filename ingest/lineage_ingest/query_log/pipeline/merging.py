@@ -21,7 +21,8 @@ from lineage.model.batch import (
     query_job_key,
 )
 from lineage.model.statement import Completeness, DatasetKind
-from lineage.model.transformations import EdgeKind, Subtype
+from lineage.model.transformations import EdgeKind
+from lineage_ingest.composition import merged_edge
 from lineage_ingest.query_log.pipeline.extraction import UnitLineage
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 
@@ -230,14 +231,7 @@ def _state(job: _Job, edge: EdgeRecord) -> None:
     if known is None:
         job.edges[key] = edge
         return
-    job.edges[key] = replace(
-        known,
-        subtypes=tuple(sorted({*known.subtypes, *edge.subtypes}, key=list(Subtype).index)),
-        masking=known.masking and edge.masking,
-        limited=known.limited or edge.limited,
-        ambiguous=known.ambiguous and edge.ambiguous,
-        spans=tuple(sorted({*known.spans, *edge.spans})),
-    )
+    job.edges[key] = merged_edge(known, edge)
 
 
 def _together(one: DatasetRecord, other: DatasetRecord) -> DatasetRecord:

@@ -1,0 +1,178 @@
+"""Tables followed through CREATE, RENAME and DROP: what the names of each statement mean there, and in the end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from lineage.model.names import Naming, format_name, split_name
+from lineage.sql.definitions import Definition, Position, defined_by, written_tables
+from lineage.sql.identifiers import Identifiers
+
+__all__ = ["TableWalk"]
+
+_BOUND_TO_SCHEMA = frozenset(("mysql", "snowflake", "hive", "singlestore", "tidb"))
+"""Dialects whose temporary tables lie in a schema, and are looked for in another one after USE."""
+_WITHOUT_SCHEMA = frozenset(
+    ("duckdb", "postgres", "redshift", "materialize", "risingwave", "spark", "spark2", "databricks", "bigquery",
+     "sqlite", "clickhouse")
+)  # fmt: skip
+"""Dialects where a name with a schema never means a temporary table, whatever its bare name is."""
+
+
+@dataclass(slots=True)
+class _Made:
+    """A table that a text creates: by which statement, and what speaks of it after that."""
+
+    position: Position
+    session: bool
+    empty: bool
+    dropped: bool = False
+    mentions: list[tuple[Position, int]] = field(default_factory=list)
+    """Statements and places among their definitions."""
+
+
+class TableWalk:
+    """Follows tables through CREATE, RENAME and DROP: of one text, or of several that run one after the other.
+
+    A table that the texts create and drop or replace again is temporary in all but name; what it is replaced by is
+    what the name means in the end. Changes of rows are those of temporary tables only.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[Position, list[Definition]] = {}
+        self._made: list[_Made] = []
+        self._named: dict[str, list[_Made]] = defaultdict(list)
+        """What a name means, the latest last: a temporary table hides another one until it is dropped."""
+        self._session: dict[str, str] = {}
+        """The full names of temporary tables that are found by their bare name, whatever the default schema is."""
+        self._gone: dict[str, _Made] = {}
+        """Tables of other texts that were made empty and are dropped."""
+        self._at: Position = (0, 0)
+        self._certain = True
+
+    def read(
+        self, index: int, trees: Sequence[exp.Expr | None], namings: Sequence[Naming], uncertain: Container[int] = ()
+    ) -> list[Naming]:
+        """Take in the statements of a text; return their namings again, which find a temporary table after USE, too.
+
+        `uncertain` are statements that may not run: they take nothing away.
+        """
+        for stack in self._named.values():  # another session
+            stack[:] = [made for made in stack if not made.session]
+        self._session = {}
+        found: list[Naming] = []
+        for number, (tree, naming) in enumerate(zip(trees, namings, strict=True)):
+            self._at = (index, number)
+            self._certain = number not in uncertain
+            found.append(self._statement(tree, naming))
+        return found
+
+    def _statement(self, tree: exp.Expr | None, naming: Naming) -> Naming:
+        self._found[self._at] = []
+        elsewhere = tuple((own, full) for own, full in self._session.items() if naming.qualify([own]) != full)
+        if elsewhere:
+            naming = replace(naming, session_tables=elsewhere)
+        if tree is None:
+            return naming
+        identifiers = Identifiers(naming.dialect)
+        definition = defined_by(tree, naming)
+        if isinstance(tree, exp.Drop):
+            for table in tree.args.get("tables") or [tree.this]:
+                if isinstance(table, exp.Table) and (tree.args.get("kind") or "").upper() in ("TABLE", "VIEW", ""):
+                    self._drop(naming.qualify(identifiers.table_parts(table)))
+        elif definition is not None and definition.alters:
+            self._alter(definition, naming.qualify(identifiers.table_parts(tree.this)))
+        elif definition is not None:
+            definition = self._create(definition, naming)
+        if self._named:
+            for name in written_tables(tree, identifiers, naming):
+                if (made := self._of(name)) is not None and (definition is None or name != definition.name):
+                    self._mention(made, Definition(name, only_adds=True))
+        return naming
+
+    def _of(self, name: str) -> _Made | None:
+        stack = self._named.get(name)
+        return stack[-1] if stack else None
+
+    def _mention(self, made: _Made | None, definition: Definition) -> None:
+        own = self._found[self._at]
+        if made is not None:
+            made.mentions.append((self._at, len(own)))
+        own.append(definition)
+
+    def _create(self, definition: Definition, naming: Naming) -> Definition:
+        made = _Made(self._at, definition.temporary, definition.empty)
+        if made.session and naming.dialect.name not in _BOUND_TO_SCHEMA:
+            own = split_name(definition.name)[-1][0]
+            if naming.dialect.name in _WITHOUT_SCHEMA:
+                definition = replace(definition, name=format_name([own]))
+            self._session[own] = definition.name
+        self._made.append(made)
+        stack = self._named[definition.name]
+        if stack and stack[-1].session == made.session:
+            self._replace(stack, made, definition)
+        elif not made.session and (gone := self._gone.pop(definition.name, None)) is not None:
+            gone.dropped = False
+        stack.append(made)
+        self._mention(made, definition)
+        return definition
+
+    def _replace(self, stack: list[_Made], made: _Made, definition: Definition) -> None:
+        """Let a table take the place of what has its name; another text does so only if it says it, by OR REPLACE.
+
+        A table that was made empty may have been filled by others: what is read of it is read of its name.
+        """
+        old = stack[-1]
+        if definition.replaces and self._certain:
+            old.dropped = not old.empty
+        elif old.position[0] != made.position[0]:
+            return
+        self._close(stack.pop(), definition.name)
+
+    def _drop(self, name: str) -> None:
+        stack = self._named.get(name)
+        if not stack or (stack[-1].position[0] != self._at[0] and not self._certain):
+            return
+        made = stack.pop()
+        made.dropped = True
+        self._close(made, name)
+        if made.empty and made.position[0] != self._at[0]:
+            self._gone[name] = made
+        if made.session:
+            self._session.pop(split_name(name)[-1][0], None)
+
+    def _alter(self, definition: Definition, old: str) -> None:
+        made = self._of(old)
+        if made is not None and definition.name != old:
+            if made.session and self._session.pop(split_name(old)[-1][0], None) is not None:
+                own = split_name(definition.name)[-1][0]
+                if len(split_name(old)) == 1:
+                    definition = replace(definition, name=format_name([own]))
+                self._session[own] = definition.name
+            self._close(self._named[old].pop(), old, renamed=True)
+            self._named[definition.name].append(made)
+        self._mention(made, definition)
+
+    def _close(self, made: _Made, name: str, *, renamed: bool = False) -> None:
+        """From this statement on the name means something else."""
+        for position, place in made.mentions:
+            found = self._found[position][place]
+            if found.name == name and found.until is None:
+                self._found[position][place] = replace(found, until=self._at, renamed=renamed)
+
+    def result(self) -> dict[int, list[tuple[Definition, ...]]]:
+        """Return what each statement of each text defines or changes."""
+        for made in self._made:
+            temporary = made.session or made.dropped
+            for position, place in made.mentions:
+                self._found[position][place] = replace(
+                    self._found[position][place], temporary=temporary, session=made.session, made_by=made.position
+                )
+        texts: dict[int, list[tuple[Definition, ...]]] = defaultdict(list)
+        for (index, _), found in self._found.items():
+            texts[index].append(tuple(d for d in found if d.temporary or not d.only_adds))
+        return texts

@@ -1,0 +1,108 @@
+"""What DDL replaces, drops and renames: what was made of it before goes on, what is not there is in no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from lineage.sql.extractor import options_for
+from lineage.store import GraphStore
+from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column
+from lineage_ingest.sql_files import ingest_sql_files
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+FILES = [
+    pytest.param(
+        [
+            "create table t as select b from f",
+            "create table c as select b from t; create or replace table t as select z from o",
+        ],
+        {"f.b": {"c.b"}, "o.z": {"t.z"}},
+        id="a later file replaces a table, and reads it before",
+    ),
+    pytest.param(
+        [
+            "create view t as select b from f",
+            "create view v as select b from t",
+            "create or replace view t as select z as b from o",
+        ],
+        {"f.b": set(), "o.z": {"t.b", "v.b"}},
+        id="a view reads what has the name in the end",
+    ),
+    pytest.param(
+        ["create table u as select k from f", "alter table u rename to t; drop table t"],
+        {"f.k": set()},
+        id="renamed, then dropped under its new name",
+    ),
+    pytest.param(
+        ["create table u as select k from f; create table c as select k from u", "drop table u"],
+        {"f.k": {"c.k"}},
+        id="a later file drops what was copied",
+    ),
+    pytest.param(
+        ["create table f (k int)", "create table c as select k from f", "drop table f; create table f (k int, l int)"],
+        {"f.k": {"c.k"}},
+        id="a base table is made anew, and read by its name",
+    ),
+    pytest.param(
+        ["create table t as select s as a from f where p", "create or replace table t as select 1 as b from t"],
+        {"f.s": set(), "f.p": {"t.b"}},
+        id="what decided the rows of the table that is replaced by a query over it",
+    ),
+    pytest.param(
+        ["create table w as select id, x from f; create table c as select id from w; alter table w drop column id"],
+        {"f.id": {"c.id"}, "f.x": {"w.x"}},
+        id="a column that is dropped was copied before",
+    ),
+    pytest.param(
+        [
+            "create table w as select y, k from f; update w set k = y; "
+            "alter table w rename column y to z; alter table w drop column z"
+        ],
+        {"f.y": {"w.k"}, "f.k": {"w.k"}},
+        id="a column is renamed and dropped",
+    ),
+    pytest.param(
+        [
+            "create table b_report as select k from z_made",
+            "create table z_made as select k from f",
+            "drop table z_made",
+        ],
+        {"f.k": {"b_report.k"}},
+        id="files that do not stand in the order in which they run",
+    ),
+]
+
+
+def reached(store: GraphStore, column: str) -> set[str]:
+    """Return the columns that `impact` answers."""
+    try:
+        target = resolve_column(store, column)
+    except UnknownNameError:
+        return set()
+    answer = impact(store, target, TraversalOptions())
+    return {f"{each.table}.{each.key.rpartition('#')[2]}" for each in answer.outlines}
+
+
+@pytest.mark.parametrize(("files", "expected"), FILES)
+def test_files_of_one_ingest_run_in_the_order_of_their_names(
+    store: GraphStore, tmp_path: Path, files: Sequence[str], expected: dict[str, set[str]]
+) -> None:
+    for number, text in enumerate(files):
+        (tmp_path / f"{number}.sql").write_text(text, encoding="utf-8")
+    for day in range(2):
+        at = BEGIN + timedelta(days=day)
+        ingest_sql_files([tmp_path], store, options_for("duckdb"), observed_at=at)
+        assert {column: reached(store, column) for column in expected} == expected
+
+
+def test_a_definition_that_a_later_file_ends_is_reported(store: GraphStore, tmp_path: Path) -> None:
+    (tmp_path / "1.sql").write_text("create view v as select a from f", encoding="utf-8")
+    (tmp_path / "2.sql").write_text("create or replace view v as select b from f", encoding="utf-8")
+    summary = ingest_sql_files([tmp_path], store, options_for("duckdb"), observed_at=BEGIN)
+    found = [(str(one.source).rpartition("/")[2], str(one.diagnostic.code)) for one in summary.batch.diagnostics]
+    assert found == [("1.sql", "REPLACED_LATER")]

@@ -127,9 +127,9 @@ def into_parts(into: exp.Expr | None, identifiers: Identifiers, dialect: Dialect
     """Return the parts of the name of the table that T-SQL's OUTPUT … INTO writes to; none for anything else."""
     if not isinstance(into, exp.Identifier | exp.Anonymous | exp.Table):
         return []
-    if isinstance(into, exp.Identifier):
+    if isinstance(into, exp.Identifier) and into.args.get("quoted"):
         return [identifiers.table(into)]
-    name = str(into.this) if isinstance(into, exp.Anonymous) else into.name
+    name = into.name if isinstance(into, exp.Table) else str(into.this)  # as the text has it, with its schema
     return list(parse_table_name(name, dialect))
 
 

@@ -118,8 +118,8 @@ class Script:
     ) -> None:
         """Take the texts; `seen` tells whether use elsewhere shows that a table of unknown schema has a column."""
         self._texts = [
-            Text(name, (Part(given, name),) if isinstance(given, str) else given, options)
-            for name, given in texts.items()
+            Text(name, (Part(given, name),) if isinstance(given, str) else given, options, index)
+            for index, (name, given) in enumerate(texts.items())
         ]
         self._options = options
         self._catalog = (catalog if catalog is not None else Catalog()).completed(options.naming)
@@ -178,7 +178,7 @@ class Script:
         walk, size = TableWalk(), 0
         tied = tied_by_changes(self._texts, self._candidates)
         for index in tied:
-            self._texts[index].walk(walk, index)
+            self._texts[index].walk(walk)
             size += sum(len(part.text) for part in self._texts[index].parts)
             if size > _MOST_KEPT:
                 self._texts[index].release()

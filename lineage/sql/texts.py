@@ -77,8 +77,9 @@ class Part:
 class Text:
     """One text of a script: parsed when it is first needed, its trees let go when all its statements are done."""
 
-    def __init__(self, name: str, parts: Sequence[Part], options: ExtractionOptions) -> None:
+    def __init__(self, name: str, parts: Sequence[Part], options: ExtractionOptions, index: int = 0) -> None:
         self.name = name
+        self.index = index
         self.parts = parts
         self._options = options
         self._parsed: list[ParsedStatement] | None = None
@@ -100,8 +101,8 @@ class Text:
         found = self._trees()
         if self.definitions is None:
             walk = TableWalk()
-            self.walk(walk, 0)
-            self.define(walk.result()[0])
+            self.walk(walk)
+            self.define(walk.result().get(self.index, []))
         return found
 
     def _trees(self) -> list[ParsedStatement]:
@@ -125,13 +126,13 @@ class Text:
                 self.namings.append(naming)
                 naming = naming_after(naming, parsed.tree)
 
-    def walk(self, walk: TableWalk, index: int) -> None:
+    def walk(self, walk: TableWalk) -> None:
         """Let a walk through the tables of several texts read this one: `define` takes what it found."""
         statements = self._trees()
         self.undone = rolled_back(statements, self._options.naming.dialect.name)
         trees = [None if number in self.undone else parsed.tree for number, parsed in enumerate(statements)]
         uncertain = {number for number, parsed in enumerate(statements) if may_not_run(parsed)}
-        self.namings = walk.read(index, trees, self.namings, uncertain)
+        self.namings = walk.read(self.index, trees, self.namings, uncertain)
 
     def define(self, definitions: list[tuple[Definition, ...]]) -> None:
         """Take what each statement defines."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,10 @@ import pytest
 from lineage.sql.extractor import options_for
 from lineage.store import GraphStore
 from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column
+from lineage_ingest.query_log import source_named
+from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions, open_engine
 from lineage_ingest.sql_files import ingest_sql_files
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -85,7 +90,7 @@ def reached(store: GraphStore, column: str) -> set[str]:
     except UnknownNameError:
         return set()
     answer = impact(store, target, TraversalOptions())
-    return {f"{each.table}.{each.key.rpartition('#')[2]}" for each in answer.outlines}
+    return {f"{each.table.removeprefix('main.')}.{each.key.rpartition('#')[2]}" for each in answer.outlines}
 
 
 @pytest.mark.parametrize(("files", "expected"), FILES)
@@ -98,6 +103,100 @@ def test_files_of_one_ingest_run_in_the_order_of_their_names(
         at = BEGIN + timedelta(days=day)
         ingest_sql_files([tmp_path], store, options_for("duckdb"), observed_at=at)
         assert {column: reached(store, column) for column in expected} == expected
+
+
+def ingest_rows(store: GraphStore, path: Path, day: int, rows: Sequence[str]) -> None:
+    """Ingest a log of which each row begins with its session's number."""
+    lines = []
+    for minute, row in enumerate(rows):
+        session, text = row.split(": ", 1)
+        at = BEGIN + timedelta(days=day, minutes=minute)
+        lines.append(json.dumps({"query_text": text, "started_at": at.isoformat(), "session": session, "user": "ann"}))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    given = LogInput(source_named("generic", dialect="duckdb"), (str(path),))
+    with open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine:
+        ingest_log(engine, store, Setting(given.name, BEGIN + timedelta(days=day), schema="main"))
+
+
+LOGS = [
+    pytest.param(
+        ["1: create table v as select y, s from f", "2: create table v_new as select y from v", "3: drop table v"],
+        {"f.y": {"v_new.y"}, "f.s": set()},
+        id="another session drops what was copied",
+    ),
+    pytest.param(
+        [
+            "1: create table v as select y from f where p",
+            "2: create table w as select y + 1 as y from v",
+            "3: create table x as select max(y) as y from w",
+            "1: drop table v",
+            "2: drop table w",
+        ],
+        {"f.y": {"x.y"}, "f.p": {"x.y"}},
+        id="a copy of a copy",
+    ),
+    pytest.param(
+        ["1: create table v as select y from f", "2: create view w as select y from v", "3: drop table v"],
+        {"f.y": set()},
+        id="a view keeps no rows",
+    ),
+    pytest.param(
+        [
+            "1: create table v as select y from f",
+            "2: create table c as select y from v",
+            "3: drop table v",
+            "3: create table v as select z as y from o",
+            "2: create table d as select y from v",
+        ],
+        {"f.y": {"c.y"}},
+        id="what took the name has nothing of it",
+    ),
+    pytest.param(
+        [
+            "1: create table g as select y, k, a from f",
+            "1: merge into g using o on y = n when matched then update set k = g.y "
+            "when not matched then insert (a) values (n)",
+            "1: alter table g drop column y",
+        ],
+        {"f.y": {"g.k", "g.a"}, "f.k": {"g.k"}},
+        id="what a column decided before it was dropped",
+    ),
+    pytest.param(
+        ["1: create table u as select n from f", "1: create or replace table u as select 'x' as n from u group by n"],
+        {"f.n": {"u.n"}},
+        id="a table that is replaced by a query over it",
+    ),
+    pytest.param(
+        [
+            "1: create temp table tmp as select a as y from u",
+            "1: create table g as select * from tmp",
+            "1: create or replace table g as select * from g",
+        ],
+        {"u.a": {"g.y"}},
+        id="a star over the table that is replaced",
+    ),
+    pytest.param(
+        [
+            "1: create table u (s int, x int)",
+            "1: create temp table u as select count(*) as n from main.u",
+            "1: create table main.g as select s from main.u",
+        ],
+        {"u.s": {"g.s"}},
+        id="a name with a schema is never the temporary table",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rows", "expected"), LOGS)
+def test_the_rows_of_a_log(
+    store: GraphStore, tmp_path: Path, rows: Sequence[str], expected: dict[str, set[str]]
+) -> None:
+    ingest_rows(store, tmp_path / "log.jsonl", 0, rows)
+    before = store.dump()
+    assert {column: reached(store, column) for column in expected} == expected
+    ingest_rows(store, tmp_path / "log.jsonl", 0, rows)
+    assert {column: reached(store, column) for column in expected} == expected
+    assert [(one[0], one[1]) for one in store.dump().nodes] == [(one[0], one[1]) for one in before.nodes]
 
 
 def test_a_definition_that_a_later_file_ends_is_reported(store: GraphStore, tmp_path: Path) -> None:

@@ -20,6 +20,10 @@ def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
     rows = Rows()
     if isinstance(tree.this, exp.Subquery):
         return _through_query(resolver, tree)
+    if not tree.this and len(tree.args.get("tables") or ()) == 1:  # T-SQL's and Oracle's DELETE t WHERE …
+        [named] = tree.args["tables"]
+        tree.set("tables", None)
+        tree.set("this", named)
     if not isinstance(tree.this, exp.Table):
         return Outcome("DELETE")
     target, scope = target_scope(resolver, tree, rows)

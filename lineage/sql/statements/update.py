@@ -73,7 +73,8 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
     origin = args.get("from_")
     items = [*([origin.this] if origin is not None else []), *(args.get("using") or ())]
     for item in items:
-        found = _aliased(resolver, item, identifiers.alias(table.this)) if not table.args.get("db") else None
+        bare = not table.args.get("db") and not table.args.get("alias")
+        found = _aliased(resolver, item, identifiers.alias(table.this)) if bare else None
         if found is not None:
             for each in items:
                 add_source(resolver, each, scope, rows)

@@ -78,7 +78,9 @@ class Definitions:
             newest = self._newest(place)
             for key in sorted(self._readers.get(place, ())):
                 columns = self._seen_by(place, key)
-                before = self._seen_with[key].get(place, self._known(place))
+                # Of what it makes itself, a unit is not shown what an earlier ingest told.
+                own = place[1] in self._facts[key].makes
+                before = self._seen_with[key].get(place, self._given.get(place[1]) if own else self._known(place))
                 if columns == before:
                     continue
                 self._seen_with[key][place] = columns

@@ -143,6 +143,8 @@ class Facts(NamedTuple):
     problems: tuple[str, ...]
     """What stood against its lineage, for the summary: "CODE: message"."""
     session: SessionFacts
+    makes: tuple[str, ...] = ()
+    """Tables that are made, whether their columns are known or not."""
 
 
 class UnitLineage(NamedTuple):
@@ -348,6 +350,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decid
         tuple(str(statement.completeness) for statement in statements),
         tuple(problems),
         _session_facts(unit.parts[0], statements) if len(unit.parts) == 1 else SessionFacts(),
+        tuple(dict.fromkeys(s.target for s in statements if s.defines and s.target is not None)),
     )
 
 

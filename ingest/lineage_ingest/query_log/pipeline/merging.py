@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from lineage.catalog import TableSchema
@@ -23,6 +23,7 @@ from lineage.model.batch import (
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.composition import merged_edge
+from lineage_ingest.query_log.pipeline.dropped import state_past_drops
 from lineage_ingest.query_log.pipeline.extraction import UnitLineage
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 
@@ -37,6 +38,16 @@ class _Job:
     record: JobRecord
     edges: dict[_EdgeKey, EdgeRecord] = field(default_factory=dict)
     runs: JobRuns = field(default_factory=JobRuns)
+
+    def stated(self) -> Iterable[EdgeRecord]:
+        """Return its edges."""
+        return self.edges.values()
+
+    def state(self, edge: EdgeRecord) -> None:
+        """Add an edge; what the job says of the same pair already becomes one with it."""
+        key = (edge.source, edge.target, edge.kind, edge.output)
+        known = self.edges.get(key)
+        self.edges[key] = edge if known is None else merged_edge(known, edge)
 
 
 class Merger:
@@ -60,7 +71,7 @@ class Merger:
             batch = _of_what_ran(lineage, runs)
         jobs = {record.key: self._job(record) for record in batch.jobs}
         for edge in batch.edges:
-            _state(jobs[edge.job], edge)
+            jobs[edge.job].state(edge)
         counted: set[tuple[str, str]] = set()
         for use in lineage.uses:
             if (use.job, use.source) not in counted and int(use.source) in runs and use.job in jobs:
@@ -107,6 +118,7 @@ class Merger:
 
         Each has the run's key, with a number behind it from the second on.
         """
+        self.join_past_drops()
         ordered = {
             key: sorted(
                 jobs.values(), key=lambda job: (job.record.last_seen, job.record.first_seen, job.record.sql or "")
@@ -129,6 +141,15 @@ class Merger:
                 changes=tuple(self._changes[key] for key in sorted(self._changes, key=str)) if last else (),
                 diagnostics=self.diagnostics if last else (),
             )
+
+    def join_past_drops(self) -> None:
+        """Let what was made of a dropped table or column before also come from what that was made of."""
+        jobs = [job for jobs in self._jobs.values() for job in jobs.values()]
+        state_past_drops(jobs, self._changes.values(), self._is_view)
+
+    def _is_view(self, dataset: str) -> bool:
+        known = self._datasets.get(dataset)
+        return known is not None and known.kind is DatasetKind.VIEW
 
     @property
     def counts(self) -> dict[str, int]:
@@ -223,15 +244,6 @@ def _of_what_ran(lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> LineageBa
 
 def _size(record: JobRecord) -> tuple[int, str]:
     return len(record.sql or ""), record.sql or ""
-
-
-def _state(job: _Job, edge: EdgeRecord) -> None:
-    key = (edge.source, edge.target, edge.kind, edge.output)
-    known = job.edges.get(key)
-    if known is None:
-        job.edges[key] = edge
-        return
-    job.edges[key] = merged_edge(known, edge)
 
 
 def _together(one: DatasetRecord, other: DatasetRecord) -> DatasetRecord:

@@ -18,12 +18,12 @@ LOGS = {
     "replaced after it was copied": (
         "CREATE TABLE t AS SELECT x FROM o; CREATE TABLE c AS SELECT x FROM t;"
         "CREATE OR REPLACE TABLE t AS SELECT y AS x FROM p",
-        {"o#x t#x", "t#x c#x", "p#y t#x"},
+        {"o#x c#x", "t#x c#x", "p#y t#x"},
     ),
     "made anew after it was copied": (
         "CREATE TABLE t AS SELECT x FROM o; CREATE TABLE c AS SELECT x FROM t; DROP TABLE t;"
         "CREATE TABLE t AS SELECT y AS x FROM p",
-        {"o#x t#x", "t#x c#x", "p#y t#x"},
+        {"o#x c#x", "t#x c#x", "p#y t#x"},
     ),
     "replaced, and read by a view only": (
         "CREATE TABLE t AS SELECT x FROM o; CREATE VIEW v AS SELECT x FROM t;"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,16 +13,14 @@ from lineage.model.batch import (
     DatasetRecord,
     DiagnosticRecord,
     EdgeRecord,
-    JobKind,
     JobRecord,
     LineageBatch,
     RunRecord,
-    query_job_key,
 )
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.composition import merged_edge
-from lineage_ingest.query_log.pipeline.dropped import state_past_drops
+from lineage_ingest.query_log.pipeline.copies import state_past_ends
 from lineage_ingest.query_log.pipeline.extraction import UnitLineage
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 
@@ -56,7 +53,6 @@ class Merger:
     def __init__(self) -> None:
         self._jobs: dict[str, dict[str, _Job]] = defaultdict(dict)
         """By key, and by SQL where several texts define one dataset."""
-        self._by_read: dict[str, list[JobRecord]] | None = None
         self._datasets: dict[str, DatasetRecord] = {}
         self._diagnostics: dict[str, DiagnosticRecord] = {}
         self._changes: dict[tuple[str, str, str | None, str | None], DatasetChange] = {}
@@ -118,16 +114,13 @@ class Merger:
 
         Each has the run's key, with a number behind it from the second on.
         """
-        self.join_past_drops()
+        self._state_past_ends()
         ordered = {
             key: sorted(
                 jobs.values(), key=lambda job: (job.record.last_seen, job.record.first_seen, job.record.sql or "")
             )
             for key, jobs in self._jobs.items()
         }
-        for key in list(ordered):
-            ordered[key], kept = self._apart(ordered[key])
-            ordered.update((job.record.key, [job]) for job in kept)
         turns = max(map(len, ordered.values()), default=1)
         for turn in range(max(turns, 1)):
             # The newest definition comes in the last turn, the one before it in the turn before.
@@ -142,10 +135,9 @@ class Merger:
                 diagnostics=self.diagnostics if last else (),
             )
 
-    def join_past_drops(self) -> None:
-        """Let what was made of a dropped table or column before also come from what that was made of."""
+    def _state_past_ends(self) -> None:
         jobs = [job for jobs in self._jobs.values() for job in jobs.values()]
-        state_past_drops(jobs, self._changes.values(), self._is_view)
+        state_past_ends(jobs, self._changes.values(), self._is_view)
 
     def _is_view(self, dataset: str) -> bool:
         known = self._datasets.get(dataset)
@@ -164,46 +156,7 @@ class Merger:
             "diagnostics": len(self._diagnostics),
         }
 
-    def _apart(self, versions: list[_Job]) -> tuple[list[_Job], list[_Job]]:
-        """Return the definitions of a dataset that replace each other, and those whose rows were copied before that.
-
-        What a copy was made from does not end with the next definition: such a definition only adds, from then on.
-        """
-        replaced: list[_Job] = []
-        kept: list[_Job] = []
-        for place, job in enumerate(versions):
-            old = job.record
-            newer = versions[place + 1].record if place + 1 < len(versions) else None
-            if newer is None or not self._is_copied(old, newer):
-                replaced.append(job)
-                continue
-            digest = hashlib.blake2b((old.sql or "").encode(), digest_size=16).hexdigest()
-            key = query_job_key(digest, *old.writes)
-            edges = {place: replace(edge, job=key) for place, edge in job.edges.items()}
-            kept.append(_Job(replace(old, key=key, kind=JobKind.QUERY), edges, job.runs))
-        return replaced, kept
-
-    def _is_copied(self, old: JobRecord, newer: JobRecord) -> bool:
-        """Return whether a job last read what a definition made until a newer one came; a view reads it anew."""
-        until = newer.first_seen if newer.first_seen > old.last_seen else newer.last_seen
-        for key in old.writes:
-            for reader in self._readers().get(key, ()):
-                views = (self._datasets[name].kind is DatasetKind.VIEW for name in reader.writes)
-                if key not in reader.writes and old.first_seen <= reader.last_seen < until and not all(views):
-                    return True
-        return False
-
-    def _readers(self) -> dict[str, list[JobRecord]]:
-        """Return the jobs that write something, by the datasets that they read."""
-        if self._by_read is None:
-            self._by_read = defaultdict(list)
-            for job in (one for jobs in self._jobs.values() for one in jobs.values()):
-                for key in job.record.reads if job.record.writes else ():
-                    self._by_read[key].append(job.record)
-        return self._by_read
-
     def _job(self, record: JobRecord) -> _Job:
-        self._by_read = None
         versions = self._jobs[record.key]
         version = (record.sql or "") if record.kind.defines_output else ""
         known = versions.get(version)

@@ -127,9 +127,10 @@ def into_parts(into: exp.Expr | None, identifiers: Identifiers, dialect: Dialect
     """Return the parts of the name of the table that T-SQL's OUTPUT … INTO writes to; none for anything else."""
     if not isinstance(into, exp.Identifier | exp.Anonymous | exp.Table):
         return []
-    if isinstance(into, exp.Identifier) and into.args.get("quoted"):
+    as_written = isinstance(into, exp.Identifier) and not into.args.get("quoted") and set(into.name) & set('.["')
+    if isinstance(into, exp.Identifier) and not as_written:
         return [identifiers.table(into)]
-    name = into.name if isinstance(into, exp.Table) else str(into.this)  # as the text has it, with its schema
+    name = into.name if isinstance(into, exp.Table) else str(into.this)
     return list(parse_table_name(name, dialect))
 
 

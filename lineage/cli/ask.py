@@ -23,10 +23,10 @@ from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
 from lineage.traversal.lookup import names_of
 
-__all__ = ["NameArgument", "RowsOption", "impact", "path", "print_answer", "root_cause"]
+__all__ = ["DATES", "NameArgument", "RowsOption", "complete_name", "impact", "path", "print_answer", "root_cause"]
 
 
-def _complete_name(context: typer.Context, incomplete: str) -> list[str]:
+def complete_name(context: typer.Context, incomplete: str) -> list[str]:
     """Offer names of the store for what is typed so far; nothing, where there is no store."""
     from lineage.store.errors import StoreError  # noqa: PLC0415  completion must be quick to load
 
@@ -40,7 +40,7 @@ def _complete_name(context: typer.Context, incomplete: str) -> list[str]:
 
 
 NameArgument = Annotated[
-    str, typer.Argument(help="A column (schema.table.column) or a table.", autocompletion=_complete_name)
+    str, typer.Argument(help="A column (schema.table.column) or a table.", autocompletion=complete_name)
 ]
 HopsOption = Annotated[int, typer.Option("--max-hops", min=1, help="How many edges to follow.")]
 ReferencesOption = Annotated[
@@ -54,19 +54,17 @@ LimitOption = Annotated[int, typer.Option("--limit", min=1, help="How many colum
 HopLimitOption = Annotated[
     int | None, typer.Option("--limit-per-hop", min=1, help="How many columns to reach at most on each hop.")
 ]
+DATES = [
+    "%Y-%m-%d",
+    "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%dT%H:%M:%S%z",
+    "%Y-%m-%dT%H:%M:%S.%f",
+    "%Y-%m-%dT%H:%M:%S.%f%z",
+]
+"""How times are written in options."""
 AsOfOption = Annotated[
     datetime | None,
-    typer.Option(
-        "--as-of",
-        formats=[
-            "%Y-%m-%d",
-            "%Y-%m-%dT%H:%M:%S",
-            "%Y-%m-%dT%H:%M:%S%z",
-            "%Y-%m-%dT%H:%M:%S.%f",
-            "%Y-%m-%dT%H:%M:%S.%f%z",
-        ],
-        help="Ask the graph as it was then (UTC, if no zone is given).",
-    ),
+    typer.Option("--as-of", formats=DATES, help="Ask the graph as it was then (UTC, if no zone is given)."),
 ]
 RowsOption = Annotated[int, typer.Option("--rows", min=0, help="Rows of the table to show; 0 shows all.")]
 

@@ -129,7 +129,7 @@ def _columns(columns: Sequence[str], rows: Sequence[Sequence[Any]], look: Look) 
         cells = [_pieces(row[position], name in look.words) for row in rows]
         if rows and not any(cells):
             continue
-        numeric = bool(rows) and all(len(cell) == 1 and _NUMBER.fullmatch(cell[0]) for cell in cells)
+        numeric = bool(rows) and all(len(cell) < 2 and _NUMBER.fullmatch("".join(cell) or "0") for cell in cells)
         shown.append(_Column(name, cells, numeric, name in look.words, look.styles.get(name, "")))
     return shown
 

@@ -21,12 +21,14 @@ __all__ = [
     "DatabaseOption",
     "DialectOption",
     "FormatOption",
+    "JsonOption",
     "NamespaceOption",
     "SchemaOption",
     "SchemasFromOption",
     "SetOperations",
     "SetOperationsOption",
     "StoreOption",
+    "chosen_format",
     "extraction_options",
     "read_catalogs",
     "read_schemas",
@@ -107,6 +109,7 @@ SetOperationsOption = Annotated[
     ),
 ]
 FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="How to print.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 StoreOption = Annotated[
     str | None,
     typer.Option(
@@ -125,6 +128,11 @@ SchemasFromOption = Annotated[
         help="A store whose tables' schemas count, as in an ingest into it: a path, bolt://… or http://….",
     ),
 ]
+
+
+def chosen_format(output: OutputFormat, as_json: bool) -> OutputFormat:
+    """Return how to print: what `--format` says, or JSON for `--json`."""
+    return OutputFormat.JSON if as_json else output
 
 
 def extraction_options(

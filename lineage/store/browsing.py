@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime
 
+from lineage.model.batch import DatasetChange
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store.answers import edge_from, jobs
 from lineage.store.backend import Row, Transaction
@@ -13,10 +14,11 @@ from lineage.store.planning.periods import holds_at
 from lineage.store.planning.state import Relation
 from lineage.store.protocol import EdgeChange, JobFilter, StoredColumn, StoredDiagnostic, StoredEdge, StoredJob
 from lineage.store.queries import query
-from lineage.store.records import column_from, diagnostic_from
+from lineage.store.records import change_from, column_from, diagnostic_from
 
 __all__ = [
     "changed_edges",
+    "dataset_changes",
     "columns_by_key",
     "diagnostics_after",
     "diagnostics_of",
@@ -87,6 +89,15 @@ def edges_of(transaction: Transaction, jobs: Collection[str]) -> list[StoredEdge
     edges = (edge_from(row) for row in rows)
     return sorted(
         (edge for edge in edges if edge.live), key=lambda edge: (edge.job, edge.target, edge.source, edge.kind)
+    )
+
+
+def dataset_changes(transaction: Transaction, since: datetime, until: datetime) -> list[DatasetChange]:
+    """Return the DROPs and renamings after one time until another, in order."""
+    found = (change_from(row["n"]).told for row in transaction.read(query("changes_since"), [{"at": since}]))
+    return sorted(
+        (change for change in found if since < change.at <= until),
+        key=lambda change: (change.at, change.kind, change.dataset, change.column or ""),
     )
 
 

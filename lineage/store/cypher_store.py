@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from types import TracebackType
 from typing import Self, TypeVar
 
-from lineage.model.batch import LineageBatch
+from lineage.model.batch import DatasetChange, LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.transformations import EdgeKind
 from lineage.store import answers, browsing, finding, forgetting, holding, paging, stewarding
@@ -341,6 +341,10 @@ class CypherStore:
         return self._backend.reading(
             lambda transaction: browsing.changed_edges(transaction, since, until, scope, limit)
         )
+
+    def dataset_changes(self, since: datetime, until: datetime) -> list[DatasetChange]:
+        """Return the DROPs and renamings after one time until another, in order; datasets are named as then."""
+        return self._backend.reading(lambda transaction: browsing.dataset_changes(transaction, since, until))
 
     def runs(self, limit: int = 20) -> list[StoredRun]:
         """Return the latest ingests, the newest first."""

@@ -24,7 +24,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -88,6 +88,7 @@ LABELS: Mapping[str, Properties] = {
         "description": _TEXT,
         "tags": _TEXTS,
         "aliases": _TEXTS,
+        "first_seen": _TIME,
     },
     "Job": {
         "kind": _TEXT,

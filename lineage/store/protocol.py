@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
-from lineage.model.batch import JobKind, LineageBatch
+from lineage.model.batch import DatasetChange, JobKind, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import FileKey
 from lineage.model.names import ColumnPath
@@ -89,7 +89,7 @@ class StoredColumn:
     """A column or nested field; `parent` is the column's key that a field belongs to.
 
     `dropped_at` is set when a known schema no longer has a column whose lineage is still in the graph. `aliases` are
-    paths that it had before.
+    paths that it had before. `first_seen` is None of a column from before that was kept.
     """
 
     key: str
@@ -103,6 +103,7 @@ class StoredColumn:
     description: str | None = None
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    first_seen: datetime | None = None
 
     @property
     def name(self) -> str:
@@ -617,6 +618,9 @@ class GraphStore(Protocol):
 
         `scope` is what the targets' keys begin with: a dataset's key, a namespace, a namespace and a schema.
         """
+
+    def dataset_changes(self, since: datetime, until: datetime) -> list[DatasetChange]:
+        """Return the DROPs and renamings after one time until another, in order; datasets are named as then."""
 
     def runs(self, limit: int = 20) -> list[StoredRun]:
         """Return the latest ingests, the newest first."""

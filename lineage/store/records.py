@@ -131,6 +131,7 @@ def column_records(column: StoredColumn) -> Iterator[Node | Relationship]:
             "description": column.description,
             "tags": list(column.tags),
             "aliases": list(column.aliases),
+            "first_seen": column.first_seen,
         },
     )
     yield Relationship("HAS_COLUMN", "Table", column.dataset, "Column", column.key, {})
@@ -152,6 +153,7 @@ def column_from(node: Row) -> StoredColumn:
         description=node.get("description"),
         tags=tuple(node.get("tags") or ()),
         aliases=tuple(node.get("aliases") or ()),
+        first_seen=node.get("first_seen"),
     )
 
 

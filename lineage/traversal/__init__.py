@@ -1,6 +1,7 @@
 """Questions to the graph: impact (downstream), root cause (upstream), paths, totals of use; of a column or a table."""
 
 from lineage.traversal.answer import Answer, Outline, PossiblyAffected, Reached
+from lineage.traversal.difference import Difference, difference
 from lineage.traversal.impact import impact, root_cause
 from lineage.traversal.lookup import (
     AmbiguousNameError,
@@ -19,6 +20,7 @@ from lineage.traversal.usage import UsageTotal, total_usage
 __all__ = [
     "AmbiguousNameError",
     "Answer",
+    "Difference",
     "NameLookupError",
     "Outline",
     "PathStep",
@@ -29,6 +31,7 @@ __all__ = [
     "TraversalOptions",
     "UnknownNameError",
     "UsageTotal",
+    "difference",
     "impact",
     "resolve",
     "resolve_column",

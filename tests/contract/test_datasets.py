@@ -21,8 +21,8 @@ def test_what_an_edge_names_is_made_and_marked_inferred(store: GraphStore) -> No
         ("pg/v", "pg", "v", False),
     ]
     assert store.columns([key("a"), key("v")]) == [
-        StoredColumn(key("a.x"), key("a"), "x", None, None, True),
-        StoredColumn(key("v.y"), key("v"), "y", None, None, True),
+        StoredColumn(key("a.x"), key("a"), "x", None, None, True, first_seen=day(1)),
+        StoredColumn(key("v.y"), key("v"), "y", None, None, True, first_seen=day(1)),
     ]
 
 
@@ -31,7 +31,7 @@ def test_an_inferred_column_becomes_known_and_never_the_other_way(store: GraphSt
     store.apply(batch(inferred, view("v", "a.x -> v.x", at=1)))
     store.apply(batch(table("a", "x", at=2)))
     store.apply(batch(inferred, view("v", "a.x -> v.x", at=3)))
-    assert store.columns([key("a")]) == [StoredColumn(key("a.x"), key("a"), "x", "int", 0, False)]
+    assert store.columns([key("a")]) == [StoredColumn(key("a.x"), key("a"), "x", "int", 0, False, first_seen=day(1))]
     assert store.datasets([key("a")])[0].schema_known
 
 

@@ -33,9 +33,10 @@ def loaded(program: str) -> set[str]:
         (COMMAND.format(["--help"]), HEAVY),
         (COMMAND.format(["--version"]), HEAVY),
         (COMMAND.format(["extract", "-d", "postgres", "-q", "SELECT a FROM t"]), STORES),
+        (COMMAND.format(["diff", "--help"]), ("fastapi", "ladybug", "numpy", "pyarrow", "pyspark", "strawberry")),
         (COMMAND.format(["impact", "--help"]), ("fastapi", "ladybug", "numpy", "pyarrow", "pyspark", "strawberry")),
     ],
-    ids=["import lineage", "--help", "--version", "extract", "impact --help"],
+    ids=["import lineage", "--help", "--version", "extract", "diff --help", "impact --help"],
 )
 def test_loads_only_what_it_needs(program: str, unwanted: tuple[str, ...]) -> None:
     assert loaded(program).isdisjoint(unwanted)

@@ -29,6 +29,17 @@ def test_ingest_and_ask(neo4j_uri: Neo4jAddress, sql_file: Path, monkeypatch: py
     assert done.code == 0, done.err
     assert neo4j_uri.uri in done.out
     assert "v.a" in lineage("impact", "t.a").out
+    for command in (
+        ("search", "v"),
+        ("show", "v"),
+        ("columns", "v"),
+        ("jobs", "--table", "v"),
+        ("diff", "--as-of", "2020-01-01"),
+    ):
+        done = lineage(*command)
+        assert done.code == 0, (command, done)
+        assert "a" in done.out, (command, done)
+    assert lineage("diagnostics").code == 0
 
 
 def test_no_server_ends_with_3(sql_file: Path) -> None:

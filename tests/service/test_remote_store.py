@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from lineage.model.batch import JobKind
+from lineage.model.batch import DatasetChange, JobKind
 from lineage.model.diagnostics import DiagnosticCode
+from lineage.model.statement import ChangeKind
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreAccessError, StoreLockedError, StoreUnreachableError, StoreWriteError
@@ -47,6 +48,7 @@ def served(own: GraphStore) -> Iterator[Service]:
 
 
 def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service) -> None:
+    own.apply(batch(DatasetChange(ChangeKind.RENAME_COLUMN, key("users"), day(8), "surname", "name")))
     calls: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
         "datasets": ((), {}),
         "find_datasets": (("users",), {}),
@@ -73,6 +75,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "job_keys_of": (([key("users")],), {}),
         "edges_of": ((["staged.sql"],), {}),
         "changed_edges": ((day(2), day(6)), {"scope": "pg", "limit": 3}),
+        "dataset_changes": ((day(1), day(9)), {}),
         "runs": ((5,), {}),
         "held": ((["run:1"],), {}),
         "dataset_names": (({key("users")},), {}),

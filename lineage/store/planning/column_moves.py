@@ -153,6 +153,7 @@ def _both(arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
         description=there.description or arriving.description,
         tags=tuple(dict.fromkeys((*there.tags, *arriving.tags))),
         aliases=tuple(dict.fromkeys((*there.aliases, *arriving.aliases))),
+        first_seen=min(arriving.first_seen, there.first_seen) if arriving.first_seen and there.first_seen else None,
     )
 
 

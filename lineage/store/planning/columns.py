@@ -31,8 +31,12 @@ def with_parents(path: str) -> Iterator[str]:
         inner = inner.parent
 
 
-def ensure_column(state: State, dataset: str, path: str, at: datetime) -> None:
-    """Make the column, and the fields it lies in, where they are not known. Lineage later than its end revives it."""
+def ensure_column(state: State, dataset: str, path: str, at: datetime, first: datetime | None = None) -> None:
+    """Make the column, and the fields it lies in, where they are not known. Lineage later than its end revives it.
+
+    It is named from `first` (`at`, without) until `at`.
+    """
+    first = first or at
     for inner in with_parents(path):
         key = column_key(dataset, inner)
         known = state.columns.get(key)
@@ -46,9 +50,13 @@ def ensure_column(state: State, dataset: str, path: str, at: datetime) -> None:
                 ordinal=None,
                 inferred=True,
                 parent=column_key(dataset, str(above)) if above else None,
+                first_seen=first,
             )
-        elif known.dropped_at is not None and known.dropped_at < at:
-            state.columns[key] = replace(known, dropped_at=None)
+            continue
+        if known.dropped_at is not None and known.dropped_at < at:
+            known = state.columns[key] = replace(known, dropped_at=None)
+        if known.first_seen is not None and first < known.first_seen:
+            state.columns[key] = replace(known, first_seen=first)
 
 
 def complete_column(state: State, dataset: str, record: ColumnRecord, at: datetime, *, late: bool) -> None:

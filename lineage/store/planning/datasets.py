@@ -55,10 +55,10 @@ def see_datasets(state: State, intake: Intake, drops: Drops) -> None:
     # What is not known yet is written as it will stay: most of a first ingest.
     describe_datasets(state, intake, unknown)
     for key, mention in intake.mentions.items():
-        for path, at in mention.columns.items():
+        for path, (first, last) in mention.columns.items():
             is_new = (named := column_key(key, path)) not in state.columns
-            ensure_column(state, key, path, at)
-            if is_new and (ended := [drop for drop in drops.get(named, ()) if drop > at]):
+            ensure_column(state, key, path, last, first)
+            if is_new and (ended := [drop for drop in drops.get(named, ()) if drop > last]):
                 state.columns[named] = replace(state.columns[named], dropped_at=min(ended))
 
 

@@ -25,8 +25,8 @@ class Mention:
     """A dataset in a batch, by what it was called at a time (`told`, `at`): today's name follows from both.
 
     `written` is when a job was last seen to write it, `described` when a known schema last held; `defined` tells
-    that a job of the batch defines it. `columns` are those that edges and counts of use name, each with the latest
-    time at which one does.
+    that a job of the batch defines it. `columns` are those that edges and counts of use name, each with the first
+    and the last time at which one does.
     """
 
     told: str
@@ -37,7 +37,7 @@ class Mention:
     written: datetime | None = None
     described: datetime | None = None
     defined: bool = False
-    columns: dict[str, datetime] = field(default_factory=dict)
+    columns: dict[str, tuple[datetime, datetime]] = field(default_factory=dict)
 
     def made_again(self, dropped_at: datetime) -> bool:
         """Return whether the dataset is written at the time of its DROP or later, or described later."""
@@ -52,11 +52,11 @@ class Mention:
         if last > self.at:
             self.told, self.at = told, last
 
-    def name_column(self, path: str, at: datetime) -> None:
-        """Take in that a column was named."""
+    def name_column(self, path: str, first: datetime, last: datetime) -> None:
+        """Take in that a column was named from one time to another."""
         known = self.columns.get(path)
-        if known is None or known < at:
-            self.columns[path] = at
+        if known is None or known[0] > first or known[1] < last:
+            self.columns[path] = (first, last) if known is None else (min(known[0], first), max(known[1], last))
 
 
 def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
@@ -91,7 +91,7 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
                 mention.written = latest(mention.written, last)
                 mention.defined = mention.defined or job.kind.defines_output
             for column in columns.get(told, ()):
-                mention.name_column(_path_today(column, last, naming), last)
+                mention.name_column(_path_today(column, last, naming), first, last)
     time_of = times_of_records(batch)
     for record in batch.datasets:
         at = time_of(record)
@@ -105,7 +105,7 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
         told, midnight = dataset_of(used.of), used.midnight
         mention = mentioned(told, midnight, midnight)
         if told != used.of:
-            mention.name_column(_path_today(used.of, midnight, naming), midnight)
+            mention.name_column(_path_today(used.of, midnight, naming), midnight, midnight)
     return found
 
 
@@ -154,8 +154,9 @@ def latest(one: datetime | None, other: datetime | None) -> datetime | None:
 def _both(one: Mention, other: Mention) -> Mention:
     newer = one if one.at >= other.at else other
     columns = dict(one.columns)
-    for path, at in other.columns.items():
-        columns[path] = max(at, columns.get(path, at))
+    for path, (first, last) in other.columns.items():
+        known_first, known_last = columns.get(path, (first, last))
+        columns[path] = (min(first, known_first), max(last, known_last))
     return Mention(
         told=newer.told,
         at=newer.at,

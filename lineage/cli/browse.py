@@ -1,0 +1,239 @@
+"""`lineage search`, `lineage show` and `lineage columns`: what the graph holds, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from lineage.cli.ask import NameArgument, RowsOption
+from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_format
+from lineage.model.names import dataset_of, is_column_key
+from lineage.store import open_store
+from lineage.store.protocol import Direction, GraphStore, StoredColumn, StoredDataset
+from lineage.traversal import Target, resolve
+from lineage.traversal.lookup import names_of
+
+__all__ = ["columns", "search", "show"]
+
+_HITS = ("type", "name", "kind", "namespace", "tags", "description")
+_COLUMNS = ("position", "column", "type", "known by", "earlier names", "dropped", "tags", "description")
+_COLUMNS_LOOK = Look(
+    words=("earlier names", "tags", "description"),
+    cuts=("type", "column"),
+    phrases={"type": "{}", "description": "{}"},
+    styles={"column": "bold"},
+)
+
+
+class NodeType(StrEnum):
+    """What is looked for."""
+
+    TABLE = "table"
+    COLUMN = "column"
+
+
+def search(
+    text: Annotated[str, typer.Argument(help="A part of a name, in any case.")] = "",
+    store: StoreOption = None,
+    of: Annotated[NodeType | None, typer.Option("--type", help="Only tables, or only columns.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only what has this tag. May be given several times.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, the best first.")] = 20,
+    output: FormatOption = OutputFormat.TABLE,
+    as_json: JsonOption = False,
+) -> None:
+    """Find tables and columns by a part of their name; whole names come first.
+
+    Example: lineage search amount --type column --json
+    """
+    if not text.strip() and not tag:
+        raise typer.BadParameter("say what to look for: a part of a name, or --tag")
+    types = {None: ("Table", "Column"), NodeType.TABLE: ("Table",), NodeType.COLUMN: ("Column",)}[of]
+    with open_store(store, read_only=True) as opened:
+        hits = opened.search(text, types=types, tags=tuple(tag or ()), limit=limit + 1)
+        keys = [hit.key for hit in hits[:limit]]
+        found = _described(opened, keys)
+    output = chosen_format(output, as_json)
+    if output is OutputFormat.JSON:
+        print_object(found)
+        return
+    if not found:
+        note(f"nothing is called {text!r}" if text else "nothing has that tag", "yellow")
+    if found or output is OutputFormat.CSV:
+        rows = [tuple(one[name] for name in _HITS) for one in found]
+        look = Look(
+            names=("name", "namespace"), words=("tags", "description"), cuts=("kind", "name"), styles={"name": "bold"}
+        )
+        print_listing(_HITS, rows, output, look)
+    if len(hits) > limit:
+        note(f"… and more; --limit {limit * 5} shows up to {limit * 5}")
+
+
+def show(
+    name: NameArgument,
+    store: StoreOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a table: what it is, its columns, what writes and reads it, and the tables next to it.
+
+    Of a column its table is shown, with this column alone.
+
+    Example: lineage show shop.orders
+    """
+    with open_store(store, read_only=True) as opened:
+        target = resolve(opened, name)
+        [dataset] = opened.datasets([target.dataset])
+        listed = _columns_of(opened, target, past=not target.is_table)
+        facts = _facts(opened, dataset)
+    output = chosen_format(output, as_json)
+    rows = [_column_row(column) for column in listed]
+    if output is OutputFormat.JSON:
+        print_object({**facts, "columns": [_column_values(column) for column in listed]})
+    elif output is OutputFormat.CSV:
+        print_listing(_COLUMNS, rows, output)
+    else:
+        say(f"{dataset.name} is a {dataset.kind} of {dataset.namespace}", subject=dataset.name)
+        for label, value in _lines(facts):
+            say(f"{label}: {value}")
+        if rows:
+            print_listing(_COLUMNS, rows, output, _COLUMNS_LOOK)
+        else:
+            note("no column of it is known", "yellow")
+
+
+def columns(
+    name: NameArgument,
+    store: StoreOption = None,
+    dropped: Annotated[bool, typer.Option("--dropped", help="Columns that it once had, too.")] = False,
+    rows: RowsOption = 0,
+    output: FormatOption = OutputFormat.TABLE,
+    as_json: JsonOption = False,
+) -> None:
+    """List the columns of a table, in their order, with types and the names that they had before.
+
+    Example: lineage columns shop.orders --dropped
+    """
+    with open_store(store, read_only=True) as opened:
+        target = resolve(opened, name)
+        listed = _columns_of(opened, target, past=dropped or not target.is_table)
+        [dataset] = opened.datasets([target.dataset])
+    output = chosen_format(output, as_json)
+    if output is OutputFormat.JSON:
+        print_object([_column_values(column) for column in listed])
+        return
+    if not listed:
+        note(f"no column of {dataset.name} is known", "yellow")
+    elif output is OutputFormat.TABLE:
+        guessed = "" if dataset.schema_known else "; its schema is not known: these are named by what uses it"
+        say(f"{dataset.name}: {counted(len(listed), 'column')}{guessed}", subject=dataset.name)
+    if listed or output is OutputFormat.CSV:
+        shown = listed[: rows or None] if output is OutputFormat.TABLE else listed
+        print_listing(_COLUMNS, [_column_row(column) for column in shown], output, _COLUMNS_LOOK)
+        if len(shown) < len(listed):
+            note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
+
+
+def _described(store: GraphStore, keys: list[str]) -> list[dict[str, Any]]:
+    """Return tables and columns by key as JSON values, in this order."""
+    names = names_of(store, keys)
+    datasets = {one.key: one for one in store.datasets({dataset_of(key) for key in keys})}
+    of_columns = {one.key: one for one in store.columns_by_key([key for key in keys if is_column_key(key)])}
+    found = []
+    for key in keys:
+        dataset, column = datasets[dataset_of(key)], of_columns.get(key)
+        node: StoredDataset | StoredColumn = column or dataset
+        found.append(
+            {
+                "type": "column" if column else "table",
+                "name": names[key],
+                "kind": (column.data_type if column else str(dataset.kind)) or "",
+                "namespace": dataset.namespace,
+                "tags": list(node.tags),
+                "description": node.description,
+                "key": key,
+                "dropped": _time(node.dropped_at),
+            }
+        )
+    return found
+
+
+def _columns_of(store: GraphStore, target: Target, *, past: bool) -> list[StoredColumn]:
+    """Return the columns of a dataset, or the one that is meant; a dropped dataset's past ones, too."""
+    found = store.columns([target.dataset], dropped=past)
+    return [one for one in found if target.is_table or one.key == target.key]
+
+
+def _facts(store: GraphStore, dataset: StoredDataset) -> dict[str, Any]:
+    keys = store.job_keys_of([dataset.key])[dataset.key]
+    jobs = store.jobs(keys) if keys else []
+    before = {feed.source for feed in store.feed_keys([dataset.key], Direction.UPSTREAM)}
+    after = {feed.target for feed in store.feed_keys([dataset.key], Direction.DOWNSTREAM)}
+    names = store.dataset_names(before | after)
+
+    def named(of: Iterable[str]) -> list[str]:
+        return sorted(names.get(key, key) for key in of)
+
+    return {
+        "key": dataset.key,
+        "name": dataset.name,
+        "namespace": dataset.namespace,
+        "kind": str(dataset.kind),
+        "dialect": dataset.dialect,
+        "schema_known": dataset.schema_known,
+        "earlier_names": list(dataset.aliases),
+        "description": dataset.description,
+        "tags": list(dataset.tags),
+        "first_seen": _time(dataset.first_seen),
+        "last_seen": _time(dataset.last_seen),
+        "dropped": _time(dataset.dropped_at),
+        "comes_from": named(before),
+        "leads_to": named(after),
+        "written_by": sorted(job.key for job in jobs if dataset.key in job.writes),
+        "read_by": sorted(job.key for job in jobs if dataset.key in job.reads),
+    }
+
+
+def _lines(facts: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """Yield what has a value, for people; of long lists the beginning."""
+    most = 10
+    for name, value in facts.items():
+        if name in ("key", "name", "namespace", "kind", "schema_known") or not value:
+            continue
+        label = name.replace("_", " ")
+        if isinstance(value, list):
+            more = f" and {len(value) - most:,} more" if len(value) > most else ""
+            yield label, ", ".join(f"`{item}`" for item in value[:most]) + more
+        else:
+            yield label, str(value)
+
+
+def _column_row(column: StoredColumn) -> tuple[object, ...]:
+    position = None if column.ordinal is None else column.ordinal + 1
+    known = "use" if column.inferred else "schema"
+    dropped = f"{column.dropped_at:%Y-%m-%d %H:%M:%S}" if column.dropped_at else None
+    of_people = (column.tags, column.description)
+    return (position, column.path, column.data_type, known, column.aliases, dropped, *of_people)
+
+
+def _column_values(column: StoredColumn) -> dict[str, Any]:
+    return {
+        "key": column.key,
+        "column": column.path,
+        "type": column.data_type,
+        "position": None if column.ordinal is None else column.ordinal + 1,
+        "inferred": column.inferred,
+        "earlier_names": list(column.aliases),
+        "first_seen": _time(column.first_seen),
+        "dropped": _time(column.dropped_at),
+        "tags": list(column.tags),
+        "description": column.description,
+    }
+
+
+def _time(at: datetime | None) -> str | None:
+    return at.astimezone(UTC).isoformat() if at else None

@@ -1,0 +1,114 @@
+"""`lineage diff`: what differs in the graph between two times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from lineage.cli.ask import DATES, RowsOption, complete_name
+from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_object, say
+from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_format
+from lineage.store import open_store
+from lineage.store.protocol import GraphStore, StoredEdge
+from lineage.traversal import Difference, difference, resolve_table
+from lineage.traversal.lookup import names_of
+
+__all__ = ["diff"]
+
+_ROW = ("change", "what", "name", "from", "how", "when", "job")
+_LOOK = Look(
+    names=("name", "from"),
+    words=("how",),
+    cuts=("name",),
+    phrases={"from": "← {}", "how": "{}", "when": "at {}", "job": "by {}"},
+    styles={"name": "bold"},
+)
+
+
+def diff(
+    as_of: Annotated[
+        list[datetime],
+        typer.Option("--as-of", formats=DATES, help="The two times, the earlier one first; one alone: until now. UTC."),
+    ],
+    table: Annotated[
+        str | None, typer.Argument(help="Only this table, and what leads into it.", autocompletion=complete_name)
+    ] = None,
+    store: StoreOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many edges to look at, at most.")] = 10_000,
+    rows: RowsOption = 40,
+    output: FormatOption = OutputFormat.TABLE,
+    as_json: JsonOption = False,
+) -> None:
+    """What differs in the graph between two times? Tables, columns and edges that came, went, were renamed or changed.
+
+    A renamed column or table is one that was renamed, not one that went and another that came. A column that no
+    lineage names leaves no trace when a schema lacks it.
+
+    Example: lineage diff --as-of 2026-01-01 --as-of 2026-02-01 --json
+    """
+    since, until = _two_times(as_of)
+    output = chosen_format(output, as_json)
+    with open_store(store, read_only=True) as opened:
+        target = resolve_table(opened, table) if table else None
+        found = difference(opened, since, until, target, limit=limit)
+        listed = [] if output is OutputFormat.JSON else _rows(opened, found)
+    if output is OutputFormat.JSON:
+        print_object(found.to_dict())
+    elif output is OutputFormat.CSV:
+        print_listing(_ROW, listed, output)
+    else:
+        say(_headline(found, target.name if target else None))
+        if listed:
+            print_listing(_ROW, listed[: rows or None], output, _LOOK)
+        if rows and len(listed) > rows:
+            note(f"… and {len(listed) - rows:,} more; --rows 0 shows all")
+    if found.truncated:
+        note(f"cut short: more edges differ than {limit:,}; --limit sets how many are looked at", "yellow")
+
+
+def _two_times(given: list[datetime]) -> tuple[datetime, datetime]:
+    times = [at.replace(tzinfo=UTC) if at.tzinfo is None else at for at in given]
+    if len(times) > 2:
+        raise typer.BadParameter(f"two times are compared, not {len(times)}", param_hint="--as-of")
+    since, until = times if len(times) > 1 else (*times, datetime.now(UTC))
+    if since > until:
+        raise typer.BadParameter(f"{since} is after {until}: give the earlier time first", param_hint="--as-of")
+    return since, until
+
+
+def _headline(found: Difference, table: str | None) -> str:
+    counts = []
+    for what, differing in (("table", found.datasets), ("column", found.columns), ("edge", found.edges)):
+        sorts = Counter(str(one.sort) for one in differing)
+        if sorts:
+            listed = ", ".join(f"{count:,} {sort}" for sort, count in sorts.items())
+            counts.append(f"{what}s: {listed}")
+    span = f"{found.since:%Y-%m-%d %H:%M:%S} to {found.until:%Y-%m-%d %H:%M:%S} UTC"
+    of = f" of {table}" if table else ""
+    return f"{span}{of}: {'; '.join(counts) or 'nothing differs'}"
+
+
+def _rows(store: GraphStore, found: Difference) -> list[tuple[object, ...]]:
+    names = names_of(store, {key for one in found.edges for key in (one.edge.source, one.edge.target)})
+    rows: list[tuple[object, ...]] = []
+    for what, nodes in (("table", found.datasets), ("column", found.columns)):
+        for node in nodes:
+            at = f"{node.at.astimezone(UTC):%Y-%m-%d %H:%M:%S}" if node.at else None
+            kind = node.kind if what == "table" else "column"
+            rows.append((node.sort, kind, node.name, node.earlier, None, at, None))
+    for one in found.edges:
+        how = _how(one.after or one.before)
+        before = f" (was {_how(one.before)})" if one.before is not None and one.after is not None else ""
+        ends = (names[one.edge.target], names[one.edge.source])
+        rows.append((one.sort, "edge", *ends, f"{one.edge.kind} {how}{before}", None, one.edge.job))
+    return rows
+
+
+def _how(edge: StoredEdge | None) -> str:
+    if edge is None:
+        return ""
+    flags = [name for name in ("masking", "limited", "ambiguous") if getattr(edge, name)]
+    return ", ".join([*map(str, edge.subtypes), *flags])

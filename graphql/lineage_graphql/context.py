@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from strawberry.dataloader import DataLoader
@@ -15,6 +15,8 @@ from strawberry.types import Info
 
 from lineage.model.usage import UserCounts
 from lineage.store.protocol import (
+    Direction,
+    FeedKey,
     GraphStore,
     JobFilter,
     StoredColumn,
@@ -92,7 +94,21 @@ class Loaders:
             ask, lambda store, keys: store.diagnostics_of(keys), lambda found: found.job or ""
         )
         self._usages: dict[tuple[date | None, date | None], DataLoader[str, list[StoredUsage]]] = {}
+        self._feeds: dict[tuple[Direction, datetime | None], DataLoader[str, list[FeedKey]]] = {}
         self._job_keys: dict[JobFilter, DataLoader[str, list[str]]] = {}
+
+    async def feeds(self, dataset: str, direction: Direction, as_of: datetime | None) -> list[FeedKey]:
+        """Return one hop of table-level lineage out of (downstream) or into a dataset."""
+        loader = self._feeds.get((direction, as_of))
+        if loader is None:
+
+            def end(feed: FeedKey) -> str:
+                return feed.source if direction is Direction.DOWNSTREAM else feed.target
+
+            loader = self._feeds[direction, as_of] = _many_by_key(
+                self._ask, lambda store, keys: store.feed_keys(keys, direction, as_of=as_of), end
+            )
+        return await loader.load(dataset)
 
     async def _users(self, jobs: list[str]) -> list[UserCounts | None]:
         found = {job.key: job.users for job in await self._ask(lambda store: store.jobs(jobs, users=True))}

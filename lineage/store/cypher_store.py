@@ -27,6 +27,7 @@ from lineage.store.planning.plan import plan, plan_pruning
 from lineage.store.planning.state import Prune, State
 from lineage.store.protocol import (
     AppliedChanges,
+    DatasetUsage,
     Direction,
     EdgeChange,
     FeedKey,
@@ -48,7 +49,6 @@ from lineage.store.protocol import (
     StoredRun,
     StoredStep,
     StoredUsage,
-    UsageTotal,
 )
 from lineage.store.queries import query
 
@@ -382,7 +382,7 @@ class CypherStore:
         """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given."""
         return self._backend.reading(lambda transaction: answers.usage(transaction, [of], since, until))
 
-    def usage_totals(self, *, since: date | None = None, until: date | None = None) -> list[UsageTotal]:
+    def usage_totals(self, *, since: date | None = None, until: date | None = None) -> list[DatasetUsage]:
         """Return the use of each dataset from the first of these days to the last, if given, sorted by key."""
         return self._backend.reading(lambda transaction: paging.usage_totals(transaction, since, until))
 

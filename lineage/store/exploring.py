@@ -105,7 +105,7 @@ class Explorer(ABC):
         self._read: set[int] = set()
 
     @abstractmethod
-    def begin(self, columns: Collection[str], dataset: str | None = None) -> dict[str, int]:
+    def begin(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
         """Return the numbers of those of these nodes that are in the graph; what is explored begins there."""
 
     @abstractmethod

@@ -12,7 +12,7 @@ from lineage.model.names import split_name
 from lineage.store.answers import datasets, jobs
 from lineage.store.backend import Transaction
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest, Position
-from lineage.store.protocol import StoredDataset, StoredDiagnostic, StoredJob, StoredRun, UsageTotal
+from lineage.store.protocol import DatasetUsage, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 from lineage.store.queries import query
 from lineage.store.records import diagnostic_from, run_from
 
@@ -128,12 +128,12 @@ def runs_by_key(transaction: Transaction, keys: Collection[str]) -> list[StoredR
     ]
 
 
-def usage_totals(transaction: Transaction, since: date | None, until: date | None) -> list[UsageTotal]:
+def usage_totals(transaction: Transaction, since: date | None, until: date | None) -> list[DatasetUsage]:
     """Return the use of each dataset over a span of days, sorted by key."""
     between = {"since": since or date.min, "until": until or date.max}
     rows = transaction.read(query("usage_of_datasets"), [between])
     totals = (
-        UsageTotal(
+        DatasetUsage(
             of=row["of"],
             reads=int(row["reads"]),
             writes=int(row["writes"]),

@@ -50,7 +50,7 @@ __all__ = [
     "StoredRun",
     "StoredStep",
     "StoredUsage",
-    "UsageTotal",
+    "DatasetUsage",
 ]
 
 T = TypeVar("T")
@@ -324,7 +324,7 @@ class StoredUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageTotal:
+class DatasetUsage:
     """Use of a dataset over a span of days: queries that read and that wrote it."""
 
     of: str
@@ -651,7 +651,7 @@ class GraphStore(Protocol):
         Days without use are left out. `lineage.traversal.total_usage` sums days up.
         """
 
-    def usage_totals(self, *, since: date | None = None, until: date | None = None) -> list[UsageTotal]:
+    def usage_totals(self, *, since: date | None = None, until: date | None = None) -> list[DatasetUsage]:
         """Return the use of each dataset from the first of these days to the last, if given, sorted by key.
 
         Datasets without use on these days are left out.

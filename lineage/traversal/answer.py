@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -148,7 +148,7 @@ Feeds = tuple[tuple[PossiblyAffected, ...], str | None]
 
 
 class Answer:
-    """Columns reached from `start`, by hops, references and key; datasets that may be besides; what cut it short.
+    """Columns reached from `starts`, by hops, references and key; datasets that may be besides; what cut it short.
 
     What is counted is there at once. Paths are made for the columns that are asked for (`page`), and what only
     table-level lineage leads to when it is asked for, from the store, which has to be open then.
@@ -157,13 +157,13 @@ class Answer:
     def __init__(
         self,
         store: LineageReader,
-        start: Target,
+        starts: Sequence[Target],
         options: TraversalOptions,
         search: Search,
         roots: frozenset[int],
         find_feeds: Callable[[Mapping[str, int], frozenset[str]], Feeds],
     ) -> None:
-        self.start = start
+        self.starts = tuple(starts)
         self.direction = search.explorer.view.direction
         self._store = store
         self._options = options
@@ -174,6 +174,11 @@ class Answer:
         self._find_feeds = find_feeds
         self._ranked: dict[tuple[object, ...], list[int]] = {}
         self._known_names: dict[str, str] = {}
+
+    @property
+    def start(self) -> Target:
+        """What was asked about; the first, where several were."""
+        return self.starts[0]
 
     @property
     def total(self) -> int:
@@ -304,11 +309,11 @@ class Answer:
         return self._told == other._told
 
     def __hash__(self) -> int:
-        return hash((self.start, self.direction))
+        return hash((self.starts, self.direction))
 
     @property
     def _told(self) -> tuple[object, ...]:
-        return (self.start, self.direction, self.columns, self.possibly_affected, self.truncated)
+        return (self.starts, self.direction, self.columns, self.possibly_affected, self.truncated)
 
     @cached_property
     def _feeds(self) -> Feeds:
@@ -317,7 +322,7 @@ class Answer:
         inside = (next((column for column in columns if column in self._search.reached), None) for columns in rows)
         whole = frozenset(self._dataset_of(column) for column in inside if column is not None)
         nearest = {dataset: hops for dataset, (_, hops) in self.by_dataset.items()}
-        return self._find_feeds(nearest | {self.start.dataset: 0}, whole)
+        return self._find_feeds(nearest | dict.fromkeys((one.dataset for one in self.starts), 0), whole)
 
     @cached_property
     def by_dataset(self) -> dict[str, tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
@@ -19,10 +19,11 @@ from lineage.traversal.target import Target
 __all__ = ["impact", "root_cause"]
 
 
-def impact(store: LineageReader, target: Target, options: TraversalOptions | None = None) -> Answer:
+def impact(store: LineageReader, target: Target | Sequence[Target], options: TraversalOptions | None = None) -> Answer:
     """Return every column that the target's value flows to or influences, and the datasets that may be affected.
 
-    Of a table: what its columns together reach; its own columns are not part of that.
+    Of a table: what its columns together reach; its own columns are not part of that. Of several targets: what any of
+    them reaches; none of them, and no column of a table among them, is part of that.
 
     Raises:
         StoreTimeoutError: it took longer than the options allow.
@@ -31,7 +32,9 @@ def impact(store: LineageReader, target: Target, options: TraversalOptions | Non
     return _traverse(store, target, Direction.DOWNSTREAM, options or TraversalOptions())
 
 
-def root_cause(store: LineageReader, target: Target, options: TraversalOptions | None = None) -> Answer:
+def root_cause(
+    store: LineageReader, target: Target | Sequence[Target], options: TraversalOptions | None = None
+) -> Answer:
     """Return every column that the target's value comes from or is influenced by; `root` marks the first ones.
 
     Raises:
@@ -41,15 +44,19 @@ def root_cause(store: LineageReader, target: Target, options: TraversalOptions |
     return _traverse(store, target, Direction.UPSTREAM, options or TraversalOptions())
 
 
-def _traverse(store: LineageReader, target: Target, direction: Direction, options: TraversalOptions) -> Answer:
+def _traverse(
+    store: LineageReader, target: Target | Sequence[Target], direction: Direction, options: TraversalOptions
+) -> Answer:
     deadline = None if options.timeout is None else time.monotonic() + options.timeout
-    columns, dataset = [target.key], None
-    if target.is_table:
-        columns, dataset = [column.key for column in columns_at(store, [target.key], options.as_of)], target.key
+    targets = (target,) if isinstance(target, Target) else tuple(target)
+    datasets = sorted({one.key for one in targets if one.is_table})
+    columns = {one.key for one in targets if not one.is_table}
+    if datasets:
+        columns |= {column.key for column in columns_at(store, datasets, options.as_of)}
 
     def search(explorer: Explorer) -> tuple[Search, frozenset[int]]:
         found = Search(explorer, options)
-        found.run(columns, dataset)
+        found.run(columns, datasets)
         roots: Iterable[int] = ()
         if direction is Direction.UPSTREAM and EdgeKind.CONTRIBUTES in options.kinds:
             roots = _without_sources(explorer, found.reached)
@@ -62,8 +69,7 @@ def _traverse(store: LineageReader, target: Target, direction: Direction, option
         roots = _roots(store, found, options, deadline)
 
     def find_feeds(reached: Mapping[str, int], whole: frozenset[str]) -> Feeds:
-        if target.is_table:
-            whole |= {target.dataset}
+        whole |= frozenset(datasets)
         feeds, cut = follow_feeds(store, direction, options, reached, whole)
         names = store.dataset_names({feed.dataset for feed in feeds})
         affected = (
@@ -72,7 +78,7 @@ def _traverse(store: LineageReader, target: Target, direction: Direction, option
         )
         return tuple(affected), cut
 
-    return Answer(store, target, options, found, roots, find_feeds)
+    return Answer(store, targets, options, found, roots, find_feeds)
 
 
 def _without_sources(explorer: Explorer, columns: Iterable[int]) -> list[int]:

@@ -47,7 +47,7 @@ def shortest_paths(
     ends = [column.key for column in store.columns([end.dataset], dropped=True) if is_end(column.key)]
 
     def arrive(explorer: Explorer) -> tuple[_Arrivals, list[str]]:
-        explorer.begin(starts, table)
+        explorer.begin(starts, [table] if table else ())
         numbers = explorer.numbers(ends, [end.key] if end.is_table else ())
         return _arrive(explorer, starts, table, set(numbers.values()), options.max_hops)
 

@@ -86,20 +86,20 @@ class Search:
         self.cuts: list[str] = []
         """Which limits cut something off, and what."""
 
-    def run(self, columns: Collection[str], dataset: str | None = None) -> None:
-        """Search from these columns, and from which rows a dataset has; none of them is reached.
+    def run(self, columns: Collection[str], datasets: Collection[str] = ()) -> None:
+        """Search from these columns, and from which rows these datasets have; none of them is reached.
 
         Raises:
             StoreTimeoutError: the deadline is past.
         """
         options = self._options
-        numbers = self.explorer.begin(columns, dataset)
+        numbers = self.explorer.begin(columns, datasets)
         starts = [numbers[column] for column in sorted(columns) if column in numbers]
         self._closed = set(starts)
-        if dataset in numbers:
-            starts.insert(0, numbers[dataset])
-            self._tables.add(numbers[dataset])
-            self._closed.add(numbers[dataset])
+        tables = [numbers[dataset] for dataset in sorted(datasets) if dataset in numbers]
+        self._tables.update(tables)
+        self._closed.update(tables)
+        starts = [*tables, *starts]
         self.groups = [[Group(0, False, starts)]]
         for hops in itertools.count(1):
             candidates = self._one_hop(self.groups[-1])

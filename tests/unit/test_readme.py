@@ -19,6 +19,6 @@ def test_the_python_example(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for page in ("README.md", "CONTRIBUTING.md", "docs/using.md"):
+    for page in ("README.md", "CONTRIBUTING.md", "docs/using.md", "docs/graphql.md"):
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8")):
             assert (ROOT / page).parent.joinpath(link).exists(), f"{page} → {link}"

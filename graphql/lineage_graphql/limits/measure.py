@@ -135,7 +135,8 @@ class _Measuring:
         times = page if of_page else first if many else 1
         if node.name.value in _LISTS_OF_INTROSPECTION and parent.name.startswith("__"):
             times = _INTROSPECTED
-        own = _HOP * self._number(node, found.args, "maxHops")
+        starts = sum(self._length(node, found.args, name) for name in ("columns", "tables"))
+        own = _HOP * self._number(node, found.args, "maxHops") * max(starts, 1)
         return Measures(
             inner.depth + 1, min(inner.aliases + aliases, _HUGE), min(own + times * (1 + inner.cost), _HUGE)
         )

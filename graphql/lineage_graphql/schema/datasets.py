@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import strawberry
@@ -11,7 +11,7 @@ from lineage.model.batch import JobKind
 from lineage.model.names import is_column_key
 from lineage.model.statement import DatasetKind
 from lineage.store.page_requests import JobFilter, PageRequest
-from lineage.store.protocol import StoredColumn, StoredDataset, StoredJob
+from lineage.store.protocol import Direction, StoredColumn, StoredDataset, StoredJob
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.column_rows import ColumnRows
 from lineage_graphql.schema.fields import argument, some_of, told
@@ -23,6 +23,7 @@ from lineage_graphql.schema.paging import (
     First,
     Last,
     ListedRows,
+    PageArguments,
     StoredRows,
     connection,
     page_arguments,
@@ -31,6 +32,7 @@ from lineage_graphql.schema.usage import Usage, usage_of
 
 if TYPE_CHECKING:
     from lineage_graphql.schema.jobs import Job
+    from lineage_graphql.schema.related_tables import RelatedTables
 
 __all__ = ["Column", "Table", "TableOrColumn", "column_of", "node_of", "table_of"]
 
@@ -104,6 +106,36 @@ class Table(Node):
         rows = StoredRows(lambda job: (job.key,), read, listed.count)
         return await connection(rows, asked, jobs.Job.of)
 
+    @strawberry.field(description="The tables that it is made from, by table-level lineage, the nearest first.")
+    async def upstream(
+        self,
+        info: LineageInfo,
+        max_hops: Annotated[int, argument("How many tables to go.")] = 20,
+        as_of: Annotated[datetime | None, argument("Ask the graph as it was then.")] = None,
+        first: First = 100,
+        after: After = None,
+        last: Last = None,
+        before: Before = None,
+    ) -> Annotated[RelatedTables, strawberry.lazy("lineage_graphql.schema.related_tables")]:
+        """Return a page of the tables that it is made from."""
+        asked = page_arguments(info, "upstream", (int, str), first, after, last, before, scope=self.key)
+        return await _related(info, self.key, Direction.UPSTREAM, max_hops, as_of, asked)
+
+    @strawberry.field(description="The tables that are made from it, by table-level lineage, the nearest first.")
+    async def downstream(
+        self,
+        info: LineageInfo,
+        max_hops: Annotated[int, argument("How many tables to go.")] = 20,
+        as_of: Annotated[datetime | None, argument("Ask the graph as it was then.")] = None,
+        first: First = 100,
+        after: After = None,
+        last: Last = None,
+        before: Before = None,
+    ) -> Annotated[RelatedTables, strawberry.lazy("lineage_graphql.schema.related_tables")]:
+        """Return a page of the tables that are made from it."""
+        asked = page_arguments(info, "downstream", (int, str), first, after, last, before, scope=self.key)
+        return await _related(info, self.key, Direction.DOWNSTREAM, max_hops, as_of, asked)
+
     @strawberry.field(description="How much it is used.")
     async def usage(
         self,
@@ -174,6 +206,15 @@ class Column(Node):
 TableOrColumn = Annotated[
     Column | Table, strawberry.union("TableOrColumn", description="A column, or a table as a whole.")
 ]
+
+
+async def _related(
+    info: LineageInfo, key: str, direction: Direction, max_hops: int, as_of: datetime | None, asked: PageArguments
+) -> RelatedTables:
+    from lineage_graphql.schema.related_tables import related_tables  # noqa: PLC0415  they are of tables
+
+    as_of = as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of
+    return await related_tables(info, key, direction, max_hops, as_of, asked)
 
 
 async def column_of(info: LineageInfo, key: str) -> Column:

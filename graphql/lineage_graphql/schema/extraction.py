@@ -17,6 +17,7 @@ from lineage_graphql.schema.fields import told
 from lineage_graphql.schema.jobs import Diagnostic, Place
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
 from lineage_graphql.schema.reached import ReachedColumns
+from lineage_graphql.schema.starts import find_starts
 from lineage_graphql.schema.traversal import RANK, MaxHops, Question, reach
 
 __all__ = ["ExtractedStatement", "extracted"]
@@ -70,7 +71,8 @@ class ExtractedStatement:
             return None
         question = Question(max_hops, None, None, True, None)
         asked = page_arguments(info, "reached", RANK, first, after, last, before, scope=self.target_key)
-        return await reach(info, Direction.DOWNSTREAM, None, self.target_key, question, asked)
+        find = find_starts(info.context, None, [self.target_key], None)
+        return await reach(info, Direction.DOWNSTREAM, find, question, asked)
 
 
 async def extracted(

@@ -158,14 +158,22 @@ class ReachedColumns:
     table_count: Long = told("How many tables they belong to.")
     as_of: datetime | None = told("The time that was asked for; null for now.")
     direction: Direction = told("Which way was looked.")
-    start_key: strawberry.Private[str]
+    start_keys: strawberry.Private[list[str]]
     all_tables: strawberry.Private[list[CountedTable]]
     feeds: strawberry.Private[Feeds]
 
-    @strawberry.field(description="The column or table that was asked about.")
+    @strawberry.field(description="The columns and tables that were asked about.")
+    async def starts(self, info: LineageInfo) -> list[TableOrColumn]:
+        """Return the columns and tables that were asked about."""
+        return list(await asyncio.gather(*(node_of(info, key) for key in self.start_keys)))
+
+    @strawberry.field(
+        description="The column or table that was asked about; the first, where several were.",
+        deprecation_reason="Several can be asked about: use `starts`.",
+    )
     async def start(self, info: LineageInfo) -> TableOrColumn:
-        """Return the column or table that was asked about."""
-        return await node_of(info, self.start_key)
+        """Return the first that was asked about."""
+        return await node_of(info, self.start_keys[0])
 
     @strawberry.field(description="Tables that only table-level lineage leads to.")
     async def possibly_affected(self, info: LineageInfo) -> list[PossiblyAffectedTable]:

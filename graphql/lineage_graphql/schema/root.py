@@ -23,6 +23,9 @@ from lineage_graphql.schema.lists import Lists
 from lineage_graphql.schema.lookups import Lookups
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
 from lineage_graphql.schema.paths import Path, paths_between
+from lineage_graphql.schema.starts import ColumnName, TableName, find_one
+from lineage_graphql.schema.subgraphs import Subgraphs
+from lineage_graphql.schema.table_usage import TableUsages
 from lineage_graphql.schema.usage import Usage, usage_of
 from lineage_graphql.schema.watching import GraphChange, graph_changes
 
@@ -36,7 +39,7 @@ def _reader(info: LineageInfo) -> None:
 
 
 @strawberry.type(description="What can be asked.")
-class Query(Lookups, Lists):
+class Query(Lookups, Lists, TableUsages, Subgraphs):
     """What can be asked."""
 
     impact = strawberry.field(
@@ -70,14 +73,14 @@ class Query(Lookups, Lists):
     async def usage(
         self,
         info: LineageInfo,
-        table: traversal.TableName = None,
-        column: traversal.ColumnName = None,
+        table: TableName = None,
+        column: ColumnName = None,
         since: Annotated[date | None, argument("The first day that counts.", name="from")] = None,
         until: Annotated[date | None, argument("The last day that counts.", name="to")] = None,
     ) -> Usage:
         """Return the use of a table or a column."""
         _reader(info)
-        find = traversal.finder(column, table)
+        find = find_one(column, table)
         target = await info.context.ask(find)
         return await usage_of(info, target.key, since, until)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -19,8 +19,6 @@ from lineage.traversal import (
     Reached,
     Target,
     TraversalOptions,
-    resolve_column,
-    resolve_table,
 )
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
@@ -40,20 +38,18 @@ from lineage_graphql.schema.paging import (
     page_arguments,
 )
 from lineage_graphql.schema.reached import CountedTable, Feeds, HopCount, ReachedColumn, ReachedColumns
+from lineage_graphql.schema.starts import ColumnName, ColumnNames, TableName, TableNames, Tag, find_starts
 
 __all__ = [
     "RANK",
     "AsOf",
-    "ColumnName",
     "Kinds",
     "MaxHops",
     "MaxReferences",
     "Question",
     "ReachedFilter",
-    "TableName",
     "ThroughMasking",
     "bounded",
-    "finder",
     "reach",
     "reaching",
 ]
@@ -61,8 +57,6 @@ __all__ = [
 RANK = (int, int, str)
 """What a cursor of reached columns holds: hops, references and key."""
 
-TableName = Annotated[str | None, argument("A table: its key, or its name in full or in part.")]
-ColumnName = Annotated[str | None, argument("A column: its key, or its name as `schema.table.column`.")]
 MaxHops = Annotated[int, argument("How many edges to follow.")]
 MaxReferences = Annotated[
     int | None, argument("How many of them may be references (joins, filters, …); any number, without it.")
@@ -139,6 +133,9 @@ def reaching(direction: Direction) -> Callable[..., Awaitable[ReachedColumns]]:
         info: LineageInfo,
         column: ColumnName = None,
         table: TableName = None,
+        columns: ColumnNames = None,
+        tables: TableNames = None,
+        tag: Tag = None,
         max_hops: MaxHops = 20,
         max_references: MaxReferences = None,
         kinds: Kinds = None,
@@ -152,9 +149,16 @@ def reaching(direction: Direction) -> Callable[..., Awaitable[ReachedColumns]]:
     ) -> ReachedColumns:
         info.context.require(Role.READER)
         question = Question(max_hops, max_references, kinds, through_masking, as_of, filter)
-        scope = (direction, column, table)
+        if column is not None and table is not None:
+            raise RefusedError(
+                ErrorCode.BAD_ARGUMENT, "column and table are given", "give one, or `columns` and `tables`"
+            )
+        some = columns if column is None else [column, *(columns or ())]
+        others = tables if table is None else [table, *(tables or ())]
+        find = find_starts(info.context, some, others, tag)
+        scope = (direction, some, others, tag)
         asked = page_arguments(info, "reached", RANK, first, after, last, before, scope=scope)
-        return await reach(info, direction, column, table, question, asked)
+        return await reach(info, direction, find, question, asked)
 
     return resolve
 
@@ -162,19 +166,17 @@ def reaching(direction: Direction) -> Callable[..., Awaitable[ReachedColumns]]:
 async def reach(
     info: LineageInfo,
     direction: Direction,
-    column: str | None,
-    table: str | None,
+    find: Callable[[GraphStore], Sequence[Target]],
     question: Question,
     asked: PageArguments,
 ) -> ReachedColumns:
-    """Return what the column or the table reaches.
+    """Return what is reached from what `find` finds.
 
     Raises:
-        RefusedError: neither or both are named, or a bound is wrong.
+        RefusedError: a bound is wrong.
         NameLookupError: the graph has no such thing, or several.
         StoreError: the store could not be read.
     """
-    find = finder(column, table)
     options = bounded(info.context, question)
     traverse = find_impact if direction is Direction.DOWNSTREAM else find_root_cause
 
@@ -203,23 +205,10 @@ async def reach(
         table_count=Long(len(found.tables)),
         as_of=options.as_of,
         direction=direction,
-        start_key=answer.start.key,
+        start_keys=[one.key for one in answer.starts],
         all_tables=found.tables,
         feeds=Feeds(answer),
     )
-
-
-def finder(column: str | None, table: str | None) -> Callable[[GraphStore], Target]:
-    """Return what finds the column or the table in a store.
-
-    Raises:
-        RefusedError: neither or both are named.
-    """
-    if column is not None and table is None:
-        return lambda store: resolve_column(store, column)
-    if table is not None and column is None:
-        return lambda store: resolve_table(store, table)
-    raise RefusedError(ErrorCode.BAD_ARGUMENT, "name a column or a table, one of both")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
+from lineage.model.names import dataset_of
 from lineage.store.embedded.statements import INTERRUPTED, Statements
 from lineage.store.errors import StoreTimeoutError
 from lineage.store.exploring import Explorer, Leads, View
@@ -48,15 +49,14 @@ class EmbeddedExplorer(Explorer):
         }
         self._at = view.as_of.astimezone(UTC).replace(tzinfo=None) if view.as_of else None
 
-    def begin(self, columns: Collection[str], dataset: str | None = None) -> dict[str, int]:
+    def begin(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
         """Return the numbers of those of these nodes that are in the graph; what is explored begins there."""
-        found = self.numbers(columns, [dataset] if dataset else ())
+        found = self.numbers(columns, datasets)
         self._begun = set(found.values())
-        if dataset in found and self.view.down:
-            # All its columns lie one relationship away.
-            self._roots = [(_TABLE, dataset)]
-        else:
-            self._roots = [(_COLUMN, key) for key in columns if key in found]
+        # Downstream, all columns of a dataset lie one relationship away from it.
+        tables = [key for key in datasets if key in found] if self.view.down else []
+        alone = (key for key in columns if key in found and dataset_of(key) not in tables)
+        self._roots = [*((_TABLE, key) for key in tables), *((_COLUMN, key) for key in alone)]
         return found
 
     def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:

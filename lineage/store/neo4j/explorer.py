@@ -42,9 +42,9 @@ class Neo4jExplorer(Explorer):
             present=self._present,
         )
 
-    def begin(self, columns: Collection[str], dataset: str | None = None) -> dict[str, int]:
+    def begin(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
         """Return the numbers of those of these nodes that are in the graph."""
-        return self.numbers(columns, [dataset] if dataset else ())
+        return self.numbers(columns, datasets)
 
     def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
         """Return the numbers of those of these nodes that are in the graph."""

@@ -221,9 +221,9 @@ class FakeExplorer(Explorer):
         )
         self._number = {one: number for number, one in enumerate(self._all)}
 
-    def begin(self, columns: Collection[str], dataset: str | None = None) -> dict[str, int]:
+    def begin(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
         """Return numbers."""
-        return self.numbers(columns, [dataset] if dataset else ())
+        return self.numbers(columns, datasets)
 
     def numbers(self, columns: Collection[str], datasets: Collection[str] = ()) -> dict[str, int]:
         """Return numbers. A column that no table has is there all the same: it may be a field of one."""

@@ -31,6 +31,26 @@ def test_columns_paths_and_limits(
     assert sum(dataset.columns for dataset in answer.datasets) == len(columns)
 
 
+@settings(max_examples=500, deadline=None)
+@given(graph=graphs(ended=True), starts=st.lists(STARTS, min_size=1, max_size=4), direction=st.sampled_from(Direction))
+def test_several_starts_reach_what_any_of_them_reaches(
+    graph: list[StoredEdge], starts: list[str], direction: Direction
+) -> None:
+    store = FakeStore(TABLES, graph)
+    ask = impact if direction is Direction.DOWNSTREAM else root_cause
+    targets = [target(start) for start in starts]
+    own = {one.key for one in targets}
+    expected: dict[str, int] = {}
+    for one in targets:
+        for column in ask(store, one).columns:
+            inside = column.key in own or column.dataset in own
+            if not inside:
+                expected[column.key] = min(column.hops, expected.get(column.key, column.hops))
+    answer = ask(store, targets)
+    assert {column.key: column.hops for column in answer.columns} == expected
+    assert ask(store, targets[::-1]).columns == answer.columns
+
+
 @settings(max_examples=300, deadline=None)
 @given(graph=graphs(), start=STARTS, first=st.integers(0, 8), count=st.integers(0, 8))
 def test_a_page_is_a_part_of_the_whole(graph: list[StoredEdge], start: str, first: int, count: int) -> None:

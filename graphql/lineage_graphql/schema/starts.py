@@ -1,0 +1,72 @@
+"""What a traversal begins at: columns, tables, or all that has a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+from lineage.model.names import is_column_key, split_column_key
+from lineage.store.protocol import GraphStore
+from lineage.traversal import Target, UnknownNameError, resolve_column, resolve_table
+from lineage_graphql.context import Context
+from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.schema.fields import argument, given, some_of
+
+__all__ = ["ColumnName", "ColumnNames", "TableName", "TableNames", "Tag", "find_one", "find_starts"]
+
+TableName = Annotated[str | None, argument("A table: its key, or its name in full or in part.")]
+ColumnName = Annotated[str | None, argument("A column: its key, or its name as `schema.table.column`.")]
+TableNames = Annotated[list[str] | None, argument("Several tables, each by key or name.")]
+ColumnNames = Annotated[list[str] | None, argument("Several columns, each by key or name.")]
+Tag = Annotated[str | None, argument("All tables and columns that have this tag.")]
+
+
+def find_one(column: str | None, table: str | None) -> Callable[[GraphStore], Target]:
+    """Return what finds the column or the table in a store.
+
+    Raises:
+        RefusedError: neither or both are named.
+    """
+    if column is not None and table is None:
+        return lambda store: resolve_column(store, column)
+    if table is not None and column is None:
+        return lambda store: resolve_table(store, table)
+    raise RefusedError(ErrorCode.BAD_ARGUMENT, "name a column or a table, one of both")
+
+
+def find_starts(
+    context: Context, columns: Sequence[str] | None, tables: Sequence[str] | None, tag: str | None
+) -> Callable[[GraphStore], list[Target]]:
+    """Return what finds the columns, the tables and what has the tag in a store: each once, in this order.
+
+    Raises:
+        RefusedError: nothing is named, or more than the limit.
+    """
+    named = (*some_of("columns", columns), *some_of("tables", tables))
+    tag = given("tag", tag)
+    if not named and tag is None:
+        hint = "give `column`, `table`, `columns`, `tables` or `tag`"
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "no column or table to begin at is named", hint)
+    most = context.limits.page
+    if len(named) > most:
+        raise RefusedError.over_limit("page", most, len(named), "name fewer columns and tables")
+
+    def find(store: GraphStore) -> list[Target]:
+        found = [resolve_column(store, name) for name in columns or ()]
+        found += [resolve_table(store, name) for name in tables or ()]
+        if tag is not None:
+            hits = store.search("", tags=[tag], limit=most + 1)
+            if not hits and not found:
+                raise UnknownNameError(f"nothing has the tag {tag!r}")
+            if len(hits) > most:
+                number = store.count_search("", tags=[tag])
+                raise RefusedError.over_limit("page", most, number, "name some of the columns instead of the tag")
+            found += [_target(hit.key, hit.name) for hit in hits]
+        return list({target.key: target for target in found}.values())
+
+    return find
+
+
+def _target(key: str, name: str) -> Target:
+    dataset, path = split_column_key(key)
+    return Target(key, name, dataset, path if is_column_key(key) else None)

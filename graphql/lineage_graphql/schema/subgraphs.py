@@ -1,0 +1,256 @@
+"""Sub-graphs: what lies around some columns or tables, as nodes and edges that can be drawn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Annotated
+
+import strawberry
+
+from lineage.model.names import dataset_of, is_column_key
+from lineage.store.protocol import Direction, FeedKey, GraphStore, StoredEdge
+from lineage.traversal import Answer, Target, TraversalOptions
+from lineage.traversal import impact as find_impact
+from lineage.traversal import root_cause as find_root_cause
+from lineage_graphql.access.roles import Role
+from lineage_graphql.context import LineageInfo
+from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.schema.datasets import Table, TableOrColumn, node_of, table_of
+from lineage_graphql.schema.fields import argument, some_of, told
+from lineage_graphql.schema.jobs import LineageEdge
+from lineage_graphql.schema.related_tables import find_tables
+from lineage_graphql.schema.starts import ColumnNames, TableNames, Tag, find_starts
+from lineage_graphql.schema.traversal import AsOf, Kinds, MaxHops, MaxReferences, Question, bounded
+
+__all__ = ["Subgraphs"]
+
+Directions = Annotated[list[Direction] | None, argument("Which ways to look; both, without it.")]
+MaxNodes = Annotated[int, argument("How many nodes at most, the nearest first.")]
+MaxEdges = Annotated[int, argument("How many edges at most.")]
+
+_MOST_NODES, _MOST_EDGES = 1_000, 5_000
+
+
+@strawberry.type(description="Table-level lineage from one table to another.")
+class TableFlow:
+    """Table-level lineage from one table to another."""
+
+    source_key: strawberry.ID = told("The key of the table that is read.")
+    target_key: strawberry.ID = told("The key of the table that is written.")
+    job_keys: list[strawberry.ID] = told("The keys of the jobs that do it.")
+
+
+@strawberry.type(description="Columns and tables, and the edges between them. Each end of an edge is one of the nodes.")
+class Subgraph:
+    """Columns and tables, and the edges between them."""
+
+    node_keys: strawberry.Private[list[str]]
+    edges: list[LineageEdge] = told(
+        "The edges between them, by source, target and kind, one for each job that states it."
+    )
+    truncated: str | None = told("Which limit cut it, and how; null if it is whole.")
+
+    @strawberry.field(description="The columns, and the tables whose rows are decided or decide, the nearest first.")
+    async def nodes(self, info: LineageInfo) -> list[TableOrColumn]:
+        """Return the nodes."""
+        return list(await asyncio.gather(*(node_of(info, key) for key in self.node_keys)))
+
+
+@strawberry.type(description="Tables, and the lineage between them. Each end of an edge is one of the nodes.")
+class TableSubgraph:
+    """Tables, and the lineage between them."""
+
+    node_keys: strawberry.Private[list[str]]
+    edges: list[TableFlow] = told("The lineage between them, by source and target.")
+    truncated: str | None = told("Which limit cut it, and how; null if it is whole.")
+
+    @strawberry.field(description="The tables, the nearest first.")
+    async def nodes(self, info: LineageInfo) -> list[Table]:
+        """Return the nodes."""
+        return list(await asyncio.gather(*(table_of(info, key) for key in self.node_keys)))
+
+
+@strawberry.type
+class Subgraphs:
+    """Fields of `Query` that answer with nodes and edges."""
+
+    @strawberry.field(
+        description="What lies around columns: the columns that `impact` and `rootCause` reach, and the edges between."
+    )
+    async def subgraph(
+        self,
+        info: LineageInfo,
+        columns: ColumnNames = None,
+        tables: TableNames = None,
+        tag: Tag = None,
+        directions: Directions = None,
+        max_hops: MaxHops = 3,
+        max_references: MaxReferences = None,
+        kinds: Kinds = None,
+        as_of: AsOf = None,
+        max_nodes: MaxNodes = 100,
+        max_edges: MaxEdges = 500,
+    ) -> Subgraph:
+        """Return what lies around columns."""
+        info.context.require(Role.READER)
+        _check(max_nodes, max_edges)
+        ways = some_of("directions", directions) or tuple(Direction)
+        find = find_starts(info.context, columns, tables, tag)
+        options = bounded(info.context, Question(max_hops, max_references, kinds, True, as_of))
+        options = replace(options, limit_total=max_nodes)
+
+        def work(store: GraphStore) -> _Around:
+            return _look_around(store, find(store), sorted(set(ways)), options, max_nodes, max_edges)
+
+        found: _Around = await info.context.ask(work)
+        return Subgraph(
+            node_keys=list(found.nodes),
+            edges=[LineageEdge.of(edge) for edge in found.edges],
+            truncated="; ".join(found.cuts) or None,
+        )
+
+    @strawberry.field(description="What lies around tables, by table-level lineage.")
+    async def table_subgraph(
+        self,
+        info: LineageInfo,
+        tables: TableNames = None,
+        columns: ColumnNames = None,
+        tag: Tag = None,
+        directions: Directions = None,
+        max_hops: MaxHops = 3,
+        as_of: AsOf = None,
+        max_nodes: MaxNodes = 100,
+        max_edges: MaxEdges = 500,
+    ) -> TableSubgraph:
+        """Return what lies around tables, or the tables of columns."""
+        info.context.require(Role.READER)
+        _check(max_nodes, max_edges)
+        ways = some_of("directions", directions) or tuple(Direction)
+        find = find_starts(info.context, columns, tables, tag)
+        as_of = as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of
+        targets: list[Target] = await info.context.ask(find)
+        starts = sorted({target.dataset for target in targets})
+        found = [await find_tables(info, starts, way, max_hops, as_of, max_nodes) for way in sorted(set(ways))]
+        hops = {key: min(one.hops.get(key, max_hops + 1) for one in found) for one in found for key in one.hops}
+        nodes = sorted(hops, key=lambda key: (hops[key], key))
+        cuts = [f"{way}: {one.cut}" for way, one in zip(sorted(set(ways)), found, strict=True) if one.cut]
+        if len(nodes) > max_nodes:
+            cuts.append(f"maxNodes={max_nodes}: {len(nodes) - max_nodes} more tables were found")
+            nodes = nodes[:max_nodes]
+        edges = _joined(feed for one in found for feed in one.feeds if {feed.source, feed.target} <= set(nodes))
+        if len(edges) > max_edges:
+            cuts.append(f"maxEdges={max_edges}: {len(edges) - max_edges} more edges were found")
+        return TableSubgraph(node_keys=nodes, edges=edges[:max_edges], truncated="; ".join(cuts) or None)
+
+
+def _check(max_nodes: int, max_edges: int) -> None:
+    for name, value, most in (("maxNodes", max_nodes, _MOST_NODES), ("maxEdges", max_edges, _MOST_EDGES)):
+        if value < 1:
+            raise RefusedError(ErrorCode.BAD_ARGUMENT, f"{name} is {value}; it must be at least 1")
+        if value > most:
+            raise RefusedError.over_limit(name, most, value, "ask for less, around less")
+
+
+def _joined(feeds: Iterable[FeedKey]) -> list[TableFlow]:
+    jobs: dict[tuple[str, str], set[str]] = {}
+    for feed in feeds:
+        jobs.setdefault((feed.source, feed.target), set()).add(feed.job)
+    return [
+        TableFlow(
+            source_key=strawberry.ID(source),
+            target_key=strawberry.ID(target),
+            job_keys=[strawberry.ID(job) for job in sorted(by)],
+        )
+        for (source, target), by in sorted(jobs.items())
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    nodes: Sequence[str]
+    edges: Sequence[StoredEdge]
+    cuts: Sequence[str]
+
+
+def _look_around(
+    store: GraphStore,
+    starts: list[Target],
+    ways: Sequence[Direction],
+    options: TraversalOptions,
+    max_nodes: int,
+    max_edges: int,
+) -> _Around:
+    """Return the columns that the traversals reach, with the edges that join them."""
+    edges: dict[tuple[object, ...], StoredEdge] = {}
+    hops: dict[str, int] = {}
+    cuts: list[str] = []
+    for way in ways:
+        answer = (find_impact if way is Direction.DOWNSTREAM else find_root_cause)(store, starts, options)
+        cuts += [f"{way}: {cut}" for cut in answer.cuts]
+        found = _edges_among(store, answer, way, options)
+        for key, far in found.hops.items():
+            hops[key] = min(far, hops.get(key, far))
+        edges |= {(one.source, one.target, one.kind, one.job, one.valid_from): one for one in found.edges}
+    first = {start.key for start in starts}
+    nodes = sorted(hops, key=lambda key: (hops[key], key not in first, key))
+    if len(nodes) > max_nodes:
+        cuts.append(f"maxNodes={max_nodes}: {len(nodes) - max_nodes} more nodes were found")
+        nodes = nodes[:max_nodes]
+    shown = set(nodes)
+    kept = [
+        edge for _, edge in sorted(edges.items(), key=lambda item: str(item[0])) if {edge.source, edge.target} <= shown
+    ]
+    if len(kept) > max_edges:
+        cuts.append(f"maxEdges={max_edges}: {len(kept) - max_edges} more edges were found")
+    return _Around(nodes, kept[:max_edges], cuts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    hops: dict[str, int]
+    edges: list[StoredEdge]
+
+
+def _edges_among(store: GraphStore, answer: Answer, way: Direction, options: TraversalOptions) -> _Joined:
+    """Return the edges among what was reached.
+
+    A table is among the nodes where an edge ends or begins at which rows it has: of one whose columns were reached.
+    """
+    down = way is Direction.DOWNSTREAM
+    hops = {one.key: one.hops for one in answer.outlines}
+    for start in answer.starts:
+        hops[start.key] = 0
+        if start.is_table:
+            columns = store.columns([start.key], dropped=options.as_of is not None)
+            hops |= {one.key: 0 for one in columns if one.dropped_at is None or _later(one.dropped_at, options.as_of)}
+    reached = {key for key in hops if is_column_key(key)}
+    inside = {dataset_of(key) for key in reached}
+    edges: list[StoredEdge] = []
+    asked: set[str] = set()
+    waiting: Collection[str] = set(hops) if down else set(hops) | inside
+    while waiting:
+        asked |= set(waiting)
+        following: set[str] = set()
+        for hop in store.expand(sorted(waiting), way, kinds=options.kinds, as_of=options.as_of):
+            edge = hop.edge
+            near, far = (edge.source, edge.target) if down else (edge.target, edge.source)
+            at = hops.get(
+                hop.via, hops.get(near, min((hops[key] for key in reached if dataset_of(key) == near), default=0))
+            )
+            through_rows = not is_column_key(far) and at < options.max_hops and (not down or far in inside)
+            if far not in hops and not through_rows:
+                continue
+            edges.append(edge)
+            for key, distance in ((near, at), (far, at + 1)):
+                if key not in hops:
+                    hops[key] = distance
+                    following |= {key} - asked
+        waiting = following
+    return _Joined(hops, edges)
+
+
+def _later(dropped_at: datetime, as_of: datetime | None) -> bool:
+    return as_of is not None and as_of < dropped_at

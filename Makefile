@@ -15,7 +15,7 @@ WORKERS ?= 2
 N ?= 2000
 SEED ?= 1
 
-.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs editor clean
 
 help: ## what each command does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'
@@ -97,6 +97,9 @@ bench: setup ## benchmarks: ratios, and a JSON record under tests/benchmarks/res
 docs: setup ## write docs/supported.md anew from the cases, graphql/schema.graphql from the service
 	@$(BIN)/python -m docs.supported
 	@$(BIN)/python -m lineage_graphql.schema.sdl graphql/schema.graphql
+
+editor: ## fetch the third-party files of the GraphQL editor again (needs npm)
+	$(BIN)/python graphql/vendor_editor.py
 
 clean: ## remove what make made
 	rm -rf $(VENV) $(DBT) .uv build dist $(NATIVE)/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

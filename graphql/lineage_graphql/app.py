@@ -16,6 +16,7 @@ from lineage.store.errors import StoreFullError, StoreTimeoutError, StoreUnreach
 from lineage_graphql.access.callers import Callers
 from lineage_graphql.http.answers import problem
 from lineage_graphql.http.docs_route import docs_router
+from lineage_graphql.http.editor_route import editor_router
 from lineage_graphql.http.graphql_route import graphql_router
 from lineage_graphql.http.guard import Guard
 from lineage_graphql.http.openlineage_route import openlineage_router
@@ -88,6 +89,8 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     app.include_router(docs_router(state, app))
     app.include_router(operations_router(state))
     app.include_router(graphql_router(state), prefix="/graphql")
+    if state.offers_editor:
+        app.include_router(editor_router())
     app.include_router(store_router(state))
     app.include_router(openlineage_router(state))
     app.add_middleware(Guard, settings=settings)

@@ -25,6 +25,11 @@ class State:
     callers: Callers
     documents: TrustedDocuments | None
 
+    @property
+    def offers_editor(self) -> bool:
+        """Whether browsers on this machine get an editor: not where only trusted documents are answered."""
+        return self.settings.on_loopback and self.documents is None
+
     async def caller(self, authorization: str | None) -> Caller | None:
         """Return who asks, by the header `Authorization`; None if that is not known."""
         if not self.settings.secured:

@@ -176,7 +176,7 @@ def test_impact_goes_on_where_it_was_when_the_graph_changes(chained: GraphStore)
 
 
 def test_a_search_without_end_is_refused_at_its_limit(store: GraphStore) -> None:
-    store.apply(batch(table("wide", *(f"c{n}" for n in range(1_005)))))
+    store.apply(batch(table("wide", *(f"c{n}" for n in range(1_005))), run="wide"))
     query = """query ($after: String) { search(text: "c", types: [COLUMN], first: 500, after: $after) {
       totalCount pageInfo { endCursor hasNextPage } } }"""
     with running(store) as service:

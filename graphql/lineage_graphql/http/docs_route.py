@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.http.access import refused
+from lineage_graphql.http.docs_page import DOCS_STYLE, docs_page
+from lineage_graphql.http.page_policy import page_headers
 from lineage_graphql.state import State
 
 __all__ = ["docs_router"]
@@ -35,6 +36,8 @@ def docs_router(state: State, app: FastAPI) -> APIRouter:
         @router.get("/docs")
         async def docs(request: Request) -> Response:
             """Return a page about the REST routes."""
-            return await refusal(request) or get_swagger_ui_html(openapi_url="/openapi.json", title=app.title)
+            return await refusal(request) or HTMLResponse(
+                docs_page(app.openapi()), headers=page_headers(style=DOCS_STYLE)
+            )
 
     return router

@@ -1,4 +1,4 @@
-"""`/graphql`: queries and mutations by POST, subscriptions by WebSocket, GraphiQL on loopback."""
+"""`/graphql`: queries and mutations by POST, subscriptions by WebSocket, the editor on loopback."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import Request, WebSocket
 from graphql import GraphQLError
 from starlette.requests import HTTPConnection
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from strawberry.exceptions import ConnectionRejectionError
 from strawberry.fastapi import GraphQLRouter
 from strawberry.http import GraphQLRequestData
@@ -16,6 +16,7 @@ from strawberry.types import ExecutionResult
 
 from lineage_graphql.context import Ask, Context
 from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.http.editor_route import editor_page
 from lineage_graphql.schema.root import schema
 from lineage_graphql.state import State
 
@@ -54,6 +55,10 @@ class _Router(GraphQLRouter[Context, None]):
             )  # fmt: skip
             return _refused(refused)
 
+    async def render_graphql_ide(self, request: Request) -> HTMLResponse:  # noqa: ARG002
+        """Return the editor."""
+        return editor_page()
+
     async def on_ws_connect(self, context: Context) -> Any:
         """Take the token of the first message: browsers cannot send headers with a WebSocket."""
         given = (context.connection_params or {}).get("Authorization")
@@ -88,7 +93,7 @@ def graphql_router(state: State) -> GraphQLRouter[Context, None]:
     return _Router(
         state,
         context_getter=of_request,
-        graphql_ide="graphiql" if settings.on_loopback and state.documents is None else None,
+        graphql_ide="graphiql" if state.offers_editor else None,
         allow_queries_via_get=False,
         max_subscriptions_per_connection=20,
     )

@@ -210,13 +210,18 @@ class Script:
         index, number = position
         text = self._texts[index]
         parsed = text.parsed()[number]
-        tables = _ScriptTables(self, position)
+        tables = _ScriptTables(self, position, follows_names=self._is_lasting_view(position))
         naming = text.namings[number]
         options = self._options if naming is self._options.naming else replace(self._options, naming=naming)
         parsed = self._functions.inlined(parsed)
         assigned = text.variables
         variables = self._variables.at(assigned, position, parsed) if assigned is not None else None
-        statement, outcome = resolve_statement(parsed, options, tables, text.query_targets.get(number), variables)
+        query_target = text.query_targets.get(number)
+        statement, outcome = resolve_statement(parsed, options, tables, query_target, variables)
+        if tables.by_name and any(one.table in tables.by_name for one in statement.inferred):
+            # The view cannot be read over what has the name in the end: it is as it was defined.
+            tables = _ScriptTables(self, position, follows_names=False)
+            statement, outcome = resolve_statement(parsed, options, tables, query_target, variables)
         for name in self._cyclic.pop(position, {}):
             problem = Diagnostic(
                 DiagnosticCode.CYCLIC_DEFINITION,
@@ -340,7 +345,7 @@ class Script:
                     gone = (position, definition)
                 continue
             if position < use:
-                if before is None or position > before[0]:
+                if before is None or before[0] > use or position > before[0]:
                     before = (position, definition)
             elif definition.alters or definition.session:
                 continue
@@ -358,7 +363,7 @@ class Script:
         last = max(lasting, key=itemgetter(0), default=None)
         return last if last is not None and last[0] not in self._open else None
 
-    def is_lasting_view(self, position: Position) -> bool:
+    def _is_lasting_view(self, position: Position) -> bool:
         """Return whether a statement makes a view that is there in the end: it reads what its names mean then."""
         own = (self._texts[position[0]].definitions or [()])[position[1]]
         return any(d.view and not d.temporary and d.until is None for d in own)
@@ -481,20 +486,22 @@ def ambiguous_columns(edges: Iterable[Edge]) -> list[tuple[str, tuple[str, ...]]
 class _ScriptTables:
     """The tables that one statement of a script sees."""
 
-    def __init__(self, script: Script, use: Position) -> None:
+    def __init__(self, script: Script, use: Position, *, follows_names: bool) -> None:
         self._script = script
         self._use = use
         self._behind: dict[str, tuple[str, ...]] = {}
         self._catalog = script.catalog_tables(script.naming(use))
         self.shared = self._catalog.shared
         self.decisions: dict[Decision, None] = {}
-        self._follows_names = script.is_lasting_view(use)
+        self._follows_names = follows_names
         self.by_name: dict[str, None] = {}
         """The tables that a view reads which have the name in the end, and another one when it is defined."""
 
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name."""
-        return self._script.temporary_name(parts, self._use) or self._catalog.name(parts)
+        script, use = self._script, self._use
+        temporary = script.temporary_name(parts, use) or script.naming(use).session_table(parts)
+        return temporary or self._catalog.name(parts)
 
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return what the script, else the catalog knows of a table.
@@ -533,7 +540,7 @@ class _ScriptTables:
 
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
         """Return whether a table of one part is known in a schema, and no temporary table of that name hides it."""
-        hides = self._script.definition(self._catalog.name(parts), self._use)
+        hides = self._script.definition(self.name(parts), self._use)
         if hides is not None and hides[1].temporary:
             return False
         if self._script.definition(self._catalog.name([*schema, *parts]), self._use) is not None:

@@ -177,6 +177,36 @@ LOGS = [
     ),
     pytest.param(
         [
+            "1: create table t as select 1 as n",
+            "1: merge into t using f on f.s = t.n when matched then update set n = 2",
+            "1: create or replace table t as select x from f",
+        ],
+        {"f.s": set(), "f.x": {"t.x"}},
+        id="what was merged into a column that the next definition lacks",
+    ),
+    pytest.param(
+        [
+            "1: create table t as select b as x from v",
+            "1: create or replace table t as select x from t",
+            "1: create table t_new as select 'a' as o from t where x",
+            "1: drop table t",
+            "1: alter table t_new rename to t",
+        ],
+        {"v.b": {"t.o"}},
+        id="rebuilt from what was replaced by a query over it",
+    ),
+    pytest.param(
+        [
+            "1: create table g (y int)",
+            "1: create temp table g as select x as o from t where exists (select 1 from main.g as u where y = x)",
+            "1: create table w as select o from g",
+            "1: alter table g rename to stage2",
+        ],
+        {"g.y": {"w.o"}, "t.x": {"w.o"}},
+        id="a temporary table with the name of a real one is renamed",
+    ),
+    pytest.param(
+        [
             "1: create table u (s int, x int)",
             "1: create temp table u as select count(*) as n from main.u",
             "1: create table main.g as select s from main.u",
@@ -197,6 +227,14 @@ def test_the_rows_of_a_log(
     ingest_rows(store, tmp_path / "log.jsonl", 0, rows)
     assert {column: reached(store, column) for column in expected} == expected
     assert [(one[0], one[1]) for one in store.dump().nodes] == [(one[0], one[1]) for one in before.nodes]
+
+
+def test_a_log_reads_the_columns_that_a_later_row_of_it_renames(store: GraphStore, tmp_path: Path) -> None:
+    ingest_rows(store, tmp_path / "1.jsonl", 0, ["1: create table u (x int)", "1: create table v (n int)"])
+    rows = ["1: delete from v using u where n = x", "1: alter table v rename column n to y"]
+    for _ in range(2):
+        ingest_rows(store, tmp_path / "2.jsonl", 1, rows)
+        assert reached(store, "u.x") == {"v.y"}
 
 
 def test_a_definition_that_a_later_file_ends_is_reported(store: GraphStore, tmp_path: Path) -> None:

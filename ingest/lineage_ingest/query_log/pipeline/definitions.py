@@ -81,10 +81,8 @@ class Definitions:
                 # Of what it makes itself, a unit is not shown what an earlier ingest told.
                 own = place[1] in self._facts[key].makes
                 before = self._seen_with[key].get(place, self._given.get(place[1]) if own else self._known(place))
-                if columns == before:
-                    continue
                 self._seen_with[key][place] = columns
-                if not self._bears_on(key, place, columns, before):
+                if columns == before or not self._bears_on(key, place, columns, before):
                     continue
                 found.setdefault(key, {})
         for key, facts in self._facts.items():
@@ -133,8 +131,11 @@ class Definitions:
         if before:
             return max(before, key=lambda v: (min(v.last, at), v.last, v.unit)).columns
         if others:
-            return min(others, key=lambda v: (v.first, v.unit)).columns
-        if self._versions[place]:  # it makes the table itself: an earlier ingest told what it makes, not what it reads
+            later = min(others, key=lambda v: (v.first, v.unit))
+            return dict(self._facts[later.unit].before).get(place[1], later.columns)
+        if (
+            place[1] in self._facts[key].makes
+        ):  # it makes the table itself: an earlier ingest told what it makes, not what it reads
             return self._given.get(place[1])
         return self._known(place)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import JobKind, LineageBatch, definition_job_key, query_job_key
 from lineage.model.dialects import dialect_named
-from lineage.model.names import Naming, column_text, format_name, split_name
+from lineage.model.names import ColumnPath, Naming, column_text, format_name, split_name
 from lineage.model.statement import (
     ChangeKind,
     ColumnRef,
@@ -115,6 +115,8 @@ class SessionFacts(NamedTuple):
     drops: tuple[str, ...] = ()
     renames: tuple[tuple[str, str], ...] = ()
     writes: bool = False
+    rebuilds: tuple[str, ...] = ()
+    """Those of the tables that are made here of what has their name."""
 
     @property
     def stateful(self) -> bool:
@@ -145,6 +147,8 @@ class Facts(NamedTuple):
     session: SessionFacts
     makes: tuple[str, ...] = ()
     """Tables that are made, whether their columns are known or not."""
+    before: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Tables of which columns are renamed or dropped, with the columns that they had."""
 
 
 class UnitLineage(NamedTuple):
@@ -351,6 +355,11 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decid
         tuple(problems),
         _session_facts(unit.parts[0], statements) if len(unit.parts) == 1 else SessionFacts(),
         tuple(dict.fromkeys(s.target for s in statements if s.defines and s.target is not None)),
+        tuple(
+            (s.target, _columns_before(s))
+            for s in statements
+            if s.target is not None and s.schema and any(change.kind.of_column for change in s.changes)
+        ),
     )
 
 
@@ -389,7 +398,29 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
         tuple(drops),
         tuple(renames),
         any(statement.target is not None or statement.changes for statement in statements),
+        tuple(
+            dict.fromkeys(
+                _last(one.target)
+                for one in statements
+                if one.target is not None and one.defines and _last(one.target) in map(_last, one.sources)
+            )
+        ),
     )
+
+
+def _columns_before(statement: StatementLineage) -> tuple[str, ...]:
+    """Return the columns that a table had before an ALTER TABLE renamed or dropped some; those dropped come last."""
+    columns = [column.name for column in statement.schema]
+    for change in reversed(statement.changes):
+        if change.column is None:
+            continue
+        old = ColumnPath.parse(change.column).name
+        if change.kind is ChangeKind.DROP_COLUMN:
+            columns.append(old)
+        elif change.kind is ChangeKind.RENAME_COLUMN and change.other is not None:
+            new = ColumnPath.parse(change.other).name
+            columns = [old if column == new else column for column in columns]
+    return tuple(columns)
 
 
 def _transaction(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import NamedTuple
 
 from lineage.catalog import TableSchema
 from lineage.model.batch import (
@@ -17,7 +19,7 @@ from lineage.model.batch import (
     LineageBatch,
     RunRecord,
 )
-from lineage.model.statement import Completeness, DatasetKind
+from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.composition import merged_edge
 from lineage_ingest.query_log.pipeline.copies import state_past_ends
@@ -47,6 +49,14 @@ class _Job:
         self.edges[key] = edge if known is None else merged_edge(known, edge)
 
 
+class _Schema(NamedTuple):
+    """The columns that a definition gives a dataset; when it last ran, and first."""
+
+    at: datetime
+    began: datetime
+    paths: frozenset[str]
+
+
 class Merger:
     """Takes in the units of a log; `batches` are what they state together."""
 
@@ -56,6 +66,8 @@ class Merger:
         self._datasets: dict[str, DatasetRecord] = {}
         self._diagnostics: dict[str, DiagnosticRecord] = {}
         self._changes: dict[tuple[str, str, str | None, str | None], DatasetChange] = {}
+        self._schemas: dict[str, set[_Schema]] = defaultdict(set)
+        """The schemas that definitions and ALTERs give the datasets."""
 
     def add(self, lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> None:
         """Take in what a unit states, and how often each of its parts ran. The order of units does not matter.
@@ -77,6 +89,10 @@ class Merger:
             known = self._datasets.get(dataset.key)
             at = dataset.at or max((job.last_seen for job in batch.jobs if dataset.key in job.writes), default=None)
             found = replace(dataset, at=at) if dataset.schema_known else dataset
+            if dataset.schema_known and at is not None:
+                began = (job.first_seen for job in batch.jobs if dataset.key in job.writes)
+                paths = frozenset(column.path for column in dataset.columns)
+                self._schemas[dataset.key].add(_Schema(at, dataset.at or min(began, default=at), paths))
             self._datasets[dataset.key] = found if known is None else _together(known, found)
         for diagnostic in batch.diagnostics:
             self._diagnostics.setdefault(diagnostic.key, diagnostic)
@@ -114,6 +130,7 @@ class Merger:
 
         Each has the run's key, with a number behind it from the second on.
         """
+        self._end_replaced_columns()
         self._state_past_ends()
         ordered = {
             key: sorted(
@@ -134,6 +151,20 @@ class Merger:
                 changes=tuple(self._changes[key] for key in sorted(self._changes, key=str)) if last else (),
                 diagnostics=self.diagnostics if last else (),
             )
+
+    def _end_replaced_columns(self) -> None:
+        """Take in that columns ended which a definition had that was replaced, and the newest one has no more."""
+        moves = (ChangeKind.RENAME, ChangeKind.SWAP)
+        moved = {key for change in self._changes.values() if change.kind in moves for key in change.datasets}
+        named = {(change.dataset, change.column) for change in self._changes.values()}
+        for key, schemas in self._schemas.items():
+            newest = max(schemas, key=lambda one: (one.at, one.began, sorted(one.paths)))
+            for old in schemas - {newest}:
+                at = newest.began if newest.began > old.at else newest.at
+                for path in sorted(old.paths - newest.paths):
+                    if key not in moved and (key, path) not in named and at > old.at:
+                        change = DatasetChange(ChangeKind.DROP_COLUMN, key, at, column=path)
+                        self._changes[str(change.kind), key, None, path] = change
 
     def _state_past_ends(self) -> None:
         jobs = [job for jobs in self._jobs.values() for job in jobs.values()]

@@ -311,8 +311,10 @@ def _read(
     facts, ties = template.facts, reading.ties
     fresh = {*facts.temporary, *staged}
     for table in facts.tables:
-        if table in reading.temporary and table not in fresh:
+        if table in reading.temporary and (table not in fresh or table in facts.rebuilds):
             ties.tie(reading.temporary[table], at)
+        if table in reading.made and table in fresh and table in facts.rebuilds:
+            ties.tie(reading.made[table], at)
         reading.mentioned.setdefault(table, []).append(at)
     for table in facts.drops:
         reading.temporary.pop(table, None)

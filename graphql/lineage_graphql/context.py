@@ -29,7 +29,7 @@ from lineage.store.protocol import (
 )
 from lineage.store.time_limit import time_limit
 from lineage_graphql.access.requiring import require
-from lineage_graphql.access.roles import Caller, Role
+from lineage_graphql.access.roles import Caller, Role, TokenProblem
 from lineage_graphql.limits.documents import TrustedDocuments
 from lineage_graphql.settings import Limits
 from lineage_graphql.tracing import tracer
@@ -141,7 +141,7 @@ class Context(BaseContext):
     """One request's context."""
 
     ask: Ask[Any]
-    caller: Caller | None
+    caller: Caller | TokenProblem
     limits: Limits
     request_id: str
     read_only: bool = False

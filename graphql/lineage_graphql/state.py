@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lineage.store.protocol import GraphStore
 from lineage_graphql.access.callers import Callers
-from lineage_graphql.access.roles import Caller
+from lineage_graphql.access.roles import Caller, TokenProblem
 from lineage_graphql.limits.documents import TrustedDocuments
 from lineage_graphql.settings import Settings
 
@@ -30,8 +30,8 @@ class State:
         """Whether browsers on this machine get an editor: not where only trusted documents are answered."""
         return self.settings.on_loopback and self.documents is None
 
-    async def caller(self, authorization: str | None) -> Caller | None:
-        """Return who asks, by the header `Authorization`; None if that is not known."""
+    async def caller(self, authorization: str | None) -> Caller | TokenProblem:
+        """Return who asks, by the header `Authorization`, or why that is not known."""
         if not self.settings.secured:
             return self.callers.caller(None)
         return await asyncio.get_running_loop().run_in_executor(None, self.callers.caller, authorization)

@@ -125,6 +125,35 @@ def test_tokens_end(secured: Service, tokens: TokenFile) -> None:
     assert secured.refusal(QUERIES["service"], token)["code"] == "UNAUTHENTICATED"
 
 
+def test_what_is_wrong_with_a_token_is_told(secured: Service, tokens: TokenFile) -> None:
+    expired, _ = tokens.create("old", [Role.READER], datetime.now(UTC) - timedelta(seconds=1))
+    ingester, _ = tokens.create("agent", [Role.INGESTER])
+    invalid = 'Bearer error="invalid_token", error_description="the token'
+    for given, status, challenge, token in [
+        (None, 401, "Bearer", "missing"),
+        ("Basic eDp5", 401, "Bearer", "missing"),
+        ("Bearer", 401, "Bearer", "missing"),
+        ("Bearer lineage_00_00", 401, f'{invalid} is not valid here"', "invalid"),
+        (f"Bearer {'x' * 20_000}", 401, f'{invalid} is not valid here"', "invalid"),
+        (f"Bearer {expired}", 401, f'{invalid} has expired"', "expired"),
+        (f"Bearer {expired}x", 401, f'{invalid} is not valid here"', "invalid"),
+        (
+            f"Bearer {ingester}",
+            403,
+            'Bearer error="insufficient_scope", error_description="this needs the role reader", scope="reader"',
+            None,
+        ),
+    ]:
+        headers = {"authorization": given} if given else {}
+        answer = secured.http.get("/metrics", headers=headers)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (status, challenge), given
+        told = secured.http.post("/graphql", headers=headers, json={"query": QUERIES["service"]}).json()
+        assert told["errors"][0]["extensions"].get("token") == token, given
+    for path, status in ("/api/v1/store", 401), ("/openapi.json", 401):
+        answer = secured.http.get(path, headers={"authorization": f"Bearer {expired}"})
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (status, f'{invalid} has expired"')
+
+
 def test_a_file_of_tokens_holds_none(tokens: TokenFile) -> None:
     token, record = tokens.create("new", [Role.READER, Role.STEWARD])
     assert token not in tokens.path.read_text()
@@ -243,7 +272,11 @@ def test_jwts_that_are_not_good(federated: Service, provider: Provider) -> None:
         "cut": provider.token(**roles)[:-10],
     }
     for name, token in bad.items():
-        assert federated.refusal(QUERIES["service"], token)["code"] == "UNAUTHENTICATED", name
+        refusal = federated.refusal(QUERIES["service"], token)
+        assert (refusal["code"], refusal["token"]) == (
+            "UNAUTHENTICATED",
+            "expired" if name == "expired" else "invalid",
+        ), name
 
 
 def test_what_the_service_can_is_told_to_callers_with_a_token_only(store: GraphStore, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lineage_graphql.access.jwt import JwtCallers
-from lineage_graphql.access.roles import ANYBODY, Caller
+from lineage_graphql.access.roles import ANYBODY, Caller, TokenProblem
 from lineage_graphql.access.tokens import TokenFile
 from lineage_graphql.settings import Settings
 
@@ -20,8 +20,8 @@ class Callers:
         self._tokens = TokenFile(settings.tokens) if settings.tokens else None
         self._jwts = JwtCallers(settings.oidc) if settings.oidc else None
 
-    def caller(self, authorization: str | None) -> Caller | None:
-        """Return who asks, by the header `Authorization`; None if that is not known.
+    def caller(self, authorization: str | None) -> Caller | TokenProblem:
+        """Return who asks, by the header `Authorization`, or why that is not known.
 
         Raises:
             TokenFileError: the file of tokens cannot be read.
@@ -30,8 +30,10 @@ class Callers:
             return self._anybody
         scheme, _, token = (authorization or "").strip().partition(" ")
         token = token.strip()
-        if scheme.casefold() != "bearer" or not token or len(token) > _LONGEST_TOKEN:
-            return None
+        if scheme.casefold() != "bearer" or not token:
+            return TokenProblem.MISSING
+        if len(token) > _LONGEST_TOKEN:
+            return TokenProblem.INVALID
         if token.count(".") == 2 and self._jwts is not None:
             return self._jwts.caller(token)
-        return self._tokens.caller(token) if self._tokens is not None else None
+        return self._tokens.caller(token) if self._tokens is not None else TokenProblem.INVALID

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import jwt
 from pydantic import BaseModel, ConfigDict
 
-from lineage_graphql.access.roles import Caller, Role
+from lineage_graphql.access.roles import Caller, Role, TokenProblem
 
 __all__ = ["JwtCallers", "JwtSettings"]
 
@@ -41,12 +41,12 @@ class JwtCallers:
         self._keys: jwt.PyJWKClient | None = None
         self._failed_at = float("-inf")
 
-    def caller(self, token: str) -> Caller | None:
-        """Return who a token speaks for; None if it is not valid here, or the provider cannot be reached."""
+    def caller(self, token: str) -> Caller | TokenProblem:
+        """Return who a token speaks for, or why it speaks for nobody."""
         try:
             header = jwt.get_unverified_header(token)
             if header.get("alg") not in _ALGORITHMS:
-                return None
+                return TokenProblem.INVALID
             claims = jwt.decode(
                 token,
                 self._key_client().get_signing_key_from_jwt(token),
@@ -58,10 +58,11 @@ class JwtCallers:
             )
         except jwt.PyJWKClientConnectionError as error:
             _LOGGER.warning("the keys of %s cannot be fetched: %s", self._settings.issuer, error)
-            return None
+            return TokenProblem.UNCHECKED
         except jwt.PyJWTError as error:
             _LOGGER.info("a JWT was refused: %s", error)
-            return None
+            # The signature is checked before the times.
+            return TokenProblem.EXPIRED if isinstance(error, jwt.ExpiredSignatureError) else TokenProblem.INVALID
         return Caller(str(claims["sub"]), frozenset(_roles(claims, self._settings.roles_claim)))
 
     def _key_client(self) -> jwt.PyJWKClient:

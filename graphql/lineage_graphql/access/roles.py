@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["ANYBODY", "Caller", "Role"]
+__all__ = ["ANYBODY", "Caller", "Role", "TokenProblem"]
 
 
 class Role(StrEnum):
@@ -40,6 +40,15 @@ class Caller:
     def roles(self) -> frozenset[Role]:
         """All roles, implied ones too."""
         return frozenset(role for granted in self.granted for role in _IMPLIED[granted])
+
+
+class TokenProblem(StrEnum):
+    """Why it is not known who asks."""
+
+    MISSING = "a token is needed"
+    INVALID = "the token is not valid here"
+    EXPIRED = "the token has expired"
+    UNCHECKED = "the token cannot be checked: the OpenID provider does not answer"
 
 
 ANYBODY = Caller(None, frozenset({Role.ADMIN}))

@@ -14,7 +14,7 @@ from pathlib import Path
 import platformdirs
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from lineage_graphql.access.roles import Caller, Role
+from lineage_graphql.access.roles import Caller, Role, TokenProblem
 
 __all__ = ["TokenFile", "TokenFileError", "TokenRecord", "default_token_path"]
 
@@ -110,8 +110,8 @@ class TokenFile:
             self._write(kept)
         return len(kept) < len(records)
 
-    def caller(self, token: str) -> Caller | None:
-        """Return who a token speaks for; None if it is unknown or has expired.
+    def caller(self, token: str) -> Caller | TokenProblem:
+        """Return who a token speaks for, or why it speaks for nobody.
 
         Raises:
             TokenFileError: the file cannot be read.
@@ -121,8 +121,10 @@ class TokenFile:
         record = self._by_id.get(identity) if token.startswith(_PREFIX) else None
         # An unknown id takes as long as a wrong secret.
         matches = hmac.compare_digest(record.hash if record else _hash(""), _hash(secret))
-        if record is None or not matches or not record.valid_at(datetime.now(UTC)):
-            return None
+        if record is None or not matches:
+            return TokenProblem.INVALID
+        if not record.valid_at(datetime.now(UTC)):
+            return TokenProblem.EXPIRED
         return Caller(record.name, frozenset(record.roles))
 
     def _read(self) -> _Records:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
+from lineage_graphql.access.requiring import require_any
 from lineage_graphql.access.roles import Role
-from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.access import refused
 from lineage_graphql.http.docs_page import DOCS_STYLE, docs_page
 from lineage_graphql.http.page_policy import page_headers
@@ -21,10 +22,11 @@ def docs_router(state: State, app: FastAPI) -> APIRouter:
 
     async def refusal(request: Request) -> Response | None:
         caller = await state.caller(request.headers.get("authorization"))
-        if caller is not None and not caller.roles.isdisjoint(Role):
-            return None
-        hint = "send `Authorization: Bearer TOKEN`"
-        return refused(RefusedError(ErrorCode.UNAUTHENTICATED, "a token is needed", hint))
+        try:
+            require_any(caller, list(Role))
+        except RefusedError as error:
+            return refused(error)
+        return None
 
     @router.get("/openapi.json")
     async def openapi(request: Request) -> Response:

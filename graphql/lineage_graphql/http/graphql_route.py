@@ -14,6 +14,7 @@ from strawberry.fastapi import GraphQLRouter
 from strawberry.http import GraphQLRequestData
 from strawberry.types import ExecutionResult
 
+from lineage_graphql.access.roles import TokenProblem
 from lineage_graphql.context import Ask, Context
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.http.editor_route import editor_page
@@ -62,10 +63,10 @@ class _Router(GraphQLRouter[Context, None]):
     async def on_ws_connect(self, context: Context) -> Any:
         """Take the token of the first message: browsers cannot send headers with a WebSocket."""
         given = (context.connection_params or {}).get("Authorization")
-        if context.caller is None and isinstance(given, str):
+        if isinstance(context.caller, TokenProblem) and isinstance(given, str):
             context.caller = await self._state.caller(given)
-        if context.caller is None:
-            raise ConnectionRejectionError({"message": "a token is needed"})
+        if isinstance(context.caller, TokenProblem):
+            raise ConnectionRejectionError({"message": context.caller.value})
         return await super().on_ws_connect(context)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -13,8 +12,9 @@ from pydantic import ValidationError
 from lineage.store.errors import StoreError, StoreUnreachableError
 from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, Method, methods
 from lineage.store.time_limit import time_limit
-from lineage_graphql.access.roles import Caller, Role
-from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.access.requiring import require_any
+from lineage_graphql.access.roles import Role
+from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.access import refused
 from lineage_graphql.http.answers import problem
 from lineage_graphql.http.unpacking import unpacked
@@ -40,7 +40,7 @@ def store_router(state: State) -> APIRouter:
     async def about(request: Request) -> JSONResponse:
         """What a client has to know before it calls."""
         try:
-            _check(await state.caller(request.headers.get("authorization")), _MAY[Effect.READS])
+            require_any(await state.caller(request.headers.get("authorization")), _MAY[Effect.READS])
         except RefusedError as error:
             return refused(error)
         return JSONResponse({"routes": ROUTES_VERSION, "schema_version": state.store.schema_version})
@@ -61,7 +61,7 @@ def store_router(state: State) -> APIRouter:
         found = methods().get(method)
         try:
             allowed = _MAY[found.effect] if found else _MAY[Effect.READS]
-            _check(await state.caller(request.headers.get("authorization")), allowed)
+            require_any(await state.caller(request.headers.get("authorization")), allowed)
         except RefusedError as error:
             return refused(error)
         if found is None:
@@ -92,10 +92,3 @@ def _answered(state: State, method: Method, body: bytes) -> bytes:
         return method.call(state.store, body)
     with time_limit(_READING_SECONDS):
         return method.call(state.store, body)
-
-
-def _check(caller: Caller | None, allowed: Collection[Role]) -> None:
-    if caller is None:
-        raise RefusedError(ErrorCode.UNAUTHENTICATED, "a token is needed", "send `Authorization: Bearer TOKEN`")
-    if caller.roles.isdisjoint(allowed):
-        raise RefusedError(ErrorCode.FORBIDDEN, f"this needs the role {' or '.join(sorted(allowed))}")

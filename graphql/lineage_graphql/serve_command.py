@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lineage.cli.listing import note
 from lineage.cli.options import StoreOption
 from lineage_graphql.installed import check_installed
 from lineage_graphql.token_command import TokensOption
@@ -67,7 +68,7 @@ def serve(
     from lineage_graphql.access.jwt import JwtSettings  # noqa: PLC0415
     from lineage_graphql.access.tokens import TokenFileError, default_token_path  # noqa: PLC0415
     from lineage_graphql.limits.documents import TrustedDocumentsError  # noqa: PLC0415
-    from lineage_graphql.serving import UnsafeSettingsError  # noqa: PLC0415
+    from lineage_graphql.serving import UNREACHABLE, AddressError, UnsafeSettingsError  # noqa: PLC0415
     from lineage_graphql.serving import serve as run  # noqa: PLC0415
     from lineage_graphql.settings import Limits, Settings  # noqa: PLC0415
 
@@ -109,6 +110,10 @@ def serve(
         run(settings)
     except UnsafeSettingsError as error:
         raise typer.BadParameter(f"{error}. {error.hint}", param_hint="--host" if host else None) from error
+    except AddressError as error:
+        note(f"error: {error}", "red")
+        note(error.hint)
+        raise typer.Exit(UNREACHABLE) from error
     except (TrustedDocumentsError, TokenFileError) as error:
         raise typer.BadParameter(str(error)) from error
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import logging
 import os
 import signal
+import socket
 import sys
 import tempfile
 from datetime import UTC, datetime
@@ -22,7 +24,7 @@ from lineage_graphql.http.guard import request_id
 from lineage_graphql.settings import Settings
 from lineage_graphql.tracing import set_up_tracing
 
-__all__ = ["UnsafeSettingsError", "check", "make_worker", "serve"]
+__all__ = ["AddressError", "UnsafeSettingsError", "check", "make_worker", "serve"]
 
 UNREACHABLE = 3
 _SETTINGS = "LINEAGE_SERVE_SETTINGS"
@@ -30,6 +32,14 @@ _SETTINGS = "LINEAGE_SERVE_SETTINGS"
 
 class UnsafeSettingsError(Exception):
     """The settings would leave the graph open to strangers, or cannot work; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class AddressError(Exception):
+    """The address cannot be listened on; `hint` says what to do."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -61,6 +71,7 @@ def serve(settings: Settings) -> None:
 
     Raises:
         UnsafeSettingsError: see `check`.
+        AddressError: the port is in use, or not this machine's to listen on.
         StoreError: the store cannot be opened.
     """
     check(settings)
@@ -76,6 +87,7 @@ def serve(settings: Settings) -> None:
         "ws_max_size": settings.limits.body_bytes,
         "lifespan": "on",
     }
+    _see_that_port_is_free(settings)
     set_up_logs(settings)
     set_up_tracing()
     if settings.workers == 1:
@@ -92,6 +104,25 @@ def serve(settings: Settings) -> None:
     with tempfile.TemporaryDirectory(prefix="lineage-metrics-") as folder:
         os.environ |= {_SETTINGS: settings.model_dump_json(), "PROMETHEUS_MULTIPROC_DIR": folder}
         uvicorn.run("lineage_graphql.serving:make_worker", factory=True, workers=settings.workers, **options)
+
+
+def _see_that_port_is_free(settings: Settings) -> None:
+    """See that the address can be listened on, before the store is opened.
+
+    Raises:
+        AddressError: it cannot.
+    """
+    try:
+        [(family, _, _, _, address), *_] = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        where = f"{settings.host}:{settings.port}"
+        if error.errno == errno.EADDRINUSE:
+            hint = "end the other program, or choose another port with --port (0 takes a free one)"
+            raise AddressError(f"{where} is in use by another program", hint) from error
+        raise AddressError(f"{where} cannot be listened on: {error.strerror}", "see --host and --port") from error
 
 
 def make_worker() -> FastAPI:

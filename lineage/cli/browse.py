@@ -17,6 +17,7 @@ from lineage.store import open_store
 from lineage.store.protocol import Direction, GraphStore, StoredColumn, StoredDataset
 from lineage.traversal import Target, resolve
 from lineage.traversal.lookup import names_of
+from lineage.traversal.suggest import nearest_tables
 
 __all__ = ["columns", "search", "show"]
 
@@ -57,12 +58,15 @@ def search(
         hits = opened.search(text, types=types, tags=tuple(tag or ()), limit=limit + 1)
         keys = [hit.key for hit in hits[:limit]]
         found = _described(opened, keys)
+        near = nearest_tables(opened, text, columns=of is not NodeType.TABLE) if text and not found else ()
     output = chosen_format(output, as_json)
     if output is OutputFormat.JSON:
         print_object(found)
         return
     if not found:
         note(f"nothing is called {text!r}" if text else "nothing has that tag", "yellow")
+        if near:
+            note(f"did you mean {', '.join(f'`{name}`' for name in near)}?")
     if found or output is OutputFormat.CSV:
         rows = [tuple(one[name] for name in _HITS) for one in found]
         look = Look(

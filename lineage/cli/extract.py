@@ -26,7 +26,8 @@ from lineage.cli.options import (
     read_schemas,
 )
 from lineage.cli.report import measure_coverage, print_coverage
-from lineage.model.diagnostics import Severity, Span
+from lineage.model.decoding import decode_sql
+from lineage.model.diagnostics import Diagnostic, Severity, Span
 from lineage.model.statement import Completeness, StatementLineage
 from lineage.sql.script import Script
 
@@ -81,7 +82,8 @@ def extract(
     if report is not None:
         print_coverage(measure_coverage(report, options, schemas), output)
         return
-    statements = Script(_texts(files, sql), options, schemas).resolve()
+    texts, problems = _texts(files, sql)
+    statements = Script(texts, options, schemas).resolve()
     if output is OutputFormat.JSON:
         print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
     else:
@@ -92,7 +94,7 @@ def extract(
             print_listing(columns, rows, output, _EDGES)
         elif statements:
             note(f"no lineage found in {counted(len(statements), 'statement')}")
-    _finish(statements)
+    _finish(statements, problems)
 
 
 def tables(
@@ -111,7 +113,8 @@ def tables(
     Example: lineage tables -d snowflake etl/*.sql
     """
     options = extraction_options(dialect, namespace, default_database, default_schema)
-    statements = Script(_texts(files, sql), options, read_schemas(catalog, options, store)).resolve()
+    texts, problems = _texts(files, sql)
+    statements = Script(texts, options, read_schemas(catalog, options, store)).resolve()
     several = any(statement.other_targets for statement in statements)
     rows = [
         (
@@ -127,7 +130,7 @@ def tables(
     others = ("other_destinations",) if several else ()
     columns = ("statement", "operation", "destination", *others, "upstream", "completeness")
     print_listing(columns, rows, output, _TABLES)
-    _finish(statements)
+    _finish(statements, problems)
 
 
 def _rows(number: int, statement: StatementLineage, with_file: bool) -> Iterator[tuple[object, ...]]:
@@ -155,28 +158,36 @@ def _target(table: str | None, column: str | None) -> str:
     return f"{table}.{column}" if table else column
 
 
-def _texts(files: list[str] | None, sql: str | None) -> dict[str, str]:
+def _texts(files: list[str] | None, sql: str | None) -> tuple[dict[str, str], list[Diagnostic]]:
+    """Return the texts by file, and what is wrong with files; those that are no text are left out."""
     if sql is not None:
         if files:
             raise typer.BadParameter("give files or --sql, not both")
-        return {"": sql}
+        return {"": sql}, []
     if not files or files == ["-"]:
         if sys.stdin.isatty():
             note("reading SQL from standard input; end with Ctrl-D")
-        return {"": sys.stdin.read()}
-    texts = {}
+        return {"": sys.stdin.read()}, []
+    texts, problems = {}, []
     for name in files:
         try:
-            texts[name] = Path(name).read_text(encoding="utf-8-sig", errors="replace")
+            text, problem = decode_sql(Path(name).read_bytes(), name)
         except OSError as error:
-            raise typer.BadParameter(f"{name}: {error.strerror}") from error
-    return texts
+            reason = "a link that leads nowhere" if Path(name).is_symlink() else error.strerror
+            raise typer.BadParameter(f"{name}: {reason}") from error
+        if text is not None:
+            texts[name] = text
+        if problem is not None:
+            problems.append(problem)
+    return texts, problems
 
 
-def _finish(statements: list[StatementLineage]) -> None:
+def _finish(statements: list[StatementLineage], problems: list[Diagnostic]) -> None:
     """Print what was found on the way; end with 1 where some of the input could not be used."""
-    failed = not statements
-    if failed:
+    failed = not statements or bool(problems)
+    for problem in problems:
+        note(str(problem), "red")
+    if not statements:
         note("no statement in the input", "yellow")
     for statement in statements:
         for diagnostic in statement.diagnostics:

@@ -14,7 +14,8 @@ from typing import Any
 import typer
 
 from lineage.catalog import Catalog
-from lineage.cli.listing import Look, OutputFormat, counted, print_listing, print_object, say
+from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.model.decoding import decode_sql
 from lineage.model.files import SQL_SUFFIXES
 from lineage.model.statement import Completeness
 from lineage.sql.extractor import ExtractionOptions
@@ -62,13 +63,22 @@ def texts_of(path: Path) -> Iterator[tuple[str, str]]:
         if not files:
             raise typer.BadParameter(f"no .sql files in {path}", param_hint="--report")
         for file in files:
-            yield file.relative_to(path).as_posix(), file.read_text(encoding="utf-8-sig", errors="replace")
+            yield from _text_of(file, file.relative_to(path).as_posix())
     elif path.suffix.lower() in (".jsonl", ".ndjson"):
         with path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
                 yield f"{path.name}:{number}", _sql_of(line, path, number)
     else:
-        yield path.name, path.read_text(encoding="utf-8", errors="replace")
+        yield from _text_of(path, path.name)
+
+
+def _text_of(file: Path, name: str) -> Iterator[tuple[str, str]]:
+    """Yield a file's name and text; what is wrong with it is said, and one that is no text is left out."""
+    text, problem = decode_sql(file.read_bytes(), name)
+    if problem is not None:
+        note(str(problem), "red")
+    if text is not None:
+        yield name, text
 
 
 def _sql_of(line: str, path: Path, number: int) -> str:

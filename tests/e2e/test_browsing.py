@@ -48,6 +48,7 @@ def test_search(store: Path) -> None:
     found = lineage("search", "net", "--type", "column", "-s", store)
     assert ["column", "shop.orders.net", "decimal", "postgres"] in words(found)
     assert lineage("search", "net", "--type", "table", "-s", store).err == "nothing is called 'net'\n"
+    assert "did you mean `shop.orders`" in lineage("search", "odrers", "-s", store).err
     assert "say what to look for" in lineage("search", "-s", store).err
     assert lineage("search", "o", "--limit", 1, "-s", store).err == "… and more; --limit 5 shows up to 5\n"
 

@@ -162,6 +162,18 @@ def test_what_cannot_be_started_says_why(path: Path, tmp_path: Path) -> None:
         assert expected in " ".join(told.replace("│", " ").split()), told
 
 
+def test_a_port_in_use_is_said_before_the_store_is_opened(path: Path, tmp_path: Path) -> None:
+    with served("--store", str(path)) as (address, _):
+        port = address.rpartition(":")[2]
+        code, told = failing("serve", "--store", str(tmp_path / "other.lbug"), "--port", port)
+    assert code == 3
+    assert told.splitlines() == [
+        f"error: 127.0.0.1:{port} is in use by another program",
+        "end the other program, or choose another port with --port (0 takes a free one)",
+    ]
+    assert not (tmp_path / "other.lbug").exists()
+
+
 def test_tokens_by_command(path: Path, tmp_path: Path) -> None:
     file = tmp_path / "tokens.json"
     made = subprocess.run(

@@ -107,3 +107,10 @@ def test_errors_say_what_to_do(path: Path) -> None:
     assert "klingon" in dialect
     assert "200" in large
     assert "Traceback" not in json.dumps([unknown, dialect, large])
+
+
+def test_a_search_that_finds_nothing_offers_what_is_near(path: Path) -> None:
+    [near, far] = answers(path, ("search", {"text": "usrers"}), ("search", {"text": "xxxxxxxxxx"}))
+    assert "nothing is called 'usrers'; did you mean" in near
+    assert "users" in near
+    assert far == []

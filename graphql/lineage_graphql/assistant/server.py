@@ -20,6 +20,7 @@ from lineage.store.protocol import Direction, GraphStore
 from lineage.traversal import (
     NameLookupError,
     TraversalOptions,
+    UnknownNameError,
     impact,
     resolve,
     resolve_column,
@@ -27,6 +28,7 @@ from lineage.traversal import (
     root_cause,
     shortest_paths,
 )
+from lineage.traversal.suggest import nearest_tables
 from lineage_graphql.assistant.answers import (
     ColumnAnswer,
     EdgeAnswer,
@@ -76,7 +78,10 @@ def make_server(store: GraphStore) -> MCPServer:
         limit: Annotated[int, Field(ge=1, le=100)] = 20,
     ) -> list[HitAnswer]:
         """Find tables and columns by a part of their name; the best matches first."""
-        return [HitAnswer(key=hit.key, type=hit.type, name=hit.name) for hit in store.search(text, limit=limit)]
+        hits = store.search(text, limit=limit)
+        if not hits and (near := nearest_tables(store, text, columns=True)):
+            raise UnknownNameError(f"nothing is called {text!r}", near)
+        return [HitAnswer(key=hit.key, type=hit.type, name=hit.name) for hit in hits]
 
     @tool
     def columns(

@@ -59,7 +59,8 @@ def find_sql_files(paths: Iterable[Path]) -> FoundFiles:
             found.named.append(real)
             found.files.setdefault(real, path.name)
         else:
-            raise NoSqlFilesError(f"no such file or folder: {path}")
+            what = "a link that leads nowhere" if path.is_symlink() else "no such file or folder"
+            raise NoSqlFilesError(f"{what}: {path}")
     _name_apart(found)
     return found
 

@@ -391,6 +391,12 @@ def _explained(path: Path, message: str) -> StoreUnreachableError:
         )
     if "not a valid" in message:
         return StoreUnreachableError(f"{path} is not a store", "name another path with --store or LINEAGE_STORE")
+    if "Reading past the end of the file" in message:
+        size = f"{path.stat().st_size:,} bytes" if path.exists() else "it"
+        return StoreUnreachableError(
+            f"{path} is not a store, or the end of it is missing ({size})",
+            "name another path with --store or LINEAGE_STORE, or restore the file",
+        )
     if "Permission denied" in message or "Read-only file system" in message:
         return StoreAccessError(f"no permission on {path}", "ask for it, or name another path with --store")
     return StoreUnreachableError(f"{path} cannot be opened: {message}")

@@ -28,6 +28,7 @@ __all__ = [
     "UsageRecord",
     "definition_job_key",
     "event_job_key",
+    "event_job_key_under",
     "file_job_key",
     "query_job_key",
     "target_of_file_job",
@@ -98,6 +99,20 @@ def event_job_key(namespace: str, name: str, output: str | None, write: str = ""
     if output is None:
         return f"event:{namespace}/{name}"
     return f"event:{namespace}/{name}>{output}" + (f"+{write}" if write else "")
+
+
+def event_job_key_under(key: str, aliases: Mapping[str, str]) -> str:
+    """Return the key of a job of events when its output goes by another key.
+
+    >>> event_job_key_under("event:prod/nightly>s3://lake/orders+append", {"s3://lake/orders": "hive://m/db.orders"})
+    'event:prod/nightly>hive://m/db.orders+append'
+    """
+    if key.startswith("event:"):
+        for old, new in aliases.items():
+            head, mark, write = key.rpartition(f">{old}")
+            if mark and (not write or write.startswith("+")):
+                return f"{head}>{new}{write}"
+    return key
 
 
 def query_job_key(fingerprint: str, *defaults: str | None) -> str:
@@ -331,7 +346,8 @@ class LineageBatch:
     """What one ingest hands to a store. Applying it twice leaves what applying it once left.
 
     Changes to datasets happen at their own time, between the observations of jobs; `complete_sources` are
-    the files that this batch states whole, by key; one that is gone is stated whole, without any job.
+    the files that this batch states whole, by key; one that is gone is stated whole, without any job. `aliases` are
+    pairs of keys that name one dataset, whenever (a path, and the table that a catalog knows it as).
     """
 
     run: RunRecord
@@ -342,3 +358,4 @@ class LineageBatch:
     diagnostics: tuple[DiagnosticRecord, ...] = ()
     usage: tuple[UsageRecord, ...] = ()
     complete_sources: tuple[str, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()

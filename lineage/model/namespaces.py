@@ -7,11 +7,12 @@ files, query logs and events meet there. Spellings are those of OpenLineage's pa
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from lineage.model.dialects import DIALECTS, Dialect, dialect_named
 
-__all__ = ["STORAGE", "dialect_of", "normal_namespace", "normal_place", "scheme_of"]
+__all__ = ["STORAGE", "dialect_of", "is_path", "normal_namespace", "normal_place", "preferred_key", "scheme_of"]
 
 _SCHEMES = {
     "postgresql": "postgres",
@@ -123,6 +124,34 @@ def dialect_of(namespace: str) -> Dialect | None:
 def scheme_of(namespace: str) -> str:
     """Return the scheme of a (normal) namespace: what stands before the first colon, else all of it."""
     return namespace.partition(":")[0]
+
+
+def is_path(key: str) -> bool:
+    """Whether a dataset's key is a place in a store of files.
+
+    >>> is_path("s3://lake/raw/orders"), is_path("hive://ms:9083/db.orders")
+    (True, False)
+    """
+    return scheme_of(key).partition("/")[0] in STORAGE
+
+
+def preferred_key(keys: Iterable[str]) -> str:
+    """Return the key that a dataset of several keys goes by: a database's, else a metastore's, else a path.
+
+    Of several alike it is the shortest, then the one that sorts first.
+
+    >>> preferred_key(["s3://b/t", "hive://m:1/d.t"]), preferred_key(["hive://m:1/v", "postgres://db:5432/db.public.v"])
+    ('hive://m:1/d.t', 'postgres://db:5432/db.public.v')
+    """
+    return min(keys, key=lambda key: (_remoteness(key), len(key), key))
+
+
+def _remoteness(key: str) -> int:
+    """Return how far a name is from the one that SQL of its warehouse uses."""
+    dialect = dialect_of(key.partition("/")[0])
+    if dialect is None:
+        return 2 if is_path(key) else 1
+    return int(dialect.name == "hive")
 
 
 def _host_and_port(authority: str) -> tuple[str, str | None]:

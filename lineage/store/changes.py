@@ -12,6 +12,7 @@ from lineage.store.planning.periods import History
 from lineage.store.planning.state import Pair, State
 from lineage.store.protocol import AppliedChanges
 from lineage.store.records import (
+    alias_node,
     change_node,
     column_records,
     dataset_node,
@@ -135,6 +136,8 @@ def _records(state: State, other: State, refreshed: Container[Pair]) -> Iterator
         yield observed_relationship(run_key, job_key, count)
     for _, change in differing(state.changes, other.changes):
         yield change_node(change)
+    for dataset_key, root in differing(state.aliases, other.aliases):
+        yield alias_node(dataset_key, root)
     for _, prune in differing(state.prunes, other.prunes):
         yield prune_node(prune)
     for _, found in differing(state.diagnostics, other.diagnostics):

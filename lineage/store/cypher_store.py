@@ -17,7 +17,8 @@ from lineage.store.changes import counted, difference
 from lineage.store.dumping import dump_graph
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
-from lineage.store.loading import load_changes, load_state, load_units_that_only_add
+from lineage.store.known_names import load_names
+from lineage.store.loading import load_state, load_units_that_only_add
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, PageRequest
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.intake import Intake, take_in
@@ -123,8 +124,8 @@ class CypherStore:
         batch = _with_replacements(batch)
 
         def work(transaction: Transaction) -> list[list[BatchPart]]:
-            known = load_changes(transaction, whole(batch).begins)
-            return parted(batch, Naming.of((change.told for change in known), batch.changes))
+            part = whole(batch)
+            return parted(batch, load_names(transaction, part, part.begins).naming)
 
         return self._backend.reading(work)
 
@@ -405,10 +406,9 @@ class CypherStore:
 
 def _load(transaction: Transaction, part: BatchPart, since: datetime) -> tuple[Naming, Intake, State]:
     """Return what a part says, and what it may change in a graph whose changes since a time are known."""
-    known = load_changes(transaction, since)
-    naming = Naming.of((change.told for change in known), part.batch.changes)
-    intake = take_in(part, naming)
-    return naming, intake, load_state(transaction, intake, known, naming)
+    names = load_names(transaction, part, since)
+    intake = take_in(part, names.naming)
+    return names.naming, intake, load_state(transaction, intake, names)
 
 
 def _with_replacements(batch: LineageBatch) -> LineageBatch:

@@ -45,7 +45,7 @@ def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
 
     def aliases_of(dataset: StoredDataset) -> Iterable[str]:
         # An alias with a namespace of its own is found without it, too.
-        bare = (alias.rpartition("/")[2] for alias in dataset.aliases)
+        bare = (one for alias in dataset.aliases for one in (split_dataset_key(alias)[1], alias.rpartition("/")[2]))
         return (*dataset.aliases, *bare, *(f"{dataset.namespace}/{alias}" for alias in dataset.aliases))
 
     def last_parts_of(dataset: StoredDataset) -> Iterable[str]:

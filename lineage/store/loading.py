@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
-from lineage.model.batch import definition_job_key
+from lineage.model.batch import definition_job_key, event_job_key_under
 from lineage.model.names import is_column_key
 from lineage.model.statement import ChangeKind
 from lineage.store.backend import Row, Transaction
+from lineage.store.known_names import KnownNames
 from lineage.store.planning.intake import Intake
-from lineage.store.planning.naming import Naming
 from lineage.store.planning.parts import Stage
 from lineage.store.planning.periods import Period
-from lineage.store.planning.state import KnownChange, Pair, Prune, Seen, State, change_key, usage_key
+from lineage.store.planning.state import Pair, Prune, Seen, State, change_key, usage_key
 from lineage.store.queries import query
 from lineage.store.records import (
-    change_from,
     column_from,
     dataset_from,
     diagnostic_from,
@@ -32,7 +31,7 @@ from lineage.store.records import (
     usage_from,
 )
 
-__all__ = ["load_changes", "load_edges_between", "load_jobs", "load_state", "load_units_that_only_add"]
+__all__ = ["load_edges_between", "load_jobs", "load_state", "load_units_that_only_add"]
 
 _OF_UNITS = ("edges_of_units", "row_edges_of_units", "feeds_of_units")
 _AROUND = (
@@ -48,14 +47,9 @@ _OUT_OF_COLUMN = ("edges_out_of_column", "row_edges_out_of_column")
 _AROUND_COLUMN = (*_OUT_OF_COLUMN, "edges_into_column")
 
 
-def load_changes(transaction: Transaction, since: datetime) -> list[KnownChange]:
-    """Return the DROPs, RENAMEs and SWAPs that the graph knows from that time on."""
-    return [change_from(row["n"]) for row in transaction.read(query("changes_since"), [{"at": since}])]
-
-
-def load_state(transaction: Transaction, intake: Intake, known: Iterable[KnownChange], naming: Naming) -> State:
+def load_state(transaction: Transaction, intake: Intake, names: KnownNames) -> State:
     """Return everything that applying the batch may change, and what decides how."""
-    return _Loading(transaction, intake, naming).load({change_key(change.told): change for change in known})
+    return _Loading(transaction, intake, names).load()
 
 
 def load_units_that_only_add(transaction: Transaction, prune: Prune) -> State:
@@ -104,15 +98,15 @@ def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collecti
 
 
 class _Loading:
-    def __init__(self, transaction: Transaction, intake: Intake, naming: Naming) -> None:
+    def __init__(self, transaction: Transaction, intake: Intake, names: KnownNames) -> None:
         self.transaction = transaction
         self.intake = intake
-        self.naming = naming
-        self.state = State()
+        self.naming = names.naming
+        changes = {change_key(change.told): change for change in names.changes}
+        self.state = State(changes=changes, aliases=dict(names.aliases))
 
-    def load(self, known: Mapping[str, KnownChange]) -> State:
+    def load(self) -> State:
         state, intake, stages = self.state, self.intake, self.intake.stages
-        state.changes = dict(known)
         observed = {observation.job.key for observation in intake.observations}
         changed = self._changed_datasets() if Stage.CHANGES in stages else set()
         if Stage.NODES in stages:
@@ -153,6 +147,9 @@ class _Loading:
                 continue
             for key in change.datasets:
                 keys |= {key, self.naming.after(key, change)}
+        for key, root in self.naming.aliases.items():
+            if self.state.aliases.get(key) != root:
+                keys |= {key, root}
         return keys
 
     def _remade_datasets(self) -> set[str]:
@@ -245,10 +242,11 @@ class _Loading:
         for run in (run_from(row["n"]) for row in rows):
             if run.key == intake.run.key or not sources.isdisjoint(run.complete_sources):
                 state.runs[run.key] = run
-        definitions = {definition_job_key(key) for key in changed}
+        renamed = {definition_job_key(key) for key in changed}
+        renamed |= {key for key in state.jobs if event_job_key_under(key, self.naming.aliases) != key}
         observed = [
             *self._by_key("observed_by_run", state.runs.keys()),
-            *self._by_key("observed_of_job", definitions & state.jobs.keys()),
+            *self._by_key("observed_of_job", renamed & state.jobs.keys()),
         ]
         for row in observed:
             state.observed[row["run"], row["job"]] = observed_from(row["e"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
@@ -33,6 +34,8 @@ from lineage.store.planning.timeline import Timeline
 from lineage.store.protocol import StoredColumn
 
 __all__ = [
+    "alias_key",
+    "alias_node",
     "change_from",
     "change_node",
     "column_from",
@@ -63,6 +66,8 @@ __all__ = [
 
 Row = Mapping[str, Any]
 
+_ALIAS = "alias"
+_ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 _PLACE = re.compile(r"(\d+)-(\d+)")
 _RELATION = {name: relation for relation in Relation for name in (str(relation), relation.ended)}
 
@@ -331,6 +336,25 @@ def change_from(node: Row) -> KnownChange:
     """Return the change that a node stands for."""
     told = DatasetChange(ChangeKind(node["kind"]), node["dataset"], node["at"], node.get("other"), node.get("path"))
     return KnownChange(told, node["replaced"], bool(node.get("remade")))
+
+
+def alias_key(dataset: str) -> str:
+    """Return the key of the node that tells by which other key a dataset goes."""
+    return f"alias:{dataset}"
+
+
+def alias_node(dataset: str, root: str) -> Node:
+    """Return the node that tells by which other key a dataset goes: at all times."""
+    properties = {
+        "kind": _ALIAS,
+        "dataset": dataset,
+        "other": root,
+        "path": None,
+        "at": _ALWAYS,
+        "replaced": False,
+        "remade": False,
+    }
+    return Node("Change", alias_key(dataset), properties)
 
 
 def prune_node(prune: Prune) -> Node:

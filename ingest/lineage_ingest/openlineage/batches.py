@@ -23,14 +23,14 @@ from lineage.model.batch import (
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import UnknownDialectError, dialect_named
-from lineage.model.names import ColumnPath, column_text
+from lineage.model.names import ColumnPath, column_text, split_dataset_key
 from lineage.model.namespaces import normal_namespace
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint, mask_literals
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, deciding_rows, explicit_lineage
 from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, speaks_of_all
-from lineage_ingest.openlineage.places import Place, place_of
+from lineage_ingest.openlineage.places import Place, place_of, place_with_symlinks
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import Listed, SqlLineage, lineage_of_sql, tables_written
 from lineage_ingest.openlineage.told import UNKNOWN, Facets, Told, facet_of, sql_dialect
@@ -51,6 +51,8 @@ class Observed:
     datasets: list[DatasetRecord] = field(default_factory=list)
     changes: list[DatasetChange] = field(default_factory=list)
     diagnostics: list[DiagnosticRecord] = field(default_factory=list)
+    aliases: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs of keys that name one dataset."""
 
 
 def observed(told: Told, at: datetime, budget: Budget, schemas: Schemas = NO_SCHEMAS) -> Observed:
@@ -61,12 +63,12 @@ def observed(told: Told, at: datetime, budget: Budget, schemas: Schemas = NO_SCH
 def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *, exact: bool) -> Observed:
     """Return what an event says of one dataset."""
     found = Observed(at)
-    place = place_of(namespace, name, exact=exact)
+    place, found.aliases = place_with_symlinks(namespace, name, _symlinks(facets), exact=exact)
     change = _change(place, facets, at, exact=exact)
     if change is not None:
         found.changes.append(change)
     if change is None or change.kind is not ChangeKind.DROP:
-        found.datasets.append(_record(place, facets, at))
+        found.datasets.append(_record(place, facets, at, found.aliases))
     return found
 
 
@@ -109,6 +111,7 @@ class _Round:
             jobs=tuple(job for job, _ in self.jobs.values()),
             edges=tuple(edge for _, edges in self.jobs.values() for edge in edges),
             diagnostics=tuple(dict.fromkeys(others.diagnostics)) if others else (),
+            aliases=tuple(sorted(set(others.aliases))) if others else (),
         )
 
 
@@ -125,6 +128,7 @@ def _place_in_rounds(one: Observed, rounds: list[_Round]) -> None:
     others.datasets += one.datasets
     others.changes += one.changes
     others.diagnostics += one.diagnostics
+    others.aliases += one.aliases
     edges: dict[str, list[EdgeRecord]] = defaultdict(list)
     for edge in one.edges:
         edges[edge.job].append(edge)
@@ -188,6 +192,14 @@ class _Reading:
         namespace, name = told.job_name
         self._source = f"{namespace}/{name}"
         self._quoted = {} if told.is_ours else _quoted_names(told)
+        self._places_of: dict[tuple[str, str], Place] = {}
+        self._names: dict[str, set[str]] = defaultdict(set)
+        for named, facets in (*told.inputs.items(), *told.outputs.items()):
+            place, aliases = place_with_symlinks(*named, _symlinks(facets), exact=told.is_ours)
+            if aliases:
+                self._places_of[named] = place
+                self._names[place.key].add(named[1])
+                self._found.aliases += aliases
 
     def observed(self) -> Observed:
         found = self._found
@@ -199,7 +211,7 @@ class _Reading:
         written = {key: one for key, one in outputs.items() if not self._only_changed(one)}
         for place, facets in {**inputs, **outputs}.values():
             if place.key in written or place.key in inputs:
-                found.datasets.append(_record(place, facets, self._at))
+                found.datasets.append(_record(place, facets, self._at, self._found.aliases))
         lineages = {key: self._lineage(one, [e for p, _, e in entries if p.key == key]) for key, one in written.items()}
         # What names all that an output is made of needs no SQL; our own exports hold it masked.
         wanted = [key for key, one in lineages.items() if not (one.is_complete or (one.is_told and self._told.is_ours))]
@@ -227,7 +239,7 @@ class _Reading:
         return found
 
     def _locate(self, namespace: str, name: str) -> Place:
-        place = place_of(namespace, name, exact=self._told.is_ours)
+        place = self._places_of.get((namespace, name)) or place_of(namespace, name, exact=self._told.is_ours)
         quoted = self._quoted.get((namespace, name))
         return replace(place, quoted=quoted) if quoted else place
 
@@ -248,7 +260,7 @@ class _Reading:
             return False
         self._found.changes.append(change)
         if change.kind is ChangeKind.RENAME:
-            self._found.datasets.append(_record(place, facets, self._at))
+            self._found.datasets.append(_record(place, facets, self._at, self._found.aliases))
         return not facet_of(facets, "columnLineage") and not facet_of(facets, "lineage")
 
     def _lineage(self, output: tuple[Place, Facets], entries: list[Mapping[str, Any]]) -> OutputLineage:
@@ -271,7 +283,10 @@ class _Reading:
         if not query or not wanted:
             return {}
         dialect = sql_dialect(self._told, [place.namespace for place, _ in (*outputs.values(), *inputs.values())])
-        listed = [[_listed(*one, self._schemas) for one in places.values()] for places in (outputs, inputs)]
+        listed = [
+            [_listed(*one, self._schemas, self._names.get(key, ())) for key, one in places.items()]
+            for places in (outputs, inputs)
+        ]
         said = lineage_of_sql(str(query), dialect or dialect_named(UNKNOWN), listed[0], listed[1], self._budget)
         return {key: one for key, one in said.items() if key in wanted}
 
@@ -291,7 +306,7 @@ class _Reading:
         if lineage.is_told and not (lineage.is_complete or reads_all or self._told.is_ours):
             lineage.read_rows(place for place, _ in inputs.values())
         edges = lineage.edges(key)
-        described = [column.path for column in _record(output, facets, self._at).columns]
+        described = [column.path for column in _record(output, facets, self._at, self._found.aliases).columns]
         completeness = Completeness.TABLES
         if lineage.is_told:
             is_all = lineage.is_complete or self._told.is_ours or speaks_of_all(edges, output.key, described)
@@ -310,7 +325,7 @@ class _Reading:
             self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in by_sql.diagnostics)
             if by_sql.columns and not is_whole(facets):
                 columns = ColumnRecord.of_schema(map(ColumnSchema, by_sql.columns))
-                record = _record(output, facets, self._at)
+                record = _record(output, facets, self._at, self._found.aliases)
                 self._found.datasets.append(replace(record, columns=columns, schema_known=True))
         self._found.edges += edges
         self._job_record(key, tuple(reads), (output.key,), completeness, operation)
@@ -414,7 +429,7 @@ def _change(place: Place, facets: Facets, at: datetime, *, exact: bool) -> Datas
     return None
 
 
-def _record(place: Place, facets: Facets, at: datetime) -> DatasetRecord:
+def _record(place: Place, facets: Facets, at: datetime, aliases: Iterable[tuple[str, str]]) -> DatasetRecord:
     fields = facet_of(facets, "schema").get("fields") or ()
     ours = facet_of(facets, DATASET_FACET)
     inferred = set(ours.get("inferred") or ())
@@ -423,7 +438,6 @@ def _record(place: Place, facets: Facets, at: datetime) -> DatasetRecord:
     else:
         columns = [replace(one, inferred=True, ordinal=None) for one in _columns(fields, (), place)]
     kind = _KINDS.get(str(facet_of(facets, "datasetType").get("datasetType", "")).upper())
-    identifiers = facet_of(facets, "symlinks").get("identifiers") or ()
     dialect = ours.get("dialect")
     try:
         named = dialect_named(str(dialect)).name if dialect else None
@@ -437,13 +451,21 @@ def _record(place: Place, facets: Facets, at: datetime) -> DatasetRecord:
         columns=tuple(columns),
         schema_known=is_whole(facets),
         at=at,
-        aliases=tuple(dict.fromkeys(_alias(one) for one in identifiers)),
+        aliases=_further_names(place, facets, aliases),
     )
 
 
-def _alias(identifier: Mapping[str, Any]) -> str:
-    namespace = normal_namespace(identifier["namespace"])
-    return f"{namespace}/{identifier['name']}" if namespace else str(identifier["name"])
+def _symlinks(facets: Facets) -> Sequence[Mapping[str, Any]]:
+    return facet_of(facets, "symlinks").get("identifiers") or ()
+
+
+def _further_names(place: Place, facets: Facets, aliases: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the other names of a dataset: of our own export as they stand, else those of its further keys."""
+    others = {other for key, other in aliases if key == place.key}
+    if others or not place.exact:
+        return tuple(sorted("/".join(split_dataset_key(other)) for other in others))
+    names = ((normal_namespace(one["namespace"]), str(one["name"])) for one in _symlinks(facets))
+    return tuple(dict.fromkeys(f"{namespace}/{name}" if namespace else name for namespace, name in names))
 
 
 def _quoted_names(told: Told) -> dict[tuple[str, str], frozenset[str]]:
@@ -465,8 +487,8 @@ def _columns(fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], place:
         yield from _columns(one.get("fields") or (), parts, place)
 
 
-def _listed(place: Place, facets: Facets, schemas: Schemas) -> Listed:
-    names = tuple(str(one["name"]) for one in facet_of(facets, "symlinks").get("identifiers") or ())
+def _listed(place: Place, facets: Facets, schemas: Schemas, named: Iterable[str]) -> Listed:
+    names = (*(str(one["name"]) for one in _symlinks(facets)), *sorted(named))
     if not is_whole(facets):
         return Listed(place, names, schemas.get(place.key, ()))
     fields = facet_of(facets, "schema")["fields"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from lineage.model.dialects import Dialect
 from lineage.model.names import ColumnPath, Naming, column_key, dataset_key, parse_table_name
-from lineage.model.namespaces import STORAGE, dialect_of, normal_place, scheme_of
+from lineage.model.namespaces import STORAGE, dialect_of, normal_place, preferred_key, scheme_of
 from lineage.model.statement import DatasetKind
 
-__all__ = ["Place", "place_of"]
+__all__ = ["Place", "place_of", "place_with_symlinks"]
 
 _KINDS = {"kafka": DatasetKind.TOPIC, "pubsub": DatasetKind.TOPIC, **dict.fromkeys(STORAGE, DatasetKind.FILE)}
 
@@ -67,3 +69,19 @@ def place_of(namespace: str, name: str, *, exact: bool = False) -> Place:
         return Place(namespace, name)
     folded = Naming(dialect, namespace).qualify(parse_table_name(name, dialect)) if "/" not in name else name
     return Place(namespace, folded or name, dialect)
+
+
+def place_with_symlinks(
+    namespace: str, name: str, identifiers: Iterable[Mapping[str, Any]], *, exact: bool = False
+) -> tuple[Place, list[tuple[str, str]]]:
+    """Return the dataset that an event names, by the preferred of its names, and pairs of keys that name it.
+
+    `identifiers` are those of the facet `symlinks`, further names of the same data: the table of a catalog whose path
+    is given, or the path. In our own export they are names that a dataset once had.
+    """
+    place = place_of(namespace, name, exact=exact)
+    if exact or not identifiers:
+        return place, []
+    places = {one.key: one for one in (place, *(place_of(one["namespace"], one["name"]) for one in identifiers))}
+    key = preferred_key(places)
+    return places[key], [(key, other) for other in sorted(places) if other != key]

@@ -145,7 +145,16 @@ MATCH (t:`Table` {key: $key})-[e:FEEDS|FED]->(b:`Table`)
 RETURN t.key AS source, t.key AS from_dataset, b.key AS target, b.key AS output, e
 
 // name: changes_since
-MATCH (n:Change) WHERE n.at >= $at RETURN n
+MATCH (n:Change) WHERE n.at >= $at AND n.kind <> 'alias' RETURN n
+
+// name: any_alias
+MATCH (n:Change {kind: 'alias'}) RETURN n.key AS key LIMIT 1
+
+// name: aliases_by_key
+MATCH (n:Change {key: $key}) RETURN n.dataset AS dataset, n.other AS other
+
+// name: aliases_of
+MATCH (n:Change {kind: 'alias', other: $key}) RETURN n.dataset AS dataset, n.other AS other
 
 // name: prunes_by_key
 MATCH (n:Prune {key: $key}) RETURN n

@@ -18,6 +18,8 @@ from lineage.model.batch import (
     UsageRecord,
 )
 from lineage.model.names import dataset_of, is_column_key
+from lineage.model.namespaces import is_path
+from lineage.model.statement import DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage.model.usage import latest
 from lineage.store.planning.mentions import Mention, edges_by_job, times_of_records
@@ -193,4 +195,6 @@ def _news(record: DatasetRecord, at: datetime, naming: Naming) -> DatasetNews:
         paths = (naming.column_today(record.key, column.path, at)[1] for column in record.columns)
         columns = tuple(replace(column, path=path) for column, path in zip(record.columns, paths, strict=True))
         record = replace(record, columns=columns)
+    if record.key in naming.aliases and record.kind is DatasetKind.FILE and not is_path(naming.aliases[record.key]):
+        record = replace(record, kind=DatasetKind.TABLE)
     return DatasetNews(naming.today(record.key, at), record, at)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from lineage.model.batch import DatasetChange, definition_job_key
-from lineage.model.names import dataset_of, split_dataset_key
+from lineage.model.batch import DatasetChange, definition_job_key, event_job_key_under
+from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import let_go
 from lineage.store.planning.mentions import latest
@@ -18,7 +18,7 @@ from lineage.store.planning.state import Dataset, Job, Pair, Seen, State, Unit, 
 from lineage.store.planning.timeline import UNOBSERVED
 from lineage.store.protocol import StoredColumn
 
-__all__ = ["apply_move", "join_jobs", "join_units", "moved"]
+__all__ = ["Rekeying", "apply_move", "join_jobs", "join_units", "moved"]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 K = TypeVar("K", bound=Hashable)
@@ -34,14 +34,14 @@ def apply_move(state: State, change: DatasetChange, known: Naming) -> None:
     if change.other is None:
         return
     target = known.today(change.other, change.at)
-    keys = {change.dataset: target}
+    keys = {known.key_of(change.dataset): target}
     if change.kind is ChangeKind.SWAP:
-        keys[target] = change.dataset
+        keys[target] = known.key_of(change.dataset)
     keys = {old: new for old, new in keys.items() if old != new and old in state.datasets}
     if keys and all(state.datasets[old].last_seen <= change.at for old in keys):
         _end_replaced_definitions(state, keys, change)
         _let_go_of_the_replaced(state, keys, change)
-        _Rekeying(keys, _described_since(state, keys, change)).apply(state)
+        Rekeying(keys, _described_since(state, keys, change)).apply(state)
     if change.kind is ChangeKind.RENAME and (dataset := state.datasets.get(target)) is not None:
         alias = split_dataset_key(change.dataset)[1]
         state.datasets[target] = replace(dataset, aliases=tuple(sorted({*dataset.aliases, alias})))
@@ -88,23 +88,29 @@ def moved(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined: Calla
     arriving: dict[K, V] = {}
     for key, value in items.items():
         new_key, new_value = rekey(key, value)
-        (result if new_key == key else arriving)[new_key] = new_value
+        if new_key == key:
+            result[key] = new_value
+        else:
+            arriving[new_key] = joined(new_value, arriving[new_key]) if new_key in arriving else new_value
     for key, value in arriving.items():
         result[key] = joined(value, result[key]) if key in result else value
     return result
 
 
 @dataclass(frozen=True, slots=True)
-class _Rekeying:
+class Rekeying:
     """New keys of datasets, given to all that is named after them; what has such a key already is joined.
 
-    The newest schemas of `described_since` are those of the datasets that had the keys already.
+    The newest schemas of `described_since` are those of the datasets that had the keys already. Another key of the
+    same dataset (`column_as_named` is given, which spells its columns) is also that of its jobs of events.
     """
 
     keys: dict[str, str]
     described_since: frozenset[str] = frozenset()
+    column_as_named: Callable[[str, str], str] | None = None
 
     def apply(self, state: State) -> None:
+        """Give the keys to all that a state holds."""
         state.datasets = moved(state.datasets, self._dataset, _join_datasets)
         state.columns = moved(state.columns, self._column, self._join_columns)
         state.jobs = moved(state.jobs, self._job, join_jobs)
@@ -123,14 +129,17 @@ class _Rekeying:
     def _node_key(self, key: str) -> str:
         """Return the new key of a dataset or a column."""
         old = dataset_of(key)
-        return self.keys.get(old, old) + key[len(old) :]
+        new = self.keys.get(old, old)
+        if self.column_as_named is not None and is_column_key(key) and new != old:
+            return column_key(new, self.column_as_named(new, split_column_key(key)[1]))
+        return new + key[len(old) :]
 
     def _job_key(self, key: str) -> str:
         """Return the new key of a job: a definition's is named after its dataset."""
         for old, new in self.keys.items():
             if key == definition_job_key(old):
                 return definition_job_key(new)
-        return key
+        return key if self.column_as_named is None else event_job_key_under(key, self.keys)
 
     def _dataset(self, key: str, dataset: Dataset) -> tuple[str, Dataset]:
         new = self.keys.get(key, key)
@@ -145,7 +154,7 @@ class _Rekeying:
             return key, column
         new = self._node_key(key)
         parent = self._node_key(column.parent) if column.parent else None
-        return new, replace(column, key=new, dataset=dataset, parent=parent)
+        return new, replace(column, key=new, dataset=dataset, path=split_column_key(new)[1], parent=parent)
 
     def _join_columns(self, arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
         first, second = (there, arriving) if there.dataset in self.described_since else (arriving, there)
@@ -163,9 +172,13 @@ class _Rekeying:
         new = self._job_key(key)
         return new, replace(job, key=new)
 
-    def _link(self, key: tuple[str, str], value: V) -> tuple[tuple[str, str], V]:
+    def link(self, key: tuple[str, str]) -> tuple[str, str]:
+        """Return the new key of what ties a job to a dataset."""
         job, dataset = key
-        return (self._job_key(job), self.keys.get(dataset, dataset)), value
+        return self._job_key(job), self.keys.get(dataset, dataset)
+
+    def _link(self, key: tuple[str, str], value: V) -> tuple[tuple[str, str], V]:
+        return self.link(key), value
 
     def _observed(self, key: tuple[str, str], value: V) -> tuple[tuple[str, str], V]:
         run, job = key
@@ -175,8 +188,9 @@ class _Rekeying:
         moved = replace(used, of=self._node_key(used.of))
         return moved.key, moved
 
-    def _pair(self, pair: Pair, value: V) -> tuple[Pair, V]:
-        new = Pair(
+    def pair(self, pair: Pair) -> Pair:
+        """Return a pair under its new keys."""
+        return Pair(
             source=self._node_key(pair.source) if pair.from_dataset in self.keys else pair.source,
             target=self._node_key(pair.target) if pair.output in self.keys else pair.target,
             relation=pair.relation,
@@ -184,7 +198,9 @@ class _Rekeying:
             from_dataset=self.keys.get(pair.from_dataset, pair.from_dataset),
             output=self.keys.get(pair.output, pair.output),
         )
-        return new, value
+
+    def _pair(self, pair: Pair, value: V) -> tuple[Pair, V]:
+        return self.pair(pair), value
 
 
 def _feeds_itself(pair: Pair) -> bool:

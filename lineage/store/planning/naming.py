@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
 
-from lineage.model.batch import DatasetChange, definition_job_key
-from lineage.model.names import column_key, dataset_of, is_column_key, renamed_path, split_column_key
+from lineage.model.batch import DatasetChange, definition_job_key, event_job_key_under
+from lineage.model.names import (
+    ColumnPath,
+    column_key,
+    dataset_of,
+    is_column_key,
+    renamed_path,
+    split_column_key,
+    split_dataset_key,
+)
+from lineage.model.namespaces import dialect_of
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.state import change_key
 
-__all__ = ["Naming", "as_replacements"]
+__all__ = ["Naming", "as_replacements", "column_as_named"]
 
 _at = attrgetter("at")
 
@@ -20,6 +29,18 @@ _at = attrgetter("at")
 def _moves(change: DatasetChange) -> bool:
     """Return whether a change gives a dataset another key."""
     return change.kind in (ChangeKind.RENAME, ChangeKind.SWAP) and change.other is not None
+
+
+def column_as_named(dataset: str, path: str) -> str:
+    """Return a column's path in the case that the dialect of a dataset gives it: paths keep any case, catalogs fold.
+
+    >>> column_as_named("hive://m:9083/db.t", "Id"), column_as_named("s3://lake/t", "Id")
+    ('id', 'Id')
+    """
+    dialect = dialect_of(split_dataset_key(dataset)[0])
+    if dialect is None:
+        return path
+    return str(ColumnPath(tuple(map(dialect.fold_column, ColumnPath.parse(path).parts))))
 
 
 def as_replacements(changes: Iterable[DatasetChange]) -> list[DatasetChange]:
@@ -42,6 +63,8 @@ class Naming:
     """All changes that are known from some time on, in order; those of the batch after earlier known ones."""
 
     changes: tuple[DatasetChange, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """The key that each dataset of several keys goes by, if it is another."""
     renamed: frozenset[str] = field(init=False, compare=False)
     """The datasets that some change gives another key; there may be very many others to ask for."""
     with_changed_columns: frozenset[str] = field(init=False, compare=False)
@@ -49,22 +72,29 @@ class Naming:
 
     def __post_init__(self) -> None:
         moves = [change for change in self.changes if _moves(change)]
-        names = {change.dataset for change in moves}
-        names.update(change.other for change in moves if change.kind is ChangeKind.SWAP and change.other is not None)
+        names = {self.key_of(change.dataset) for change in moves}
+        names.update(self.key_of(change.other) for change in moves if change.kind is ChangeKind.SWAP and change.other)
         object.__setattr__(self, "renamed", frozenset(names))
-        changed = {change.dataset for change in self.changes if change.kind.of_column}
+        changed = {self.key_of(change.dataset) for change in self.changes if change.kind.of_column}
         object.__setattr__(self, "with_changed_columns", frozenset(changed))
 
     @classmethod
-    def of(cls, known: Iterable[DatasetChange], told: Iterable[DatasetChange]) -> Naming:
+    def of(
+        cls, known: Iterable[DatasetChange], told: Iterable[DatasetChange], aliases: Mapping[str, str] | None = None
+    ) -> Naming:
         """Return the naming by the changes that the graph knows and those that a batch tells."""
         told = list(told)
         keys = {change_key(change) for change in told}
         earlier = [change for change in known if change_key(change) not in keys]
-        return cls(tuple(sorted([*sorted(earlier, key=change_key), *told], key=_at)))
+        return cls(tuple(sorted([*sorted(earlier, key=change_key), *told], key=_at)), aliases or {})
+
+    def key_of(self, dataset: str) -> str:
+        """Return the key that a dataset of several keys goes by."""
+        return self.aliases.get(dataset, dataset)
 
     def today(self, dataset: str, at: datetime) -> str:
         """Return the key today of the dataset that had this key then."""
+        dataset = self.key_of(dataset)
         if dataset not in self.renamed:
             return dataset
         return self.followed(dataset, at)[0]
@@ -75,26 +105,28 @@ class Naming:
         At equal times a change comes before statements: a batch names what one script builds and then renames
         as it is called after it.
         """
-        return self._follow(dataset, at, (change for change in self.changes if change.at > at))
+        return self._follow(self.key_of(dataset), at, (change for change in self.changes if change.at > at))
 
     def after(self, dataset: str, change: DatasetChange) -> str:
         """Return the key today of the dataset that had this key when `change`, one of these, happened."""
         rest = self.changes[self.changes.index(change) + 1 :]
-        return self._follow(dataset, change.at, rest)[0]
+        return self._follow(self.key_of(dataset), change.at, rest)[0]
 
-    @staticmethod
-    def _follow(dataset: str, since: datetime, changes: Iterable[DatasetChange]) -> tuple[str, datetime]:
+    def _follow(self, dataset: str, since: datetime, changes: Iterable[DatasetChange]) -> tuple[str, datetime]:
         for change in changes:
             if not _moves(change) or change.other is None:
                 continue
-            if change.dataset == dataset:
-                dataset, since = change.other, max(since, change.at)
-            elif change.kind is ChangeKind.SWAP and change.other == dataset:
-                dataset, since = change.dataset, max(since, change.at)
+            moving, other = self.key_of(change.dataset), self.key_of(change.other)
+            if moving == dataset:
+                dataset, since = other, max(since, change.at)
+            elif change.kind is ChangeKind.SWAP and other == dataset:
+                dataset, since = moving, max(since, change.at)
         return dataset, since
 
     def renames_columns(self, dataset: str) -> bool:
         """Return whether columns of the dataset that has this key at some time may have other paths later."""
+        if dataset in self.aliases:
+            return True
         if not self.with_changed_columns:
             return False
         return dataset in self.with_changed_columns or dataset in self.renamed
@@ -103,27 +135,32 @@ class Naming:
         """Return the dataset's key today and the path today of the column that had these then."""
         if not self.renames_columns(dataset):
             return self.today(dataset, at), path
+        root = self.key_of(dataset)
+        if root != dataset:
+            dataset, path = root, column_as_named(root, path)
         return self._follow_column(dataset, path, (change for change in self.changes if change.at > at))
 
     def column_after(self, change: DatasetChange) -> tuple[str, str]:
         """Return the dataset and the path today of the column that `change`, one of these, is about."""
         rest = self.changes[self.changes.index(change) + 1 :]
-        path = change.column if change.other is None else change.other
-        return self._follow_column(change.dataset, path or "", rest)
+        path = (change.column if change.other is None else change.other) or ""
+        root = self.key_of(change.dataset)
+        if root != change.dataset:
+            path = column_as_named(root, path)
+        return self._follow_column(root, path, rest)
 
-    @staticmethod
-    def _follow_column(dataset: str, path: str, changes: Iterable[DatasetChange]) -> tuple[str, str]:
+    def _follow_column(self, dataset: str, path: str, changes: Iterable[DatasetChange]) -> tuple[str, str]:
         is_there = True
         for change in changes:
             if change.column is not None:
-                if change.dataset != dataset or not is_there:
+                if self.key_of(change.dataset) != dataset or not is_there:
                     continue
                 if change.kind is ChangeKind.RENAME_COLUMN and change.other is not None:
                     path = renamed_path(path, {change.column: change.other})
                 elif renamed_path(path, {change.column: ""}) != path:  # another one may take the name
                     is_there = False
             else:
-                dataset, _ = Naming._follow(dataset, change.at, (change,))
+                dataset, _ = self._follow(dataset, change.at, (change,))
         return dataset, path
 
     def key_today(self, key: str, at: datetime) -> str:
@@ -138,6 +175,8 @@ class Naming:
         )
 
     def job_today(self, job: str, at: datetime) -> str:
-        """Return the key today of a job: a definition's is named after its dataset."""
+        """Return the key today of a job: a definition's, and one's of events, is named after its dataset."""
         prefix = definition_job_key("")
-        return definition_job_key(self.today(job.removeprefix(prefix), at)) if job.startswith(prefix) else job
+        if job.startswith(prefix):
+            return definition_job_key(self.today(job.removeprefix(prefix), at))
+        return event_job_key_under(job, self.aliases) if self.aliases else job

@@ -130,7 +130,7 @@ class _Parting:
 
     def of_changes(self) -> list[BatchPart]:
         changes = self.batch.changes
-        if not changes:
+        if not changes and not self.batch.aliases:
             return []
         keys = {
             key for change in changes for name in change.datasets for key in (name, self.naming.after(name, change))
@@ -204,7 +204,8 @@ class _Parting:
         mentions: tuple[Mention, ...] | None = None,
         **of_batch: object,
     ) -> BatchPart:
-        batch = LineageBatch(run=self.batch.run, changes=self.batch.changes, **of_batch)  # type: ignore[arg-type]
+        ours = self.batch
+        batch = LineageBatch(run=ours.run, changes=ours.changes, aliases=ours.aliases, **of_batch)  # type: ignore[arg-type]
         return BatchPart(batch, frozenset({stage}), mentions, lanes)
 
 

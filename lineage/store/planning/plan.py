@@ -10,6 +10,7 @@ from datetime import datetime
 from lineage.model.batch import DatasetChange
 from lineage.model.names import column_key, split_dataset_key
 from lineage.model.statement import ChangeKind
+from lineage.store.planning.aliases import join_aliased
 from lineage.store.planning.column_moves import drop_column, rename_column
 from lineage.store.planning.datasets import (
     AllDrops,
@@ -37,6 +38,7 @@ def plan(before: State, intake: Intake, naming: Naming) -> State:
     """Return the state after the batch, or those stages of it that a part is for; `before` is left as it is."""
     after, stages = before.copy(), intake.stages
     if Stage.CHANGES in stages:
+        join_aliased(after, naming)
         _change_datasets(after, intake, naming)
     if Stage.NODES in stages:
         remade = remade_datasets(after, intake)
@@ -76,7 +78,7 @@ def plan_pruning(before: State, prune: Prune) -> State:
 
 def _change_datasets(state: State, intake: Intake, naming: Naming) -> None:
     """Bring in the changes that the graph has not seen."""
-    known = Naming.of((change.told for change in state.changes.values()), ())
+    known = Naming.of((change.told for change in state.changes.values()), (), naming.aliases)
     existing = state.datasets.keys() | set()
     told = [change for change in intake.changes if change_key(change) not in state.changes]
     for move in told:

@@ -272,6 +272,8 @@ class State:
     prunes: dict[str, Prune] = field(default_factory=dict)
     diagnostics: dict[str, FoundDiagnostic] = field(default_factory=dict)
     usage: dict[str, Usage] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    """The key that each dataset of several keys goes by, if it is another."""
     bound_columns: frozenset[str] = frozenset()
     """Columns that counts of use are tied to, beside those that were read."""
 
@@ -290,5 +292,6 @@ class State:
             prunes=dict(self.prunes),
             diagnostics=dict(self.diagnostics),
             usage=dict(self.usage),
+            aliases=dict(self.aliases),
             bound_columns=self.bound_columns,
         )

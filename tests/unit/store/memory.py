@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.model.batch import LineageBatch
+from lineage.store.planning.aliases import united
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import Naming, as_replacements
@@ -60,7 +61,8 @@ class MemoryGraph:
         return [change for change in self.state.changes.values() if change.told.at >= begins]
 
     def _naming(self, part: BatchPart, since: datetime | None = None) -> Naming:
-        return Naming.of((change.told for change in self._known(part, since)), part.batch.changes)
+        known = (change.told for change in self._known(part, since))
+        return Naming.of(known, part.batch.changes, united(self.state.aliases, part.batch.aliases))
 
     def history(self) -> list[str]:
         """Return all lineage, as `telling.history` does, and when each was last seen."""

@@ -1,0 +1,69 @@
+"""What the graph knows of the names that a batch uses: changes since then, and further keys of the same datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from lineage.model.names import dataset_of
+from lineage.store.backend import Transaction
+from lineage.store.planning.aliases import united
+from lineage.store.planning.naming import Naming
+from lineage.store.planning.parts import BatchPart
+from lineage.store.planning.state import KnownChange
+from lineage.store.queries import query
+from lineage.store.records import alias_key, change_from
+
+__all__ = ["KnownNames", "load_names"]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """DROPs, RENAMEs and SWAPs that the graph has, its aliases, and both with those of a batch."""
+
+    changes: Sequence[KnownChange]
+    aliases: Mapping[str, str]
+    naming: Naming
+
+
+def load_names(transaction: Transaction, part: BatchPart, since: datetime) -> KnownNames:
+    """Return what is known of names from that time on; aliases hold at all times."""
+    changes = [change_from(row["n"]) for row in transaction.read(query("changes_since"), [{"at": since}])]
+    stored, together = _aliases(transaction, part, changes)
+    naming = Naming.of((change.told for change in changes), part.batch.changes, together)
+    return KnownNames(changes, stored, naming)
+
+
+def _aliases(
+    transaction: Transaction, part: BatchPart, changes: Sequence[KnownChange]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the aliases of the datasets that a part names, as the graph has them and with the part's own."""
+    if not transaction.read(query("any_alias"), [{}]):
+        return {}, united({}, part.batch.aliases)
+    keys = _datasets_of(part) | {key for change in changes for key in change.told.datasets}
+    rows = transaction.read(query("aliases_by_key"), [{"key": alias_key(key)} for key in sorted(keys)])
+    stored = {row["dataset"]: row["other"] for row in rows}
+    together = united(stored, part.batch.aliases)
+    # What went by a key that now goes by another follows it.
+    if losing := sorted(key for key in together if key not in stored):
+        rows = transaction.read(query("aliases_of"), [{"key": key} for key in losing])
+        stored |= {row["dataset"]: row["other"] for row in rows}
+        together = united(stored, part.batch.aliases)
+    return stored, together
+
+
+def _datasets_of(part: BatchPart) -> set[str]:
+    batch = part.batch
+    found = {key for pair in batch.aliases for key in pair}
+    found.update(mention.told for mention in part.mentions or ())
+    for job in batch.jobs:
+        found.update(job.reads)
+        found.update(job.writes)
+    for edge in batch.edges:
+        found.add(dataset_of(edge.source))
+        found.add(edge.output)
+    found.update(record.key for record in batch.datasets)
+    found.update(dataset_of(used.of) for used in batch.usage)
+    found.update(key for change in batch.changes for key in change.datasets)
+    return found

@@ -10,6 +10,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.access import refused
 from lineage_graphql.http.docs_page import DOCS_STYLE, docs_page
+from lineage_graphql.http.openapi import openapi_of
 from lineage_graphql.http.page_policy import page_headers
 from lineage_graphql.state import State
 
@@ -31,7 +32,7 @@ def docs_router(state: State, app: FastAPI) -> APIRouter:
     @router.get("/openapi.json")
     async def openapi(request: Request) -> Response:
         """Return what the REST routes take and answer."""
-        return await refusal(request) or JSONResponse(app.openapi())
+        return await refusal(request) or JSONResponse(openapi_of(app))
 
     if state.settings.on_loopback:
 
@@ -39,7 +40,7 @@ def docs_router(state: State, app: FastAPI) -> APIRouter:
         async def docs(request: Request) -> Response:
             """Return a page about the REST routes."""
             return await refusal(request) or HTMLResponse(
-                docs_page(app.openapi()), headers=page_headers(style=DOCS_STYLE)
+                docs_page(openapi_of(app)), headers=page_headers(style=DOCS_STYLE)
             )
 
     return router

@@ -16,6 +16,7 @@ from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.event_writer import EventWriter
 from lineage_graphql.http.access import refused
 from lineage_graphql.http.answers import problem
+from lineage_graphql.http.openapi import BATCH_ANSWER, BATCH_BODY, EVENT_ANSWER, EVENT_BODY
 from lineage_graphql.http.unpacking import unpacked
 from lineage_graphql.metrics import EVENTS, INGEST_LAG
 from lineage_graphql.state import State
@@ -48,7 +49,7 @@ def openlineage_router(state: State) -> APIRouter:
             INGEST_LAG.set(max(0.0, (datetime.now(UTC) - newest).total_seconds()))
         return outcomes
 
-    @router.post("", responses=_RESPONSES)
+    @router.post("", responses={200: EVENT_ANSWER, **_RESPONSES}, openapi_extra=EVENT_BODY)
     async def event(request: Request) -> Response:
         """Take one event: a RunEvent, a DatasetEvent or a JobEvent."""
         try:
@@ -62,7 +63,7 @@ def openlineage_router(state: State) -> APIRouter:
             return problem(400, _reason(outcome), outcome.hint)
         return JSONResponse({"status": "success", "warnings": list(outcome.warnings)})
 
-    @router.post("/batch", responses=_RESPONSES)
+    @router.post("/batch", responses={200: BATCH_ANSWER, **_RESPONSES}, openapi_extra=BATCH_BODY)
     async def batch(request: Request) -> Response:
         """Take an array of events. Those that are none are listed as `failed_events`; the others are taken."""
         try:

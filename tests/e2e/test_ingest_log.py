@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
+from lineage.store import open_store
 from tests.e2e.running import lineage
 
 SAMPLES = Path(__file__).parents[1] / "data" / "query_logs"
@@ -86,3 +88,53 @@ def test_the_samples_of_every_source(tmp_path: Path, monkeypatch: pytest.MonkeyP
         told = lineage("ingest", "log", str(file), "--source", file.stem, "--format", "json", "--store", "s.lbug")
         assert told.code in (0, 1), told.err
         assert told.json["rows"] > 0, file.name
+
+
+def test_set_operations_are_read_as_files_are(tmp_path: Path) -> None:
+    sql = "INSERT INTO t (x) SELECT a FROM s UNION ALL SELECT b FROM r"
+    (tmp_path / "log.jsonl").write_text(json.dumps({"query_text": sql, "started_at": "2026-03-01T10:00:00Z"}))
+    (tmp_path / "file.sql").write_text(sql)
+    told = {}
+    for reading in ("exact", "paper"):
+        for way, options in (("log", ("--engine", "local")), ("sql", ())):
+            store = tmp_path / f"{reading}-{way}.lbug"
+            path = tmp_path / ("log.jsonl" if way == "log" else "file.sql")
+            arguments = ("-d", "postgres", "--set-operations", reading, "-s", store, *options)
+            assert lineage("ingest", way, path, *arguments).code == 0
+            with open_store(store) as opened:
+                edges = opened.edges_of(opened.job_keys())
+            told[reading, way] = {(edge.source, edge.target, edge.kind, edge.subtypes) for edge in edges}
+    assert told["exact", "log"] == told["exact", "sql"]
+    assert told["paper", "log"] == told["paper", "sql"]
+    assert told["paper", "log"] != told["exact", "log"]
+    assert told["paper", "log"] > told["exact", "log"]
+
+
+@pytest.mark.parametrize(
+    ("name", "character", "options"),
+    [
+        ("log.csv", ";", ["--delimiter", ";"]),
+        ("log.csv", "\t", ["--delimiter", "tab"]),
+        ("log.csv", ",", []),
+        ("log.tsv", "\t", []),
+        ("log.tsv.gz", "\t", []),
+        ("log.tsv", "|", ["--delimiter", "|"]),
+    ],
+)
+def test_csv_by_any_delimiter(tmp_path: Path, name: str, character: str, options: list[str]) -> None:
+    row = ["2026-03-01T10:00:00Z", f'"INSERT INTO t (x){character}SELECT a FROM s"'.replace(character, " ")]
+    text = "\n".join([character.join(["started_at", "query_text"]), character.join(row)]) + "\n"
+    raw = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
+    (tmp_path / name).write_bytes(raw)
+    done = lineage("ingest", "log", tmp_path / name, "-d", "postgres", "-s", tmp_path / "s.lbug", *options)
+    assert done.code == 0, done.err
+    assert "1 row, 0 left out" in done.out
+    assert "t.x" in lineage("impact", "s.a", "-s", tmp_path / "s.lbug").out
+
+
+def test_another_delimiter_is_offered(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("started_at;query_text\n")
+    done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.lbug")
+    assert (done.code, "--delimiter ';'" in done.err) == (2, True), done
+    done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.lbug", "--delimiter", "ab")
+    assert (done.code, "is no delimiter" in done.err) == (2, True), done

@@ -18,6 +18,8 @@ from lineage.cli.options import (
     FunctionsOption,
     NamespaceOption,
     SchemaOption,
+    SetOperations,
+    SetOperationsOption,
     StoreOption,
     extraction_options,
     read_catalogs,
@@ -58,6 +60,7 @@ from lineage_ingest.query_log.reading import LogFormatError, NoLogFilesError
 from lineage_ingest.query_log.sources import (
     SOURCES,
     ColumnsMissingError,
+    DelimiterError,
     MappingError,
     NotOverJdbcError,
     Source,
@@ -110,6 +113,12 @@ def log(
             "'%d/%m/%Y %H:%M:%S', as in Python's strptime. May be given several times.",
         ),
     ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER", help="What parts the values of a CSV row: ';', '|', tab, …; a comma, in .tsv a tab."
+        ),
+    ] = None,
     jdbc_url: Annotated[
         str | None,
         typer.Option(help="Read the log from a database: jdbc:postgresql://host/db; the driver by --spark-conf."),
@@ -142,6 +151,7 @@ def log(
     default_schema: SchemaOption = None,
     functions: FunctionsOption = None,
     budget: BudgetOption = None,
+    set_operations: SetOperationsOption = SetOperations.EXACT,
     store: StoreOption = None,
     observed_at: Annotated[
         datetime | None,
@@ -173,7 +183,7 @@ def log(
     Example: lineage ingest log --source trino --kafka broker:9092 --topic queries --every 10
     """
     given = LogInput(
-        _source(source, mapping, dialect, zone, time_format),
+        _source(source, mapping, dialect, zone, time_format, delimiter),
         tuple(paths or ()),
         _jdbc(jdbc_url, jdbc_query, jdbc_option, since),
     )
@@ -185,7 +195,7 @@ def log(
     spark = SparkOptions(master, _pairs(spark_conf, "--spark-conf"))
     # What is wrong with these is said before anything is read.
     options = extraction_options(
-        given.source.dialect or "ansi", namespace, default_database, default_schema, functions, budget
+        given.source.dialect or "ansi", namespace, default_database, default_schema, functions, budget, set_operations
     )
     schemas = read_catalogs(catalog, given.source.dialect or "ansi")
     observed = _in_utc(observed_at) if observed_at else None
@@ -198,6 +208,7 @@ def log(
         tuple(str(path.resolve()) for path in functions or ()),
         options.budget,
         observed,
+        set_operations=options.set_operation_references,
     )
     if stream is not None and not explain:
         follow(stream, how, store, setting, schemas, spark, output, show, fail_on)
@@ -239,11 +250,20 @@ def _opener(given: str | None) -> Opener | None:
 
 
 def _source(
-    name: str, mapping: list[str] | None, dialect: str | None, zone: str | None, formats: list[str] | None
+    name: str,
+    mapping: list[str] | None,
+    dialect: str | None,
+    zone: str | None,
+    formats: list[str] | None,
+    delimiter: str | None,
 ) -> Source:
     fields = _pairs(mapping, "--map") or None
     try:
-        return source_named(name, dialect=dialect, zone=zone, mapping=fields, time_formats=tuple(formats or ()))
+        return source_named(
+            name, dialect=dialect, zone=zone, mapping=fields, time_formats=tuple(formats or ()), delimiter=delimiter
+        )
+    except DelimiterError as error:
+        raise typer.BadParameter(str(error), param_hint="--delimiter") from error
     except TimeFormatError as error:
         raise typer.BadParameter(str(error), param_hint="--time-format") from error
     except UnknownSourceError as error:

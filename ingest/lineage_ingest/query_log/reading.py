@@ -10,6 +10,7 @@ import csv
 import glob
 import io
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +38,10 @@ _CHARACTERS = 32_000_000
 _PIECE = 64_000_000
 """Bytes of plain lines that one worker reads."""
 _PACKED = (".gz", ".bz2", ".zst", ".lz4")
-_FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+_FORMATS = {".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+
+
+_DELIMITERS = {".tsv": "\t"}
 
 
 class NoLogFilesError(ValueError):
@@ -136,6 +140,8 @@ def read_log_file(source: Source, path: Path, piece: Piece = Piece()) -> Iterato
                     raw, encoding="utf-8-sig", errors="surrogateescape", newline="" if kind == "csv" else "\n"
                 )
                 read = {"csv": read_csv, "json": read_json_lines, "lines": read_lines, "records": read_records}[kind]
+                if kind == "csv":
+                    read = partial(read_csv, delimiter=source.delimiter or _DELIMITERS.get(_suffix(path), ","))
                 yield from batches.of(read(source, text, tally))
         else:
             lines = _lines_of_piece(path, piece)
@@ -196,7 +202,7 @@ def _rows_of(source: Source, values: list[str | None], lost: int, tally: Tally) 
             if source.reading.kind == "records":
                 yield from read_records(source, lines, tally)
             elif source.reading.headers:
-                yield from read_csv(source, lines, tally, whole=False)
+                yield from read_csv(source, lines, tally, whole=False, delimiter=source.delimiter or ",")
             else:
                 yield from read_json_lines(source, lines, tally, whole=False)
     for _ in range(lost):

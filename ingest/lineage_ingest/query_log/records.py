@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_ingest.query_log.sources.source import CORRUPT, LINE, Source
+from lineage_ingest.query_log.sources.source import CORRUPT, LINE, ColumnsMissingError, Source
 
 __all__ = ["Tally", "read_csv", "read_json_lines", "read_lines", "read_records"]
 
@@ -141,8 +141,10 @@ def _as_text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def read_csv(source: Source, text: Iterable[str], tally: Tally, *, whole: bool = True) -> Iterator[dict[str, Any]]:
-    """Yield rows of CSV by column; the arguments are those of `read_json_lines`.
+def read_csv(
+    source: Source, text: Iterable[str], tally: Tally, *, whole: bool = True, delimiter: str = ","
+) -> Iterator[dict[str, Any]]:
+    """Yield rows of CSV by column; the arguments are those of `read_json_lines`, and what parts the values of a row.
 
     Raises:
         ColumnsMissingError: the header is not of this source.
@@ -161,11 +163,11 @@ def read_csv(source: Source, text: Iterable[str], tally: Tally, *, whole: bool =
     wanted = {name.lower(): name for name in source.columns}
     headers = {len(names): [wanted.get(name, "") for name in names] for names in source.reading.headers}
     header: list[str] | None = None
-    for row in csv.reader(remembered()):
+    for row in csv.reader(remembered(), delimiter=delimiter):
         if not row:
             continue
         if not headers and header is None:
-            source.check(row)
+            _check_header(source, row, delimiter)
             header = [wanted.get(name.strip().lower(), "") for name in row]
             continue
         names = headers.get(len(row)) if headers else header
@@ -175,6 +177,26 @@ def read_csv(source: Source, text: Iterable[str], tally: Tally, *, whole: bool =
             tally.failed(_BROKEN_OFF)
             return
         if names is None or not fits:
-            yield {CORRUPT: ",".join(row)}
+            yield {CORRUPT: delimiter.join(row)}
             continue
         yield {name: value for name, value in zip(names, row, strict=True) if name}
+
+
+def _check_header(source: Source, header: list[str], delimiter: str) -> None:
+    """Check that a header is of the source; where it is a single value, say that the delimiter may be another.
+
+    Raises:
+        ColumnsMissingError: it is not.
+    """
+    try:
+        source.check(header)
+    except ColumnsMissingError as error:
+        other = (
+            next((one for one in ";\t|," if one != delimiter and one in header[0]), None) if len(header) == 1 else None
+        )
+        if other is None:
+            raise
+        shown = {"\t": "tab"}.get(other, other)
+        raise ColumnsMissingError(
+            f"{error}; are the values parted by another character? --delimiter '{shown}'"
+        ) from error

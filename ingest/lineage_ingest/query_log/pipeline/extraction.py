@@ -28,6 +28,7 @@ from lineage.model.statement import (
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.sql import Budget
 from lineage.sql.extractor import ExtractionOptions, options_for
+from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.script import Decision, Script, ambiguous_columns
 from lineage.sql.session import session_defaults
 from lineage.sql.texts import Part as ScriptPart
@@ -77,6 +78,8 @@ class Setting:
     """When runs ran whose log does not say it, as the user says; None: nobody knows."""
     begins_at: datetime | None = None
     """When the first run of the log was whose time is known: what has none is not taken to be newer than any other."""
+    set_operations: SetOperationReferences = "exact"
+    """What the output of a set operation references."""
 
     @property
     def undated_at(self) -> datetime:
@@ -228,6 +231,7 @@ class Extractor:
                 default_database=setting.database,
                 default_schema=setting.schema,
                 functions=setting.functions,
+                set_operation_references=setting.set_operations,
                 budget=setting.budget,
             )
         return found

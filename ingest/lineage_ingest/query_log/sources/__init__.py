@@ -28,6 +28,7 @@ from lineage_ingest.query_log.written_times import TimeFormatError, time_format_
 __all__ = [
     "Assembly",
     "ColumnsMissingError",
+    "DelimiterError",
     "MappingError",
     "NotOverJdbcError",
     "Reading",
@@ -60,6 +61,10 @@ SOURCES: dict[str, Source] = {
 }
 
 
+class DelimiterError(ValueError):
+    """A delimiter that CSV cannot have."""
+
+
 class UnknownSourceError(ValueError):
     """A source that is not known; the message offers the nearest names."""
 
@@ -71,6 +76,7 @@ def source_named(
     zone: str | None = None,
     mapping: Mapping[str, str] | None = None,
     time_formats: Sequence[str] = (),
+    delimiter: str | None = None,
 ) -> Source:
     """Return the source of that name, set to what the user says of this log.
 
@@ -87,12 +93,15 @@ def source_named(
         zone: the time zone of times that do not say theirs; UTC if left out.
         mapping: of `generic` only: which column holds which field of the log schema, where it is not named so.
         time_formats: of times that are texts, as of `strptime`; needed where they are of no known form.
+        delimiter: the character that parts the values of CSV (`tab` is one, too); a comma, in .tsv files a tab, if left
+            out.
 
     Raises:
         UnknownSourceError: no source has that name.
         UnknownDialectError: no dialect has that name.
         MappingError: the mapping has a field that the schema does not have; or the source needs none.
         TimeFormatError: a format is none.
+        DelimiterError: the delimiter is not one character, or one that CSV quotes with.
         ValueError: there is no such time zone.
     """
     found = SOURCES.get(name.strip().lower())
@@ -106,6 +115,8 @@ def source_named(
         found = replace(found, zone=zone_named(zone))
     if time_formats:
         found = replace(found, time_formats=tuple(map(time_format_named, time_formats)))
+    if delimiter is not None:
+        found = replace(found, delimiter=_delimiter_named(delimiter))
     if mapping is not None:
         if found.name != GENERIC.name:
             raise MappingError(f"{found.title} knows its columns; a mapping is for the source 'generic'")
@@ -113,3 +124,15 @@ def source_named(
         columns = tuple(dict.fromkeys(fields.values()))
         found = replace(found, mapping=tuple(fields.items()), columns=columns, needed=(fields["query_text"],))
     return found
+
+
+def _delimiter_named(text: str) -> str:
+    """Return the character that a text names.
+
+    >>> _delimiter_named("tab"), _delimiter_named("\\\\t"), _delimiter_named(";")
+    ('\\t', '\\t', ';')
+    """
+    delimiter = {"tab": "\t", "\\t": "\t"}.get(text.lower(), text)
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise DelimiterError(f"{text!r} is no delimiter: expected one character, such as ; or | or tab")
+    return delimiter

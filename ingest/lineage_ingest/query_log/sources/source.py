@@ -111,6 +111,8 @@ class Source:
     """The time zone of times that do not say theirs; None is UTC."""
     time_formats: tuple[str, ...] = ()
     """The forms of times that are texts, as of `strptime`; none: those that are known."""
+    delimiter: str | None = None
+    """What parts the values of a row in CSV; None: a comma, in .tsv files a tab."""
     mapping: tuple[tuple[str, str], ...] = ()
     """Of `generic` only: fields of the log schema, and the columns they stand in."""
 

@@ -115,3 +115,24 @@ def test_both_programs_are_asked_for_the_pinned_artifacts(tmp_path: Path) -> Non
         for dependency in ET.fromstring(ivy.text).iter("dependency")
     ]
     assert of_maven == of_ivy == [(a.group, a.name, a.version) for a in ARTIFACTS]
+
+
+def test_what_is_fetched_leaves_the_users_repositories_alone(tmp_path: Path) -> None:
+    maven = resolvers.maven_resolver(Path("mvn"), tmp_path, tmp_path / "jars")
+    assert f"-Dmaven.repo.local={tmp_path / 'repository'}" in maven.command
+    assert maven.offline is not None
+    assert "--offline" in maven.offline
+    ivy = resolvers.ivy_resolver(JAVA, Path("ivy.jar"), tmp_path, tmp_path / "jars")
+    assert ivy.command[ivy.command.index("-cache") + 1] == str(tmp_path / "cache")
+
+
+def test_without_a_network_the_users_repository_is_read(maven: Path, tmp_path: Path) -> None:
+    touched = " ".join(f"$folder/{artifact.jar}" for artifact in ARTIFACTS)
+    write_program(
+        maven,
+        "mvn",
+        'for one; do case "$one" in -DoutputDirectory=*) folder=${one#*=};; --offline) offline=1;; esac; done\n'
+        f'[ "$offline" ] || {{ echo "[ERROR] no network"; exit 1; }}\nmkdir -p $folder; touch {touched}',
+    )
+    folder = ensure_jars(JAVA, lambda _: None, tmp_path / "cache")
+    assert all((folder / artifact.jar).is_file() for artifact in ARTIFACTS)

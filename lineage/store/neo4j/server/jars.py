@@ -74,11 +74,28 @@ def _fetch_into(folder: Path, java: Java, report: Report) -> None:
 
 
 def _run(resolver: Resolver, report: Report) -> None:
+    """Have the jars fetched; where that fails, taken from what is on this machine.
+
+    Raises:
+        ServerSetupError: neither worked.
+    """
     resolver.project.write_text(resolver.text, encoding="utf-8")
+    try:
+        _run_command(resolver, resolver.command, report)
+    except ServerSetupError as error:
+        if resolver.offline is None:
+            raise
+        try:
+            _run_command(resolver, resolver.offline, report)
+        except ServerSetupError:
+            raise error from None
+
+
+def _run_command(resolver: Resolver, command: tuple[str, ...], report: Report) -> None:
     errors: deque[str] = deque(maxlen=30)
     jars = 0
     with subprocess.Popen(
-        resolver.command,
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -23,6 +23,9 @@ _COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:cop
 class Resolver:
     """A command that puts the jars into a folder, the file that it reads, and how its output is understood.
 
+    What it fetches on the way goes into a folder of its own: in the user's repository descriptions without their jars
+    would be left, which make Spark's Ivy fail later.
+
     A line of output with all of `fetched` tells of one jar; one with `error` says what went wrong.
     """
 
@@ -32,6 +35,8 @@ class Resolver:
     text: str
     fetched: tuple[str, ...]
     error: str
+    offline: tuple[str, ...] | None = None
+    """The command that takes the jars from what is on this machine already, and writes nothing but them."""
 
 
 def find_resolver(java: Java, work: Path, target: Path, environment: Mapping[str, str] | None = None) -> Resolver:
@@ -78,7 +83,8 @@ def maven_resolver(maven: Path, work: Path, target: Path) -> Resolver:
         *(str(maven), "--batch-mode", "-Dstyle.color=never", "--file", str(project), _COPY_DEPENDENCIES),
         *("-DincludeScope=runtime", f"-DoutputDirectory={target}"),
     )
-    return Resolver("Maven", command, project, text, ("Downloaded from", ".jar"), "[ERROR]")
+    own = (*command, f"-Dmaven.repo.local={work / 'repository'}")
+    return Resolver("Maven", own, project, text, ("Downloaded from", ".jar"), "[ERROR]", (*command, "--offline"))
 
 
 def ivy_resolver(java: Java, ivy: Path, work: Path, target: Path) -> Resolver:
@@ -98,7 +104,7 @@ def ivy_resolver(java: Java, ivy: Path, work: Path, target: Path) -> Resolver:
     )
     pattern = f"{target}/[artifact]-[revision](-[classifier]).[ext]"
     command = (
-        *(str(java.path), "-cp", str(ivy), "org.apache.ivy.Main"),
+        *(str(java.path), "-cp", str(ivy), "org.apache.ivy.Main", "-cache", str(work / "cache")),
         *("-ivy", str(project), "-confs", "default", "-retrieve", pattern),
     )
     return Resolver("Ivy", command, project, text, ("[SUCCESSFUL ]", ".jar"), "::")

@@ -21,6 +21,7 @@ __all__ = [
     "parse_column_name",
     "parse_table_name",
     "renamed_path",
+    "short_name",
     "split_column_key",
     "split_dataset_key",
     "split_location",
@@ -266,6 +267,17 @@ def split_dataset_key(key: str, likely: str | None = None) -> tuple[str, str]:
         return namespace, name
     authority, _, name = rest.partition("/")
     return f"{scheme}://{authority}", name
+
+
+def short_name(name: str) -> str:
+    """Return the last part of a dataset's name: what people call it, and what a picture has room for.
+
+    >>> short_name("shop.public.orders"), short_name("raw/2026/orders"), short_name('shop."my.table"')
+    ('orders', 'orders', 'my.table')
+    """
+    if "/" in name:
+        return name.rstrip("/").rpartition("/")[2] or name
+    return ColumnPath.parse(name).name or name
 
 
 def split_location(name: str) -> tuple[str, str] | None:

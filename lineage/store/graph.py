@@ -24,7 +24,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -61,6 +61,7 @@ LABELS: Mapping[str, Properties] = {
     "Table": {
         "namespace": _TEXT,
         "name": _TEXT,
+        "full_name": _TEXT,
         "kind": _TEXT,
         "dialect": _TEXT,
         "schema_known": _FLAG,

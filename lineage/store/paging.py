@@ -247,7 +247,7 @@ def _read(transaction: Transaction, of: _List, page: PageRequest, limit: int) ->
         pattern=of.pattern,
         where=" AND ".join(conditions) or "true",
         property=str(page.order),
-        shown="n.name" if of.admits else "n.key",
+        shown="n.full_name" if of.admits else "n.key",
         direction="DESC" if values_fall else "ASC",
         key_direction="DESC" if keys_fall else "ASC",
     )

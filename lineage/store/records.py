@@ -10,6 +10,7 @@ from typing import Any
 
 from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+from lineage.model.names import short_name, split_dataset_key
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import Subtype
 from lineage.model.usage import UserCounts
@@ -79,7 +80,8 @@ def dataset_node(dataset: Dataset) -> Node:
         dataset.key,
         {
             "namespace": dataset.namespace,
-            "name": dataset.name,
+            "name": short_name(dataset.name),
+            "full_name": dataset.name,
             "kind": str(dataset.kind),
             "dialect": dataset.dialect,
             "schema_known": dataset.schema_known,
@@ -102,7 +104,7 @@ def dataset_from(node: Row) -> Dataset:
     return Dataset(
         key=node["key"],
         namespace=node["namespace"],
-        name=node["name"],
+        name=node.get("full_name") or node["name"],  # before version 15 there was the full name only
         kind=DatasetKind(node["kind"]),
         dialect=node.get("dialect"),
         schema_known=node["schema_known"],
@@ -126,7 +128,7 @@ def column_records(column: StoredColumn) -> Iterator[Node | Relationship]:
         {
             "dataset": column.dataset,
             "path": column.path,
-            "name": column.name,
+            "name": f"{short_name(split_dataset_key(column.dataset)[1])}.{column.path}",
             "data_type": column.data_type,
             "ordinal": column.ordinal,
             "inferred": column.inferred,

@@ -44,9 +44,9 @@ _Moved: TypeAlias = "dict[tuple[str, str], Node]"
 def rekey(transaction: Transaction) -> None:
     """Give every node whose key is another one now that key, with all that it is tied to. Twice is as once."""
     tables = {
-        node["key"]: replace(dataset_from(node), key=key)
-        for node in _nodes(transaction, "all_datasets")
-        if (key := dataset_key(node["namespace"], node["name"])) != node["key"]
+        dataset.key: replace(dataset, key=key)
+        for dataset in map(dataset_from, _nodes(transaction, "all_datasets"))
+        if (key := dataset_key(dataset.namespace, dataset.name)) != dataset.key
     }
     names = {old: dataset.key for old, dataset in tables.items()}
     columns = _columns(transaction, names)

@@ -260,6 +260,8 @@ def check_migrated(store: GraphStore) -> None:
     assert [one.key for one in store.find_datasets("orders")] == ["pg/Shop.Orders"]
     assert [hit.key for hit in store.search("id")] == ["pg/Shop.Orders#Id"]
     assert [one.path for one in store.columns(["pg/Shop.Orders"])] == ["Id"]
+    shown = {label: (node["name"], node.get("full_name")) for label, _, node in store.dump().nodes if "name" in node}
+    assert shown == {"Table": ("Orders", "Shop.Orders"), "Column": ("Orders.Id", None)}
 
 
 def test_a_newer_embedded_store_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ MATCH (n:`Table` {key: $key}) RETURN n
 
 // One record on Neo4j, whatever the number of datasets: a record costs there more than what is in it.
 // name: dataset_names
-MATCH (t:`Table` {key: $key}) RETURN collect(t.key) AS keys, collect(t.name) AS names
+MATCH (t:`Table` {key: $key}) RETURN collect(t.key) AS keys, collect(t.full_name) AS names
 
 // name: all_datasets
 MATCH (n:`Table`) RETURN n
@@ -313,14 +313,14 @@ LIMIT $limit
 // name: datasets_with_tags
 MATCH (n:`Table`)
 WHERE all(tag IN $tags WHERE tag IN n.tags)
-RETURN n.key AS key, n.name AS name, n.search AS search
+RETURN n.key AS key, n.full_name AS name, n.search AS search
 ORDER BY size(n.search), n.key
 LIMIT $limit
 
 // name: search_datasets
 MATCH (n:`Table`)
 WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
-RETURN n.key AS key, n.name AS name, n.search AS search
+RETURN n.key AS key, n.full_name AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
 LIMIT $limit
@@ -399,7 +399,7 @@ RETURN count(DISTINCT n.key) AS number
 // name: page_names
 MATCH <pattern>
 WHERE <where>
-RETURN n.key AS key, n.name AS name
+RETURN n.key AS key, n.full_name AS name
 
 // name: page_beyond_key
 n.key <sign> $<side>_key

@@ -37,6 +37,7 @@ from lineage_ingest.query_log.follow_command import (
     FollowOption,
     KafkaOption,
     KafkaOptionsOption,
+    KafkaWaitOption,
     OnceOption,
     TopicOption,
     follow,
@@ -141,6 +142,7 @@ def log(
     kafka: KafkaOption = None,
     topic: TopicOption = None,
     kafka_option: KafkaOptionsOption = None,
+    kafka_wait: KafkaWaitOption = 60,
     checkpoint: CheckpointOption = None,
     every: EveryOption = 30,
     once: OnceOption = False,
@@ -188,7 +190,7 @@ def log(
         _jdbc(jdbc_url, jdbc_query, jdbc_option, since),
     )
     pairs = _pairs(kafka_option, "--kafka-option")
-    how = Following(followed, kafka, topic, pairs, checkpoint, every, once, at_once)
+    how = Following(followed, kafka, topic, pairs, checkpoint, every, once, at_once, kafka_wait)
     stream = how.input(given.source, given.paths, other=given.jdbc is not None or engine is EngineKind.LOCAL)
     if stream is None and bool(given.paths) == (given.jdbc is not None):
         raise typer.BadParameter("give files, or --jdbc-url", param_hint="PATHS")

@@ -23,6 +23,7 @@ from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import SparkMissingError, SparkOptions
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 from lineage_ingest.query_log.sources import Source
+from lineage_ingest.query_log.streaming.brokers import BrokersUnreachableError, wait_for_brokers
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint, CheckpointError, default_checkpoint
 from lineage_ingest.query_log.streaming.inputs import Kafka, StreamInput, StreamInputError
 
@@ -67,6 +68,16 @@ KafkaOptionsOption = Annotated[
         "--kafka-option",
         metavar="NAME=VALUE",
         help="Of Spark's Kafka source: startingOffsets=latest, kafka.security.protocol=SASL_SSL, … Several times.",
+        rich_help_panel="Following a log",
+    ),
+]
+KafkaWaitOption = Annotated[
+    float,
+    typer.Option(
+        "--kafka-wait",
+        metavar="SECONDS",
+        min=0,
+        help="How long Kafka may take to answer at the beginning.",
         rich_help_panel="Following a log",
     ),
 ]
@@ -118,6 +129,7 @@ class Following(NamedTuple):
     every: float
     once: bool
     at_once: int | None
+    kafka_wait: float
 
     def input(self, source: Source, paths: tuple[str, ...], *, other: bool) -> StreamInput | None:
         """Return what is followed; None where nothing is to be.
@@ -191,6 +203,8 @@ def follow(
     except ImportError as error:
         message = "a log is followed by Spark, which is not installed: pip install 'lineage-graph[spark]'"
         raise typer.BadParameter(message, param_hint="--follow") from error
+    if given.kafka is not None:
+        _wait_for_kafka(given.kafka, how.kafka_wait)
     with open_store(store) as opened:
         address = opened.address if "://" in opened.address else str(Path(opened.address).absolute())
     folder = how.checkpoint or default_checkpoint(address, given.source.name, given.inputs)
@@ -243,6 +257,17 @@ def follow(
         raise typer.Exit(3 if failed.unreachable else 1)
     if totals.fails(fail_on):
         raise typer.Exit(1)
+
+
+def _wait_for_kafka(kafka: Kafka, seconds: float) -> None:
+    try:
+        wait_for_brokers(kafka.brokers, seconds, note)
+    except StreamInputError as error:
+        raise typer.BadParameter(str(error), param_hint="--kafka") from error
+    except BrokersUnreachableError as error:
+        note(f"error: {error}", "red")
+        note("look at --kafka; --kafka-wait sets how long is waited")
+        raise typer.Exit(3) from error
 
 
 def _print_batch(batch: BatchDone, show: int) -> None:

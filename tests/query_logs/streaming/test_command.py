@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
+from lineage.store.neo4j.server.ports import free_port
 from lineage_ingest.query_log.pipeline.opening import SparkOptions
 from lineage_ingest.query_log.sources import source_named
+from lineage_ingest.query_log.streaming.brokers import wait_for_brokers
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
 from lineage_ingest.query_log.streaming.inputs import Kafka, StreamInput
 from lineage_ingest.query_log.streaming.running import explained
@@ -43,6 +46,25 @@ def test_wrong_use(arguments: tuple[object, ...], said: str, tmp_path: Path, mon
     assert done.code == 2
     assert said in " ".join(done.err.replace("│", " ").split())
     assert not (tmp_path / "graph.lbug").exists()
+
+
+def test_a_kafka_that_is_down_is_said_soon_and_ends_in_time(tmp_path: Path) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    done = log(tmp_path, "--kafka", address, "--topic", "t", "--kafka-wait", 1, *TRINO)
+    assert done.code == 3
+    assert done.err.splitlines()[0].startswith(f"Kafka does not answer at {address} (Connection refused); trying until")
+    assert f"error: Kafka does not answer at {address} since 1 s: Connection refused" in done.err
+    assert not (tmp_path / "graph.lbug").exists()
+    done = log(tmp_path, "--kafka", "broker", "--topic", "t", *TRINO)
+    assert (done.code, "'broker' is no broker: expected HOST:PORT" in " ".join(done.err.split())) == (2, True), done
+
+
+def test_one_broker_of_several_is_enough() -> None:
+    told: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        there = f"127.0.0.1:{server.getsockname()[1]}"
+        wait_for_brokers(f"127.0.0.1:{free_port()}, PLAINTEXT://{there}", 30, told.append)
+    assert told == []
 
 
 def test_a_checkpoint_that_is_in_use(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 from pathlib import Path
@@ -52,7 +53,7 @@ def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:
     assert graph(tmp_path / "killed.lbug") == graph(tmp_path / "whole.lbug")
 
 
-def test_files_that_land_while_it_runs_and_an_end_by_ctrl_c(whole: list[str], tmp_path: Path) -> None:
+def test_files_that_land_while_it_runs_and_an_end_by_sigterm_to_all(whole: list[str], tmp_path: Path) -> None:
     files = land(tmp_path / "files", [0])
     options = (files, "--follow", "--every", 0.5, "--fail-on", "statement", "-s", tmp_path / "lived.lbug")
     with following(*options) as process:
@@ -62,9 +63,11 @@ def test_files_that_land_while_it_runs_and_an_end_by_ctrl_c(whole: list[str], tm
         for piece in range(1, len(PIECES)):
             land(files, [piece])
             assert f"{len(PIECES[piece])} rows" in next(told)
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGTERM)
         out, err = process.communicate(timeout=120)
     assert process.returncode == 1, err  # one statement does not parse
     assert "ending after the batch in hand" in err
+    assert "Traceback" not in err
+    assert "Exception" not in err
     assert f"{len(PIECES)} batches, {sum(map(len, PIECES))} rows" in out
     assert graph(tmp_path / "lived.lbug") == whole

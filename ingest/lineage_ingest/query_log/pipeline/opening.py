@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -158,6 +158,7 @@ def spark_session(options: SparkOptions) -> Iterator[SparkSession]:
         SparkMissingError: Spark is not installed, or Java is not there.
     """
     try:
+        from py4j.protocol import Py4JError  # noqa: PLC0415
         from pyspark.errors import PySparkException, PySparkRuntimeError  # noqa: PLC0415  Spark is an extra
         from pyspark.sql import SparkSession  # noqa: PLC0415
     except ImportError as error:
@@ -168,21 +169,37 @@ def spark_session(options: SparkOptions) -> Iterator[SparkSession]:
         yield running
         return
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("lineage ingest log")
     under_submit = "SPARK_ENV_LOADED" in os.environ
     master = options.master or ("" if under_submit else "local[*]")
-    if master:
-        builder = builder.master(master)
-    for name, value in {**_defaults(master), **options.conf}.items():
+    named = {"spark.app.name": "lineage ingest log", **({"spark.master": master} if master else {})}
+    settings = {**named, **_defaults(master), **options.conf}
+    builder = SparkSession.builder
+    for name, value in settings.items():
         builder = builder.config(name, value)
     try:
+        if not under_submit:
+            _start_apart(settings)
         spark = builder.getOrCreate()
     except (PySparkRuntimeError, PySparkException, OSError) as error:
         raise SparkMissingError(f"Spark does not start: {error}; it needs Java 17 or newer (JAVA_HOME)") from error
     try:
         yield spark
     finally:
-        spark.stop()
+        with suppress(OSError, Py4JError):  # Java has ended already
+            spark.stop()
+
+
+def _start_apart(settings: Mapping[str, str]) -> None:
+    """Start Spark's Java in a process group of its own: a signal to ours is for us, who end it in order.
+
+    It ends with this process, however that ends, since it reads its standard input.
+    """
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415  Spark is an extra
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+    if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ and os.name == "posix":
+        conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+        SparkContext(conf=conf, gateway=launch_gateway(conf, {"start_new_session": True}))  # type: ignore[no-untyped-call]
 
 
 def _defaults(master: str) -> dict[str, str]:

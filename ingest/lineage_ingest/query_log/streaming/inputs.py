@@ -28,6 +28,8 @@ _FILES, _MESSAGES = 1_000, 1_000_000
 _CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 _BINARY_FILE = "path string, modificationTime timestamp, length bigint, content binary"
 _FOREVER = "36500d"
+_CLIENT_LIMITS = {"kafka.default.api.timeout.ms": "20000", "kafka.request.timeout.ms": "15000"}
+"""Options of Kafka's client: Spark tries three times, and gives up after a minute instead of several."""
 
 
 class StreamInputError(ValueError):
@@ -101,6 +103,7 @@ class StreamInput:
         options = {
             "startingOffsets": "earliest",
             "maxOffsetsPerTrigger": str(self.at_once or _MESSAGES),
+            **_CLIENT_LIMITS,
             **kafka.options,
             "kafka.bootstrap.servers": kafka.brokers,
             "subscribe": kafka.topic,

@@ -115,6 +115,12 @@ def run_stream(
             raise explained(str(error)) from error
     except PySparkException as error:
         raise explained(str(error)) from error
+    except (Py4JError, OSError) as error:
+        # What was stored is in the checkpoint, whenever Java ended.
+        if batches.failure is not None and not isinstance(batches.failure, Py4JError | OSError):
+            raise batches.failure from error
+        if not stopping.is_set():
+            raise StreamFailedError("Spark's Java process has ended", "start again: nothing is lost") from error
 
 
 def _end(query: StreamingQuery, batches: _Batches, checkpoint: Checkpoint) -> None:

@@ -18,6 +18,7 @@ from lineage.sql.script import Script
 from lineage.store.protocol import GraphStore
 from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
+from lineage_ingest.sql_files.duplicates import find_duplicate_definitions
 from lineage_ingest.sql_files.finding import NoSqlFilesError
 from lineage_ingest.sql_files.gone import GoneFiles, GoneFilesError, find_gone_files, notices
 from lineage_ingest.sql_files.sources import Sources, read_sources
@@ -113,6 +114,9 @@ def _resolve(
             builder.add_diagnostic(file.name, problem)
         if file.readable:
             builder.add_file(file.name, file.text, by_file[file.name])
+    names = {file.name: file.source for file in sources.files}
+    for name, problem in find_duplicate_definitions(by_file, names):
+        builder.add_diagnostic(name, problem)
     return builder
 
 

@@ -189,7 +189,8 @@ class JobRecord:
     that states a file whole retires the jobs that the file no longer holds (`LineageBatch.complete_sources`, by the
     key; by `source` where there is none); `source_line` is the line on which its SQL begins there, if
     that is one piece. `sql` has its literals masked. `users` are pairs of a user and the queries of theirs,
-    `duration_us` is the sum over all observations, in microseconds.
+    `duration_us` is the sum over all observations, in microseconds. `ties` decide at `first_seen` and at `last_seen`
+    between two statements of the job at one moment: the greater one holds, whichever comes last; else the last one.
     """
 
     key: str
@@ -208,6 +209,7 @@ class JobRecord:
     users: tuple[tuple[str, int], ...] = ()
     duration_us: int = 0
     file_key: str | None = None
+    ties: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)

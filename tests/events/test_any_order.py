@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from lineage.store import open_store
 from lineage.store.protocol import GraphDump
@@ -122,3 +124,35 @@ def test_what_was_made_of_a_table_that_is_made_anew_holds_on(tmp_path: Path) -> 
         if kind == "CONTRIBUTES"
     }
     assert live == {("b#x", "c#x"), ("z#x", "b#x")}
+
+
+_TIED = st.lists(
+    st.tuples(st.sampled_from(["x", "y", "z"]), st.sampled_from(["pg.a", "pg.c"]), st.sampled_from(["", "1", "2"])),
+    min_size=2,
+    max_size=4,
+)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(said=_TIED, chance=st.randoms(use_true_random=False), before=st.booleans())
+def test_runs_of_one_job_at_one_moment(
+    said: list[tuple[str, str, str]], chance: random.Random, before: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Of what runs say at the same microsecond one holds, whichever came last."""
+    told: list[dict[str, Any]] = [
+        {"run": number, "at": 3, "outputs": {"pg.b": written(column, source=source)}} | ({"sql": sql} if sql else {})
+        for number, (column, source, sql) in enumerate(((*one[:2], one[2] and f"select {one[2]}") for one in said), 1)
+    ]
+    if before:
+        told.append({"run": 9, "at": 2, "outputs": {"pg.b": written("w")}})
+    events = [event(one) for one in told]
+    path = tmp_path_factory.mktemp("tied")
+    expected = graph(events, [1] * len(events), path / "in_order.lbug")
+    sent = list(events)
+    chance.shuffle(sent)
+    assert graph(sent, [1] * len(sent), path / "shuffled.lbug") == expected
+    assert graph(sent, random_sizes(len(sent), chance), path / "batches.lbug") == expected
+    assert graph([*sent, *events[::-1]], [1] * 2 * len(events), path / "twice.lbug") == expected
+    live = {source for kind, source, _, _ in expected.relationships if kind == "CONTRIBUTES"}
+    assert len(live) == 1
+    assert live <= {f"postgres://db:5432/db.public.{source[3:]}#{column}" for column, source, _ in said}

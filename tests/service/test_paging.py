@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
 import pytest
@@ -121,6 +123,15 @@ def test_what_is_no_cursor_is_refused(service: Service) -> None:
     for cursor in texts:
         for query in ("{ jobs(after: $c) { nodes { key } } }", "{ jobs(last: 1, before: $c) { nodes { key } } }"):
             assert service.refusal(f"query ($c: String) {query}", c=cursor)["code"] == "BAD_ARGUMENT"
+
+
+def test_a_cursor_of_what_is_no_text_is_refused(service: Service) -> None:
+    cursor = service.data("{ jobs(first: 1) { pageInfo { endCursor } } }")["jobs"]["pageInfo"]["endCursor"]
+    name, _ = json.loads(base64.urlsafe_b64decode(cursor))
+    forged = base64.urlsafe_b64encode(json.dumps([name, "\ud800"]).encode()).decode()
+    assert (
+        service.refusal("query ($c: String) { jobs(after: $c) { nodes { key } } }", c=forged)["code"] == "BAD_ARGUMENT"
+    )
 
 
 def test_sizes_that_mean_nothing_are_refused(service: Service) -> None:

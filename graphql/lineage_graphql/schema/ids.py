@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import strawberry
 
+from lineage.model.json_values import find_unstorable
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.fields import told
 
@@ -54,7 +55,7 @@ def parse_global_id(text: str) -> tuple[NodeKind, str]:
         found = NodeKind(kind)
     except (ValueError, binascii.Error):
         raise _no_id(text) from None
-    if not colon or global_id(found, key) != text:
+    if not colon or find_unstorable(key) is not None or global_id(found, key) != text:
         raise _no_id(text)
     return found, key
 

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 import strawberry
 from graphql import IntValueNode, NullValueNode, VariableNode
 
+from lineage.model.json_values import find_unstorable
 from lineage.store.page_requests import PageRequest, Position
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
@@ -263,7 +264,12 @@ def _position(argument: str, cursor: str | None, name: str, shape: Sequence[type
         values = json.loads(base64.b64decode(cursor.encode(), b"-_", validate=True))
     except (ValueError, binascii.Error, RecursionError):
         values = None
-    named = isinstance(values, list) and values[:1] == [name] and len(values) == len(shape) + 1
+    named = (
+        find_unstorable(values) is None
+        and isinstance(values, list)
+        and values[:1] == [name]
+        and len(values) == len(shape) + 1
+    )
     if named and all(type(value) is kind for value, kind in zip(values[1:], shape, strict=True)):
         return tuple(values[1:])
     hint = "give `endCursor` or `startCursor` of a page of the same list"

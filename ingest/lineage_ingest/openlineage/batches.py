@@ -55,9 +55,14 @@ class Observed:
     """Pairs of keys that name one dataset."""
 
 
-def observed(told: Told, at: datetime, budget: Budget, schemas: Schemas = NO_SCHEMAS) -> Observed:
-    """Return what a run says that counts since `at`; `schemas` are those of datasets of which it gives none."""
-    return _Reading(told, at, budget, schemas).observed()
+def observed(told: Told, at: datetime, budget: Budget, schemas: Schemas = NO_SCHEMAS, *, tie: str = "") -> Observed:
+    """Return what a run says that counts since `at`; `schemas` are those of datasets of which it gives none.
+
+    `tie` decides between runs of one job that count since the same moment (`JobRecord.ties`).
+    """
+    found = _Reading(told, at, budget, schemas).observed()
+    found.jobs = [replace(job, ties=(tie, tie)) for job in found.jobs]
+    return found
 
 
 def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *, exact: bool) -> Observed:
@@ -144,15 +149,23 @@ def _place_in_rounds(one: Observed, rounds: list[_Round]) -> None:
                 and _same(known[0], job)
                 and not any(job.key in more.jobs for more in rounds[number + 1 :])
             ):
-                first, last = min(known[0].first_seen, job.first_seen), max(known[0].last_seen, job.last_seen)
-                each.jobs[job.key] = (replace(job, first_seen=first, last_seen=last), stated)
+                each.jobs[job.key] = (_joined(known[0], job), stated)
                 break
         else:
             rounds.append(_Round({job.key: (job, stated)}))
 
 
 def _same(one: JobRecord, other: JobRecord) -> bool:
-    return one == replace(other, first_seen=one.first_seen, last_seen=one.last_seen)
+    return one == replace(other, first_seen=one.first_seen, last_seen=one.last_seen, ties=one.ties)
+
+
+def _joined(one: JobRecord, other: JobRecord) -> JobRecord:
+    """Return two records that say the same as one, from the first time to the last."""
+    first, tie_of_first = min((each.first_seen, each.ties[0]) for each in (one, other))
+    last, tie_of_last = max((each.last_seen, each.ties[1]) for each in (one, other))
+    if one.first_seen == other.first_seen:
+        tie_of_first = max(one.ties[0], other.ties[0])
+    return replace(other, first_seen=first, last_seen=last, ties=(tie_of_first, tie_of_last))
 
 
 def _latest(records: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections import defaultdict
@@ -110,7 +111,7 @@ class EventIngest:
         batch = _Batch()
         outcomes = [self._outcome(index, event, batch) for index, event in enumerate(events)]
         self._drop_old()
-        self._apply([*batch.datasets, *self._observed(batch.jobs)])
+        self._apply([*batch.datasets, *self._observed((one.digest, one) for one in batch.jobs)])
         if self._alone is None:
             self._take_runs(batch.runs)
         else:
@@ -141,7 +142,7 @@ class EventIngest:
             fresh = {run: one for run, one in known.items() if done.get(run) != one.told.digest}
             if not fresh:
                 break
-            self._apply(self._observed(one.told for one in fresh.values()))
+            self._apply(self._observed((run, one.told) for run, one in fresh.items()))
             done.update((run, one.told.digest) for run, one in fresh.items())
         self._tidy(known)
 
@@ -172,7 +173,7 @@ class EventIngest:
                 text = _text(run, new, finished=new.has_ended)
             texts.append(text)
             expected.update((*(held.keys if held is not None else ()), text.key))
-        self._apply(self._observed(due.values()))
+        self._apply(self._observed(due.items()))
         unexpected = set(self._store.hold(texts, release)) - (expected - release)
         again = {key.partition("~")[0] for key in unexpected}
         self._take_runs({run: new for run, new in told.items() if run in again})
@@ -195,16 +196,23 @@ class EventIngest:
             texts[text.owner].append(text)
         return {run: _Held.of(of_run) for run, of_run in texts.items()}
 
-    def _observed(self, all_told: Iterable[Told]) -> list[Observed]:
-        """Return what is said by runs and jobs that count, each read with the schemas that those before it brought."""
+    def _observed(self, all_told: Iterable[tuple[str, Told]]) -> list[Observed]:
+        """Return what is said by runs and jobs that count, each read with the schemas that those before it brought.
+
+        Each comes with what tells it from others: a hash of that decides between two of one job at the same moment.
+        """
         counting = sorted(
-            (moment for one in all_told for moment in one.moments()),
-            key=lambda pair: (pair[0], pair[1].digest),
+            (
+                (at, hashlib.blake2b(name.encode(), digest_size=4).hexdigest(), one.digest, one)
+                for name, told in all_told
+                for at, one in told.moments()
+            ),
+            key=lambda each: each[:3],
         )
-        schemas = dict(stored_schemas(self._store, {key for _, one in counting for key in tables_of_sql(one)}))
+        schemas = dict(stored_schemas(self._store, {key for *_, one in counting for key in tables_of_sql(one)}))
         found = []
-        for at, one in counting:
-            said = observed(one, at, self._budget, schemas)
+        for at, tie, _, one in counting:
+            said = observed(one, at, self._budget, schemas, tie=tie)
             for record in said.datasets:
                 if record.schema_known:
                     schemas[record.key] = tuple((one.name, one.data_type) for one in record.columns if one.is_top_level)

@@ -11,13 +11,16 @@ __all__ = ["ABSENT", "UNOBSERVED", "Timeline"]
 KEPT = 15
 """So many observations are kept whatever they say: what comes late has its place among them."""
 
+_TIE = "~"
+"""Stands between what was said and the tie that decides at equal times (`JobRecord.ties`)."""
+
 ABSENT = "-"
 """The content of an observation that the unit was not there: its job no longer writes that output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Observations in order of time, each a moment and a digest of the unit's edges then.
+    """Observations in order of time, each a moment and a digest of the unit's edges then, which a tie may follow.
 
     The latest `KEPT` are kept. Of what is older only the first and the last of a run of equal observations are, so
     that a unit that is observed every hour and never changes has few. Between them, what was said is taken to have
@@ -33,12 +36,31 @@ class Timeline:
 
     points: tuple[tuple[datetime, str], ...] = ()
 
-    def observe(self, at: datetime, content: str) -> Timeline:
-        """Return the timeline with an observation more; it replaces one of the same moment."""
+    def observe(self, at: datetime, content: str, tie: str = "") -> Timeline:
+        """Return the timeline with an observation more; it replaces one of the same moment, unless that outranks it.
+
+        >>> from datetime import UTC, datetime
+        >>> at = datetime(2024, 1, 1, tzinfo=UTC)
+        >>> Timeline().observe(at, "a", "1").observe(at, "b", "0").content_at(at)
+        'a'
+        """
+        content, _, own = content.partition(_TIE)
+        tie = tie or own
+        if self.outranks(at, tie):
+            return self
         index = bisect_left(self.points, at, key=_moment)
         same = index < len(self.points) and self.points[index][0] == at
+        if same and not tie and _content(self.points[index]) == content:
+            return self
         before, after = self.points[:index], self.points[index + same :]
-        return Timeline(_compact((*before, (at, content), *after)))
+        text = f"{content}{_TIE}{tie}" if tie else content
+        return Timeline(_compact((*before, (at, text), *after)))
+
+    def outranks(self, at: datetime, tie: str) -> bool:
+        """Return whether an observation of that moment is known that holds against one with this tie."""
+        index = bisect_left(self.points, at, key=_moment)
+        known = self.points[index] if tie and index < len(self.points) else None
+        return known is not None and known[0] == at and known[1].partition(_TIE)[2] > tie
 
     def without_repeated_absence(self) -> Timeline:
         """Return the timeline without what only says again that the unit is absent: runs of sources know when.
@@ -50,7 +72,7 @@ class Timeline:
         [1, 2]
         """
         points = self.points
-        while len(points) > 1 and points[-1][1] == points[-2][1] == ABSENT:
+        while len(points) > 1 and _content(points[-1]) == _content(points[-2]) == ABSENT:
             points = points[:-1]
         return Timeline(points)
 
@@ -72,12 +94,12 @@ class Timeline:
     def content_at(self, at: datetime) -> str:
         """Return what was said at that moment, as far as is known; nothing was before the first observation."""
         index = bisect_right(self.points, at, key=_moment)
-        return self.points[index - 1][1] if index else ABSENT
+        return _content(self.points[index - 1]) if index else ABSENT
 
     @property
     def present(self) -> bool:
         """Whether the job still wrote the output when the unit was last observed."""
-        return bool(self.points) and self.points[-1][1] != ABSENT
+        return bool(self.points) and _content(self.points[-1]) != ABSENT
 
     def to_texts(self) -> list[str]:
         """Return the observations as texts to store, without the end of the last run.
@@ -106,15 +128,19 @@ def _moment(point: tuple[datetime, str]) -> datetime:
     return point[0]
 
 
+def _content(point: tuple[datetime, str]) -> str:
+    return point[1].partition(_TIE)[0]
+
+
 def _parts(text: str) -> tuple[str, str, str]:
     return text.partition(" ")
 
 
 def _compact(points: tuple[tuple[datetime, str], ...]) -> tuple[tuple[datetime, str], ...]:
-    contents = [content for _, content in points]
+    contents = [_content(point) for point in points]
     older = len(points) - KEPT
     return tuple(
         point
         for index, point in enumerate(points)
-        if not (0 < index < older and contents[index - 1] == point[1] == contents[index + 1])
+        if not (0 < index < older and contents[index - 1] == contents[index] == contents[index + 1])
     )

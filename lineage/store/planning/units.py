@@ -42,17 +42,18 @@ class Units:
         state = self.state
         observed = self._moments_observed(job.key)
         state.jobs[job.key] = self._job(job)
+        moments = self._moments_that_count(job)
         for read in job.reads:
             seen = state.reads.get((job.key, read)) or Seen(job.first_seen, job.last_seen)
             state.reads[job.key, read] = seen.widened(job.first_seen, job.last_seen)
         for output, stated in observation.outputs.items():
             if job.kind.defines_output:
-                self._replace(job, output, stated, observation.digests[output], observed)
+                self._replace(job, output, stated, observation.digests[output], observed, moments)
             else:
                 self._add(job, output, stated)
         if job.kind.defines_output:
             for output in self.outputs[job.key] - observation.outputs.keys():
-                self._replace(job, output, None, ABSENT, observed)
+                self._replace(job, output, None, ABSENT, observed, moments)
 
     def retire(self, job: Job, at: datetime) -> None:
         """End what a job states from then on, unless it was observed since: its source no longer holds it."""
@@ -76,7 +77,7 @@ class Units:
         retired_at = min((at for at in self.absences.get(record.key, ()) if at > last_seen), default=None)
         if known is not None:
             first_seen = min(first_seen, known.first_seen)
-            if known.last_seen > last_seen:
+            if known.last_seen > last_seen or (known.last_seen == last_seen and self._is_outranked(record, known)):
                 return replace(known, first_seen=first_seen)
             if known.retired_at is not None and known.retired_at > last_seen:
                 retired_at = known.retired_at
@@ -94,6 +95,20 @@ class Units:
             retired_at=retired_at,
             file_key=record.file_key,
         )
+
+    def _is_outranked(self, record: JobRecord, known: Job) -> bool:
+        """Return whether what is known of a job was said at the same moment and holds against a record."""
+        outputs, tie = self.outputs[record.key], record.ties[1]
+        if tie and not outputs and not record.writes:
+            # A job that only reads has no timeline.
+            return (known.sql or "") > (record.sql or "")
+        return any(self.state.units[record.key, one].timeline.outranks(record.last_seen, tie) for one in outputs)
+
+    def _moments_that_count(self, job: JobRecord) -> list[datetime]:
+        """Return when a record says something: not when another of the same moment holds against it."""
+        lines = [self.state.units[job.key, output].timeline for output in self.outputs[job.key]]
+        ties = dict(zip((job.first_seen, job.last_seen), job.ties, strict=True))
+        return sorted(at for at, tie in ties.items() if not any(line.outranks(at, tie) for line in lines))
 
     def _unit(self, job: JobRecord, output: str, timeline: Timeline) -> Unit:
         known = self.state.units.get((job.key, output))
@@ -129,6 +144,7 @@ class Units:
         stated: Mapping[Pair, Stated] | None,
         content: str,
         observed: Iterable[datetime],
+        moments: list[datetime],
     ) -> None:
         """Set what the unit says from each of the observation's moments until the next that is known.
 
@@ -136,9 +152,8 @@ class Units:
         """
         known = self.state.units.get((job.key, output))
         timeline = known.timeline if known else UNOBSERVED
-        moments = sorted({job.first_seen, job.last_seen})
         for moment in moments:
-            timeline = timeline.observe(moment, content)
+            timeline = timeline.observe(moment, content, job.ties[moment == job.last_seen])
         # After the moments: only the ends of a run are kept, and the moments may part one.
         for absent_at in (*_absent_at(known, observed), *self.absences.get(job.key, ())):
             if absent_at not in moments:

@@ -66,3 +66,29 @@ def test_neighbours_of_a_moment() -> None:
     assert (line.last_before(day(2)), line.last_before(day(4)), line.last_before(day(9))) == (None, day(2), day(4))
     assert (line.next_after(day(1)), line.next_after(day(2)), line.next_after(day(4))) == (day(2), day(4), None)
     assert (line.first_from(day(2)), line.first_from(day(3)), line.first_from(day(5))) == (day(2), day(4), None)
+
+
+def test_a_tie_decides_between_observations_of_one_moment() -> None:
+    for order in (["1", "2", "3"], ["3", "1", "2"], ["2", "3", "1"]):
+        line = Timeline()
+        for tie in order:
+            line = line.observe(day(1), f"said{tie}", tie)
+        assert line.content_at(day(1)) == "said3"
+        assert line.outranks(day(1), "2")
+        assert not line.outranks(day(1), "3")
+        assert not line.outranks(day(2), "1")
+        stored = Timeline.from_texts(line.to_texts(), day(1))
+        assert stored == line
+        # Without a tie the last counts, as before; the same again takes no tie away.
+        assert line.observe(day(1), "said3") == line
+        assert line.observe(day(1), "other").content_at(day(1)) == "other"
+        assert line.observe(day(1), "better", "3").content_at(day(1)) == "better"
+
+
+def test_ties_do_not_part_a_run_of_equal_observations() -> None:
+    line = Timeline()
+    for number in range(1, 29):
+        line = line.observe(day(number), "a", f"{number % 5}")
+    assert len(line.points) == 16
+    assert Timeline.from_texts(line.to_texts(), day(28)) == line
+    assert line.present

@@ -113,13 +113,15 @@ def difference(
     there = _Presence(store, since, until, datasets)
     names = {key: one.name for key, one in datasets.items()}
     columns = store.columns(list(datasets), dropped=True)
-    renames = [change for change in store.dataset_changes(since, until) if change.other is not None]
+    # What happened later tells what a dataset is called today.
+    later = [one for one in store.dataset_changes(since, _end(since)) if one.other is not None]
+    renames = [one for one in later if one.at <= until]
     of_columns, new_keys = _join_renamed(list(_columns(there, columns, names)), columns)
     return Difference(
         since,
         until,
         (*_nodes(there, datasets.values()), *_renamed_datasets(renames, datasets)),
-        (*of_columns, *_renamed_columns(renames, columns, names)),
+        (*of_columns, *_renamed_columns(renames, later, columns, names)),
         tuple(_without_moved(edges, new_keys)),
         cut,
     )
@@ -243,17 +245,17 @@ def _renamed_datasets(changes: list[DatasetChange], datasets: dict[str, StoredDa
             names = (split_dataset_key(old)[1], split_dataset_key(new)[1])
             known = datasets.get(new) or next((one for one in datasets.values() if names[1] in one.aliases), None)
             if known is not None:
-                yield NodeDifference(Sort.RENAMED, names[1], known.key, str(change.kind), change.at, names[0])
+                yield NodeDifference(Sort.RENAMED, names[1], known.key, str(known.kind), change.at, names[0])
 
 
 def _renamed_columns(
-    changes: list[DatasetChange], columns: list[StoredColumn], names: dict[str, str]
+    changes: list[DatasetChange], later: list[DatasetChange], columns: list[StoredColumn], names: dict[str, str]
 ) -> Iterable[NodeDifference]:
     for change in changes:
         if change.kind is not ChangeKind.RENAME_COLUMN or change.column is None:
             continue
         for column in columns:
-            then = change.dataset in (column.dataset, *_keys_before(column.dataset, changes))
+            then = change.dataset in (column.dataset, *_keys_before(column.dataset, later))
             if then and change.other in (column.path, *column.aliases) and change.column in column.aliases:
                 name = f"{names[column.dataset]}.{change.other}"
                 yield NodeDifference(Sort.RENAMED, name, column.key, column.data_type or "", change.at, change.column)

@@ -75,6 +75,14 @@ def test_a_renamed_table_is_neither_new_nor_gone(history: GraphStore) -> None:
     assert between(history, 3.5, 4.5) == {"datasets": {"renamed a -> b"}, "columns": set(), "edges": set()}
 
 
+def test_a_column_of_a_table_that_is_renamed_later(history: GraphStore) -> None:
+    history.apply(batch(DatasetChange(ChangeKind.RENAME_COLUMN, key("a"), day(4), "z", "x")))
+    history.apply(batch(DatasetChange(ChangeKind.RENAME, key("a"), day(4.5), key("b"))))
+    assert between(history, 3.5, 4.2) == {"datasets": set(), "columns": {"renamed x -> b.z"}, "edges": set()}
+    assert between(history, 4.2, 4.7) == {"datasets": {"renamed a -> b"}, "columns": set(), "edges": set()}
+    assert between(history, 3.5, 4.7)["columns"] == {"renamed x -> b.z"}
+
+
 def test_an_edge_that_means_something_else(store: GraphStore) -> None:
     store.apply(batch(view("v", "a.x -> v.x", at=1)))
     store.apply(batch(view("v", "a.x -> v.x MASKING", at=3)))

@@ -185,7 +185,7 @@ class BatchBuilder:
             for statement in listed:
                 later, changes = next(together)
                 name = statement.source or ""
-                at = self._attribute(statement, None).last_seen if statement.changes else self._at
+                at = self._attribute(statement, None).last_seen if statement.changes or statement.altered else self._at
                 self._changes.extend((change, at) for change in changes)
                 own = [edge for edge in statement.edges if edge.target.table == statement.target]
                 rows = tuple(one for one in statement.row_references if one.target.table == statement.target)
@@ -251,7 +251,9 @@ class BatchBuilder:
         gone = self._gone_columns
         merged: dict[tuple[str, str, EdgeKind, str, str], EdgeRecord] = {}
         kept = (edge for edge in edges if edge.source not in gone and edge.target not in gone)
-        for edge in (*kept, *edges_past(edges, gone.__contains__)):
+        made = (edge for edge in edges if edge.target in gone)
+        read = (edge for edge in edges if edge.source in gone and edge.target not in gone)
+        for edge in (*kept, *edges_past(made, read, gone.__contains__)):
             key = (edge.source, edge.target, edge.kind, edge.job, edge.output)
             merged[key] = merged_edge(merged[key], edge) if key in merged else edge
         return tuple(merged.values())

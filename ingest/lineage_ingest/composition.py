@@ -18,29 +18,28 @@ __all__ = ["edges_past", "merged_edge"]
 _ORDER = tuple(Subtype)
 
 
-def edges_past(edges: Iterable[EdgeRecord], is_gone: Callable[[str], bool]) -> Iterator[EdgeRecord]:
-    """Yield edges of what reads the columns and tables (by key) that are gone, from what these were made of.
+def edges_past(
+    made: Iterable[EdgeRecord], read: Iterable[EdgeRecord], is_gone: Callable[[str], bool]
+) -> Iterator[EdgeRecord]:
+    """Yield edges of what reads columns and tables (by key) that are gone, from what these were made of.
 
-    Each is of the job that reads what is gone, with the places where it does.
+    `made` are the edges into what is gone, `read` those out of it; what is yielded is of the job that reads, with the
+    places where it does.
     """
     into: dict[str, list[EdgeRecord]] = defaultdict(list)
-    out_of: list[EdgeRecord] = []
-    for edge in edges:
-        if is_gone(edge.target):
-            if edge.source != edge.target:
-                into[edge.target].append(edge)
-        elif is_gone(edge.source):
-            out_of.append(edge)
-    for reader in out_of:
+    for edge in made:
+        if edge.source != edge.target:
+            into[edge.target].append(edge)
+    for reader in read:
         seen = {reader.source}
         stack = [reader]
         while stack:
-            read = stack.pop()
-            for made in into.get(read.source, ()):
-                past = _joined(made, read)
-                if is_gone(made.source):
-                    if made.source not in seen:
-                        seen.add(made.source)
+            last = stack.pop()
+            for before in into.get(last.source, ()):
+                past = _joined(before, last)
+                if is_gone(before.source):
+                    if before.source not in seen:
+                        seen.add(before.source)
                         stack.append(past)
                 elif past.source != past.target:
                     yield past

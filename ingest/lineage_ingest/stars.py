@@ -10,25 +10,17 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
-from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, JobRecord, LineageBatch, RunRecord
-from lineage.model.names import column_key, dataset_of, split_column_key
-from lineage.store.protocol import Direction, GraphStore, StoredDataset, StoredEdge, StoredJob
+from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, LineageBatch, RunRecord
+from lineage.model.names import column_key, split_column_key
+from lineage.store.protocol import GraphStore, StoredDataset, StoredEdge
+from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
 
 __all__ = ["opened_stars"]
 
 _STAR = "*"
-
-
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """All that one job says of one output."""
-
-    job: StoredJob
-    output: str
-    edges: tuple[StoredEdge, ...]
 
 
 def opened_stars(store: GraphStore, described: Iterable[str], at: datetime) -> Iterator[LineageBatch]:
@@ -44,7 +36,7 @@ def opened_stars(store: GraphStore, described: Iterable[str], at: datetime) -> I
     while known:
         columns = _columns(store, known)
         stars = [column_key(key, _STAR) for key, names in sorted(columns.items()) if _STAR in names]
-        said = [one for one in _said(store, stars) if (one.job.key, one.output) not in done]
+        said = [one for one in stated_outputs(store, stars) if (one.job.key, one.output) not in done]
         if not said:
             return
         done.update((one.job.key, one.output) for one in said)
@@ -75,37 +67,14 @@ def _without_star(store: GraphStore, columns: dict[str, list[str]], at: datetime
         )
 
 
-def _said(store: GraphStore, stars: list[str]) -> list[_Said]:
-    """Return what the jobs say that read these stars."""
-    if not stars:
-        return []
-    asked = set(stars)
-    touched: dict[str, set[str]] = defaultdict(set)
-    for hop in store.expand(stars, Direction.DOWNSTREAM):
-        if hop.edge.source in asked:
-            touched[dataset_of(hop.edge.target)].add(hop.edge.job)
-    jobs = {job.key: job for job in store.jobs(sorted({key for keys in touched.values() for key in keys}))}
-    said: list[_Said] = []
-    for output, keys in sorted(touched.items()):
-        ends = [output, *(column.key for column in store.columns([output], dropped=True))]
-        edges = {
-            (hop.edge.job, hop.edge.source, hop.edge.target, hop.edge.kind): hop.edge
-            for hop in store.expand(ends, Direction.UPSTREAM)
-        }
-        for key in sorted(keys):
-            own = tuple(edge for (job, *_), edge in edges.items() if job == key)
-            said.append(_Said(jobs[key], output, own))
-    return said
-
-
-def _batch(store: GraphStore, said: list[_Said], columns: dict[str, list[str]], at: datetime) -> LineageBatch:
+def _batch(store: GraphStore, said: list[StatedOutput], columns: dict[str, list[str]], at: datetime) -> LineageBatch:
     stored = {dataset.key: dataset for dataset in store.datasets(sorted({one.output for one in said}))}
     edges: dict[tuple[str, str, str, str], EdgeRecord] = {}
     for one in said:
         for edge in one.edges:
             for record in _opened(edge, one.output, columns):
                 edges.setdefault((record.job, record.source, record.target, record.kind), record)
-    jobs = {one.job.key: _observed(one.job, at) for one in said}
+    jobs = {one.job.key: observed_again(one.job, at) for one in said}
     named = "\x1f".join(sorted(f"{record.source}>{record.target}" for record in edges.values()))
     run = RunRecord(
         f"stars:{hashlib.sha256(named.encode()).hexdigest()[:24]}",
@@ -140,29 +109,8 @@ def _opened(edge: StoredEdge, output: str, columns: dict[str, list[str]]) -> Ite
         )
 
 
-def _observed(job: StoredJob, at: datetime) -> JobRecord:
-    """Return the job as it stands, seen at a time; it did not run again."""
-    seen = max(job.last_seen, at)
-    return JobRecord(
-        key=job.key,
-        kind=job.kind,
-        first_seen=seen,
-        last_seen=seen,
-        reads=job.reads,
-        writes=job.writes,
-        sql=job.sql,
-        dialect=job.dialect,
-        source=job.source,
-        source_line=job.source_line,
-        operation=job.operation,
-        completeness=job.completeness,
-        observations=0,
-        file_key=job.file_key,
-    )
-
-
 def _described(
-    store: GraphStore, output: StoredDataset, said: _Said, edges: list[EdgeRecord], at: datetime
+    store: GraphStore, output: StoredDataset, said: StatedOutput, edges: list[EdgeRecord], at: datetime
 ) -> DatasetRecord | None:
     """Return the output with its columns, if its job defines it and no star is left in it."""
     star = column_key(output.key, _STAR)

@@ -197,6 +197,29 @@ LOGS = [
     ),
     pytest.param(
         [
+            "1: create table v as select n as y from u where n > 1",
+            "2: create or replace table v as select 0 as z from v",
+        ],
+        {"u.n": {"v.z"}},
+        id="what decided the rows of a table that is replaced by a query over it",
+    ),
+    pytest.param(
+        ["1: create table g as select y from f where p", "2: alter table g add column z int"],
+        {"f.y": {"g.y"}, "f.p": {"g.y", "g.z"}},
+        id="a column is added by another session",
+    ),
+    pytest.param(
+        [
+            "1: create table t as select a from o",
+            "1: create temp table t as select x from v",
+            "1: drop table main.t",
+            "1: create table main.t as select x from t",
+        ],
+        {"v.x": {"t.x"}, "o.a": set()},
+        id="the real table is dropped beside a temporary one of its name",
+    ),
+    pytest.param(
+        [
             "1: create table g (y int)",
             "1: create temp table g as select x as o from t where exists (select 1 from main.g as u where y = x)",
             "1: create table w as select o from g",
@@ -227,6 +250,52 @@ def test_the_rows_of_a_log(
     ingest_rows(store, tmp_path / "log.jsonl", 0, rows)
     assert {column: reached(store, column) for column in expected} == expected
     assert [(one[0], one[1]) for one in store.dump().nodes] == [(one[0], one[1]) for one in before.nodes]
+
+
+LATER_LOGS = [
+    pytest.param(
+        [
+            ["1: create table f (y int)", "1: create table v as select y from f"],
+            ["1: create table w as select y from v", "1: drop table v"],
+            ["1: create table x as select max(y) as m from w", "1: drop table w"],
+        ],
+        {"f.y": {"x.m"}},
+        id="copied and dropped by turns",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (y int)",
+                "1: create table v as select y from f",
+                "1: create table w as select y from v",
+            ],
+            ["1: drop table v"],
+        ],
+        {"f.y": {"w.y"}},
+        id="dropped by a later log",
+    ),
+    pytest.param(
+        [
+            ["1: create table g as select y, k from f", "1: update g set k = y"],
+            ["1: alter table g drop column y"],
+        ],
+        {"f.y": {"g.k"}, "f.k": {"g.k"}},
+        id="a later log drops a column",
+    ),
+]
+
+
+@pytest.mark.parametrize(("logs", "expected"), LATER_LOGS)
+def test_what_an_earlier_log_made(
+    store: GraphStore, tmp_path: Path, logs: Sequence[Sequence[str]], expected: dict[str, set[str]]
+) -> None:
+    for day, rows in enumerate(logs):
+        ingest_rows(store, tmp_path / f"{day}.jsonl", day, rows)
+    assert {column: reached(store, column) for column in expected} == expected
+    before = store.dump()
+    ingest_rows(store, tmp_path / f"{len(logs) - 1}.jsonl", len(logs) - 1, logs[-1])
+    assert {column: reached(store, column) for column in expected} == expected
+    assert [one[:3] for one in store.dump().relationships] == [one[:3] for one in before.relationships]
 
 
 def test_a_log_reads_the_columns_that_a_later_row_of_it_renames(store: GraphStore, tmp_path: Path) -> None:

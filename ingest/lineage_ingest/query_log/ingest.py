@@ -15,6 +15,7 @@ from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunR
 from lineage.model.diagnostics import Severity
 from lineage.model.statement import ColumnSchema
 from lineage.store.protocol import AppliedChanges, GraphStore
+from lineage_ingest.query_log.earlier_sources import with_earlier_sources
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import Knowledge, Setting
 from lineage_ingest.query_log.pipeline.stages import extract_log
@@ -161,7 +162,8 @@ def stored(
     every = touched if touched is not None else {}
     write = apply or store.apply
     marked = False
-    for done, (batch, is_last) in enumerate(_with_last(batches)):
+    every_batch = (one for batch in batches for one in with_earlier_sources(store, batch))
+    for done, (batch, is_last) in enumerate(_with_last(every_batch)):
         if progress is not None:
             progress("storing", done, None)
         if not marked and (not is_last or _is_large(batch)):

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from lineage.model.batch import DatasetChange, EdgeRecord, JobKind, JobRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import ChangeKind
+from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.composition import edges_past
 
 __all__ = ["StatingJob", "state_past_ends"]
@@ -21,12 +22,17 @@ class StatingJob(Protocol):
     """A job and what it states."""
 
     record: JobRecord
+    began: datetime
+    """When the first of the statements ran that were resolved with it: from then on it may have read."""
 
     def stated(self) -> Iterable[EdgeRecord]:
         """Return its edges."""
 
     def state(self, edge: EdgeRecord) -> None:
         """Add an edge."""
+
+    def take_back(self, edge: EdgeRecord) -> None:
+        """Remove an edge."""
 
 
 class _End(NamedTuple):
@@ -38,6 +44,10 @@ class _End(NamedTuple):
     makers: Sequence[StatingJob]
     since: datetime | None = None
     """When it was first made so, where that is known to be of one definition."""
+    by: StatingJob | None = None
+    """The definition that takes its place: what that reads of the table is what was there before."""
+    remade: bool = True
+    """Whether something was written to it after that."""
 
 
 def state_past_ends(
@@ -50,31 +60,50 @@ def state_past_ends(
     ends = [*_replacements(jobs), *_drops(jobs, changes)]
     if not ends:
         return
-    readers: dict[str, list[StatingJob]] = defaultdict(list)
+    readers: dict[str, dict[int, StatingJob]] = defaultdict(dict)
     for job in jobs:
         if not all(map(is_view, job.record.writes)):
             for dataset in {dataset_of(edge.source) for edge in job.stated()}:
-                readers[dataset].append(job)
+                readers[dataset][id(job)] = job
     for end in sorted(ends, key=lambda one: (one.at, one.dataset, one.column or "")):
-        for reader in readers[end.dataset]:
-            if not _read_before(reader.record, end):
-                continue
-            made = (edge for job in _in_force(end.makers, reader.record) for edge in job.stated())
-            into = [edge for edge in made if _is_of(edge.target, end)]
-            out_of = [edge for edge in reader.stated() if _is_of(edge.source, end)]
-            for edge in edges_past((*into, *out_of), partial(_is_of, end=end)):
-                reader.state(edge)
-                source = dataset_of(edge.source)
-                if reader not in readers[source]:
-                    readers[source].append(reader)
+        for reader in list(readers[end.dataset].values()):
+            if reader is not end.by and _read_before(reader, end):
+                read = [edge for edge in reader.stated() if _is_of(edge.source, end)]
+                _go_past(end, reader, [edge for edge in read if not _is_of(edge.target, end)], readers)
+        if end.by is not None:
+            read = [edge for edge in end.by.stated() if _is_of(edge.source, end)]
+            if end.dataset in end.by.record.reads:
+                read.append(_of_own_rows(end.by.record.key, end.dataset))
+            _go_past(end, end.by, read, readers)
+
+
+def _go_past(
+    end: _End, reader: StatingJob, read: Sequence[EdgeRecord], readers: dict[str, dict[int, StatingJob]]
+) -> None:
+    """Let a job state edges past what ends, for the edges by which it reads it."""
+    if not read:
+        return
+    made = (edge for job in _in_force(end.makers, reader.record) for edge in job.stated())
+    past = list(edges_past([edge for edge in made if _is_of(edge.target, end)], read, partial(_is_of, end=end)))
+    if reader is end.by or _ends_itself(reader.record, end):
+        for edge in read:
+            reader.take_back(edge)
+    for edge in past:
+        reader.state(edge)
+        readers[dataset_of(edge.source)][id(reader)] = reader
 
 
 def _drops(jobs: Sequence[StatingJob], changes: Iterable[DatasetChange]) -> Iterator[_End]:
-    for change in changes:
-        if change.kind in (ChangeKind.DROP, ChangeKind.DROP_COLUMN):
-            writers = (job for job in jobs if change.dataset in job.record.writes)
-            makers = [job for job in writers if job.record.first_seen <= change.at]
-            yield _End(change.at, change.dataset, change.column, makers)
+    drops = [change for change in changes if change.kind in (ChangeKind.DROP, ChangeKind.DROP_COLUMN)]
+    writers: dict[str, list[StatingJob]] = {drop.dataset: [] for drop in drops}
+    for job in jobs:
+        for dataset in job.record.writes:
+            if dataset in writers:
+                writers[dataset].append(job)
+    for drop in drops:
+        makers = [job for job in writers[drop.dataset] if job.record.first_seen <= drop.at]
+        remade = any(job.record.last_seen > drop.at for job in writers[drop.dataset])
+        yield _End(drop.at, drop.dataset, drop.column, makers, remade=remade and drop.column is None)
 
 
 def _replacements(jobs: Sequence[StatingJob]) -> Iterator[_End]:
@@ -89,14 +118,27 @@ def _replacements(jobs: Sequence[StatingJob]) -> Iterator[_End]:
             first, last = new.record.first_seen, new.record.last_seen
             until = first if first > old.record.last_seen else last
             for dataset in old.record.writes:
-                yield _End(until, dataset, None, [old], old.record.first_seen)
+                yield _End(until, dataset, None, [old], old.record.first_seen, new)
 
 
-def _read_before(job: JobRecord, end: _End) -> bool:
+def _read_before(reader: StatingJob, end: _End) -> bool:
     """Return whether a job made something before the end, and does not make that of what took the name."""
+    job = reader.record
     if end.since is not None:
         return end.dataset not in job.writes and end.since <= job.last_seen < end.at
+    if not end.remade:
+        return reader.began <= end.at
     return (job.last_seen if job.kind.defines_output else job.first_seen) <= end.at
+
+
+def _of_own_rows(job: str, dataset: str) -> EdgeRecord:
+    """Return what is said of a table that is made anew from itself: no job says it of a table in the graph."""
+    return EdgeRecord(dataset, dataset, EdgeKind.REFERENCES, job, dataset, (Subtype.ROWS,))
+
+
+def _ends_itself(job: JobRecord, end: _End) -> bool:
+    """Return whether a job makes the table anew without a column, from what the table had before."""
+    return end.column is not None and end.dataset in job.writes and job.first_seen <= end.at <= job.last_seen
 
 
 def _in_force(makers: Sequence[StatingJob], reader: JobRecord) -> Iterator[StatingJob]:

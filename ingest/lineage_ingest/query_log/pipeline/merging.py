@@ -15,9 +15,11 @@ from lineage.model.batch import (
     DatasetRecord,
     DiagnosticRecord,
     EdgeRecord,
+    JobKind,
     JobRecord,
     LineageBatch,
     RunRecord,
+    definition_job_key,
 )
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
@@ -37,6 +39,10 @@ class _Job:
     record: JobRecord
     edges: dict[_EdgeKey, EdgeRecord] = field(default_factory=dict)
     runs: JobRuns = field(default_factory=JobRuns)
+    began: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.record.first_seen
 
     def stated(self) -> Iterable[EdgeRecord]:
         """Return its edges."""
@@ -47,6 +53,10 @@ class _Job:
         key = (edge.source, edge.target, edge.kind, edge.output)
         known = self.edges.get(key)
         self.edges[key] = edge if known is None else merged_edge(known, edge)
+
+    def take_back(self, edge: EdgeRecord) -> None:
+        """Remove an edge."""
+        self.edges.pop((edge.source, edge.target, edge.kind, edge.output), None)
 
 
 class _Schema(NamedTuple):
@@ -130,7 +140,11 @@ class Merger:
 
         Each has the run's key, with a number behind it from the second on.
         """
+        for job in (one for jobs in self._jobs.values() for one in jobs.values()):
+            # The times of its own runs; so far those of all that was resolved with it.
+            job.began, job.record = min(job.began, job.record.first_seen), job.runs.into(job.record)
         self._end_replaced_columns()
+        self._take_rebuilds_for_definitions()
         self._state_past_ends()
         ordered = {
             key: sorted(
@@ -165,6 +179,25 @@ class Merger:
                     if key not in moved and (key, path) not in named and at > old.at:
                         change = DatasetChange(ChangeKind.DROP_COLUMN, key, at, column=path)
                         self._changes[str(change.kind), key, None, path] = change
+
+    def _take_rebuilds_for_definitions(self) -> None:
+        """Let a CREATE of a table from itself replace the definition before it, where the log has that.
+
+        Where it has not, it adds to what an earlier log says of the table.
+        """
+        for key in [key for key, jobs in self._jobs.items() for job in jobs.values() if _is_rebuild(job.record)]:
+            for text, job in list(self._jobs[key].items()):
+                [dataset] = job.record.writes
+                own = definition_job_key(dataset)
+                if not any(one.record.first_seen < job.record.first_seen for one in self._jobs.get(own, {}).values()):
+                    continue
+                record = replace(job.record, key=own, kind=JobKind.DEFINITION)
+                edges = {place: replace(edge, job=own) for place, edge in job.edges.items()}
+                rebuilt = self._jobs[own][record.sql or ""] = _Job(record, edges, job.runs)
+                rebuilt.began = job.began
+                del self._jobs[key][text]
+            if not self._jobs[key]:
+                del self._jobs[key]
 
     def _state_past_ends(self) -> None:
         jobs = [job for jobs in self._jobs.values() for job in jobs.values()]
@@ -207,6 +240,16 @@ class Merger:
             completeness=max(old.completeness, record.completeness, key=_WORST.index),
         )
         return known
+
+
+def _is_rebuild(record: JobRecord) -> bool:
+    """Return whether a job makes a table anew from itself."""
+    return (
+        record.kind is JobKind.QUERY
+        and record.operation == "CREATE_TABLE_AS"
+        and len(record.writes) == 1
+        and record.writes[0] in record.reads
+    )
 
 
 def _of_what_ran(lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> LineageBatch:

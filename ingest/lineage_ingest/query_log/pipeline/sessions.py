@@ -280,6 +280,8 @@ class _Reading:
     ties: _Ties
     temporary: dict[str, int] = field(default_factory=dict)
     """Which statement made each temporary table that is there."""
+    hiding: set[str] = field(default_factory=set)
+    """The names of tables of the session itself."""
     made: dict[str, int] = field(default_factory=dict)
     """Which statement made each other table, and may see it renamed."""
     mentioned: dict[str, list[int]] = field(default_factory=dict)
@@ -317,12 +319,14 @@ def _read(
             ties.tie(reading.made[table], at)
         reading.mentioned.setdefault(table, []).append(at)
     for table in facts.drops:
-        reading.temporary.pop(table, None)
+        if table not in reading.hiding:  # what is dropped may be a real one of the name, with its schema
+            reading.temporary.pop(table, None)
         reading.made.pop(table, None)
         if table in reading.renamed:
             ties.tie(reading.renamed.pop(table), at)
     for table in fresh:
         reading.temporary[table] = at
+    reading.hiding.update(facts.temporary)
     for table in facts.creates:
         if table not in fresh:
             reading.made[table] = at

@@ -1,0 +1,125 @@
+"""What a log drops that the store knows: what was copied of it comes from what earlier ingests say it was made of.
+
+`pipeline/copies.py` does this for what one log makes, copies and drops; here the table or column is of an earlier one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunRecord
+from lineage.model.names import ColumnPath, column_key, dataset_of
+from lineage.model.statement import ChangeKind, DatasetKind
+from lineage.store.protocol import Direction, GraphStore, StoredEdge
+from lineage_ingest.composition import edges_past, merged_edge
+from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
+
+__all__ = ["with_earlier_sources"]
+
+_MOMENT = timedelta(microseconds=1)
+
+
+def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[LineageBatch]:
+    """Yield what is to be stored for a batch: copies of what it drops that the store has, then the batch.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    drops = [one for one in batch.changes if one.kind in (ChangeKind.DROP, ChangeKind.DROP_COLUMN)]
+    for drop in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
+        keys = _keys(store, drop)
+        into = _edges_into(store, keys, drop)
+        if not into:
+            continue
+        yield from _restated(store, keys, into, drop)
+        batch = _with_sources(batch, keys, into, drop)
+    yield batch
+
+
+def _keys(store: GraphStore, drop: DatasetChange) -> frozenset[str]:
+    """Return the keys of what is dropped: a table and its columns, or a column and its fields."""
+    columns = store.columns([drop.dataset], dropped=True)
+    if drop.column is None:
+        return frozenset((drop.dataset, *(column.key for column in columns)))
+    gone = ColumnPath.parse(drop.column).parts
+    within = (column for column in columns if ColumnPath.parse(column.path).parts[: len(gone)] == gone)
+    return frozenset((column_key(drop.dataset, drop.column), *(column.key for column in within)))
+
+
+def _edges_into(store: GraphStore, keys: Collection[str], drop: DatasetChange) -> list[EdgeRecord]:
+    hops = store.expand(sorted(keys), Direction.UPSTREAM, as_of=drop.at - _MOMENT)
+    return [_record(hop.edge) for hop in hops if hop.edge.target in keys]
+
+
+def _restated(
+    store: GraphStore, keys: frozenset[str], into: Iterable[EdgeRecord], drop: DatasetChange
+) -> Iterator[LineageBatch]:
+    """Yield what jobs that are in the store say with the edges past what is dropped, just before that."""
+    outputs = stated_outputs(store, sorted(keys))
+    views = {one.key for one in store.datasets([o.output for o in outputs]) if one.kind is DatasetKind.VIEW}
+    edges: dict[tuple[str, str, str, str, str], EdgeRecord] = {}
+    restated: list[StatedOutput] = []
+    for said in outputs:
+        if said.output in views or said.job.last_seen > drop.at or (said.output in keys):
+            continue
+        own = [_record(edge) for edge in said.edges]
+        stated = {(edge.source, edge.target, edge.kind) for edge in own}
+        read = (edge for edge in own if edge.source in keys)
+        found = edges_past(into, read, keys.__contains__)
+        past = [edge for edge in found if (edge.source, edge.target, edge.kind) not in stated]
+        if past:
+            restated.append(said)
+            for edge in (*own, *past):
+                _state(edges, edge)
+    if not restated:
+        return
+    at = drop.at - _MOMENT
+    jobs = tuple(observed_again(said.job, at) for said in restated)
+    named = "\x1f".join(sorted(f"{edge.source}>{edge.target}" for edge in edges.values()))
+    digest = hashlib.sha256(f"{drop.dataset} {drop.column} {at} {named}".encode()).hexdigest()[:24]
+    run = RunRecord(f"copies:{digest}", "copies", drop.dataset, at, {"jobs": len(jobs), "edges": len(edges)})
+    yield LineageBatch(run, jobs=jobs, edges=tuple(edges.values()))
+
+
+def _with_sources(
+    batch: LineageBatch, keys: frozenset[str], into: Iterable[EdgeRecord], drop: DatasetChange
+) -> LineageBatch:
+    """Return the batch with the edges past what it drops, of those of its jobs that read it before."""
+    views = {record.key for record in batch.datasets if record.kind is DatasetKind.VIEW}
+    before = {
+        job.key for job in batch.jobs if (job.last_seen if job.kind.defines_output else job.first_seen) <= drop.at
+    }
+    reading = [
+        e
+        for e in batch.edges
+        if e.source in keys and e.target not in keys and e.job in before and e.output not in views
+    ]
+    if not reading:
+        return batch
+    edges: dict[tuple[str, str, str, str, str], EdgeRecord] = {}
+    for edge in (*batch.edges, *edges_past(into, reading, keys.__contains__)):
+        _state(edges, edge)
+    return replace(batch, edges=tuple(edges.values()))
+
+
+def _state(edges: dict[tuple[str, str, str, str, str], EdgeRecord], edge: EdgeRecord) -> None:
+    key = (edge.source, edge.target, edge.kind, edge.job, edge.output)
+    edges[key] = merged_edge(edges[key], edge) if key in edges else edge
+
+
+def _record(edge: StoredEdge) -> EdgeRecord:
+    return EdgeRecord(
+        source=edge.source,
+        target=edge.target,
+        kind=edge.kind,
+        job=edge.job,
+        output=dataset_of(edge.target),
+        subtypes=edge.subtypes,
+        masking=edge.masking,
+        limited=edge.limited,
+        ambiguous=edge.ambiguous,
+        spans=edge.spans,
+    )

@@ -1,0 +1,67 @@
+"""Jobs that are in the store, to be stated anew as they would have been if more had been known of what they read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from lineage.model.batch import JobRecord
+from lineage.model.names import dataset_of
+from lineage.store.protocol import Direction, GraphStore, StoredEdge, StoredJob
+
+__all__ = ["StatedOutput", "observed_again", "stated_outputs"]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedOutput:
+    """All that one job says of one output."""
+
+    job: StoredJob
+    output: str
+    edges: tuple[StoredEdge, ...]
+
+
+def stated_outputs(store: GraphStore, sources: Sequence[str]) -> list[StatedOutput]:
+    """Return what jobs say of each output for which they read one of these columns, or tables as their rows."""
+    if not sources:
+        return []
+    asked = set(sources)
+    touched: dict[str, set[str]] = defaultdict(set)
+    for hop in store.expand(sources, Direction.DOWNSTREAM):
+        if hop.edge.source in asked:
+            touched[dataset_of(hop.edge.target)].add(hop.edge.job)
+    jobs = {job.key: job for job in store.jobs(sorted({key for keys in touched.values() for key in keys}))}
+    found: list[StatedOutput] = []
+    for output, keys in sorted(touched.items()):
+        ends = [output, *(column.key for column in store.columns([output], dropped=True))]
+        edges = {
+            (hop.edge.job, hop.edge.source, hop.edge.target, hop.edge.kind): hop.edge
+            for hop in store.expand(ends, Direction.UPSTREAM)
+        }
+        for key in sorted(keys):
+            own = tuple(edge for (job, *_), edge in edges.items() if job == key)
+            found.append(StatedOutput(jobs[key], output, own))
+    return found
+
+
+def observed_again(job: StoredJob, at: datetime) -> JobRecord:
+    """Return the job as it stands, seen at a time; it did not run again."""
+    seen = max(job.last_seen, at)
+    return JobRecord(
+        key=job.key,
+        kind=job.kind,
+        first_seen=seen,
+        last_seen=seen,
+        reads=job.reads,
+        writes=job.writes,
+        sql=job.sql,
+        dialect=job.dialect,
+        source=job.source,
+        source_line=job.source_line,
+        operation=job.operation,
+        completeness=job.completeness,
+        observations=0,
+        file_key=job.file_key,
+    )

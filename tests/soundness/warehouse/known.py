@@ -4,13 +4,14 @@ from __future__ import annotations
 
 __all__ = ["KNOWN"]
 
-_NAMES = "tables that take the name of others are not followed everywhere"
-_COLUMNS = "what a column said before it was dropped or renamed is not kept everywhere"
-_SESSION = "SET schema and SET search_path are not read; a temporary table hides names with a schema, too"
+_NAMES = "a log: a name that is given away and taken again; a table that another session drops after it was read"
+_COLUMNS = "what a later log renames or drops is not always said alike when it is ingested again"
+_REPLACED = "a log: what is read by a temporary table before it is replaced, and used after that"
+_SESSION = "of a search path the first schema is looked into only"
 
 KNOWN: dict[str, str] = {
-    **dict.fromkeys(("rename_column", "drop_column", "temp_column"), _COLUMNS),
-    **dict.fromkeys(("replace", "replace_self", "recreate", "rebuild", "swap", "rename_table", "drop"), _NAMES),
-    "column_facet": "beside a columnLineage facet, the SQL's rows of what is read are not taken",
-    **dict.fromkeys(("temp_rename", "temp_replace", "set_path", "temp_hides"), _SESSION),
+    **dict.fromkeys(("rename_column", "drop_column"), _COLUMNS),
+    **dict.fromkeys(("recreate", "rebuild", "swap", "rename_table", "drop"), _NAMES),
+    **dict.fromkeys(("replace", "replace_self", "temp_replace"), _REPLACED),
+    "set_path": _SESSION,
 }

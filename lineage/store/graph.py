@@ -61,7 +61,6 @@ LABELS: Mapping[str, Properties] = {
     "Table": {
         "namespace": _TEXT,
         "name": _TEXT,
-        "full_name": _TEXT,
         "kind": _TEXT,
         "dialect": _TEXT,
         "schema_known": _FLAG,
@@ -75,6 +74,7 @@ LABELS: Mapping[str, Properties] = {
         "written_at": _TIME,
         "schema_at": _TIME,
         "kind_at": _TIME,
+        "full_name": _TEXT,
     },
     "Column": {
         "dataset": _TEXT,

@@ -17,7 +17,7 @@ class Order(StrEnum):
     """What a list is ordered by; rows that are equal in it are ordered by key."""
 
     KEY = "key"
-    NAME = "full_name"
+    NAME = "name"
     FIRST_SEEN = "first_seen"
     LAST_SEEN = "last_seen"
     AT = "at"

@@ -238,7 +238,8 @@ def _read(transaction: Transaction, of: _List, page: PageRequest, limit: int) ->
         if page.order is Order.KEY:
             conditions.append(query("page_beyond_key", side=side, sign=sign))
         else:
-            conditions.append(query("page_beyond", side=side, sign=sign, key_sign=key_sign, property=str(page.order)))
+            shown = _property(page.order)
+            conditions.append(query("page_beyond", side=side, sign=sign, key_sign=key_sign, property=shown))
             value = position[0]
             parameters[f"{side}_value"] = _time(int(value)) if page.order in _TIMES else value
         parameters[f"{side}_key"] = position[-1]
@@ -246,12 +247,17 @@ def _read(transaction: Transaction, of: _List, page: PageRequest, limit: int) ->
         "page",
         pattern=of.pattern,
         where=" AND ".join(conditions) or "true",
-        property=str(page.order),
+        property=_property(page.order),
         shown="n.full_name" if of.admits else "n.key",
         direction="DESC" if values_fall else "ASC",
         key_direction="DESC" if keys_fall else "ASC",
     )
     return transaction.read(statement, [parameters])
+
+
+def _property(order: Order) -> str:
+    """Return the property of a node that a list is ordered by."""
+    return "full_name" if order is Order.NAME else str(order)
 
 
 def _count(transaction: Transaction, of: _List) -> int:

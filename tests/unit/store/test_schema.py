@@ -36,7 +36,8 @@ def test_the_embedded_tables_have_the_properties_of_the_graph(tmp_path: Path) ->
     with ladybug.Database(path, read_only=True) as database, ladybug.Connection(database) as connection:
         for name, properties in told.items():
             rows = connection.execute(f"CALL table_info('{name}') RETURN *").get_all()
-            assert {row[1]: row[2] for row in rows} == {one: TYPES[kind] for one, kind in properties.items()}, name
+            # In this order: rows are copied in by their place.
+            assert [(row[1], row[2]) for row in rows] == [(one, TYPES[kind]) for one, kind in properties.items()], name
         ends = {
             name: {tuple(row[:2]) for row in connection.execute(f"CALL show_connection('{name}') RETURN *").get_all()}
             for name in RELATIONSHIPS

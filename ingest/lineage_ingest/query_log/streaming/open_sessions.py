@@ -1,7 +1,7 @@
 """What the sessions of a stream have open between two micro-batches: temporary tables, and defaults by USE and SET.
 
-The statements that made them are kept, as rows of the log with no runs. When a session goes on they are read before its
-new rows: they are there for what those mean, state nothing themselves and count nothing.
+The statements that made them are kept, masked, as rows of the log with no runs. When a session goes on they are read
+before its new rows: they are there for what those mean, state nothing themselves and count nothing.
 
 Not followed from one micro-batch to the next: a transaction that is rolled back in a later one than it wrote in, and a
 table that is no temporary one and is dropped in a later one than it was made in. What they wrote is stored by then.
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage.model.names import split_name
+from lineage.sql.scan.shaping import mask_what_shapes_nothing
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA
 from lineage_ingest.query_log.pipeline.extraction import Facts, SessionFacts
 from lineage_ingest.query_log.pipeline.templating import templated
@@ -119,7 +120,10 @@ def open_after(
         kept.extend(places[one] for one in own)
         positions.extend(range(_FIRST, _FIRST + len(own)))
     rows = together.take(pa.array(kept, pa.int64())).drop_columns(["template"])
+    texts = zip(rows["query_text"].to_pylist(), rows["dialect"].to_pylist(), strict=True)
     nothing = {
+        # A checkpoint outlives the session: it has the values of nobody.
+        "query_text": pa.array([_masked(text, dialect) for text, dialect in texts], pa.string()),
         "position": pa.array(positions, pa.int64()),
         "runs": pa.array([0] * len(kept), pa.int64()),
         "duration_us": pa.nulls(len(kept), pa.int64()),
@@ -130,6 +134,10 @@ def open_after(
         place = rows.schema.get_field_index(name)
         rows = rows.append_column(name, values) if place < 0 else rows.set_column(place, name, values)
     return _latest(pa.concat_tables([rows.cast(EMPTY.schema), left]))
+
+
+def _masked(text: str | None, dialect: str | None) -> str | None:
+    return text and mask_what_shapes_nothing(text, dialect or "ansi")
 
 
 def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:

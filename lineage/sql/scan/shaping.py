@@ -1,0 +1,86 @@
+"""The mask that leaves what shapes lineage: PIVOT lists, JSON paths, ordinals, names that are written as strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lineage.model.dialects import Dialect
+from lineage.sql.scan import fingerprint, mask_for_parsing
+
+__all__ = ["mask_what_shapes_nothing"]
+
+_MOST = 500
+_QUOTES = "'\""
+
+
+def mask_what_shapes_nothing(sql: str, dialect: str | Dialect) -> str:
+    """Return a text masked, as far as that leaves its fingerprint: what depends on a literal keeps it.
+
+    A literal that is never closed is masked whatever depends on it, and so is all of a text with too many to try.
+
+    >>> mask_what_shapes_nothing("SET search_path TO 'stage'", "postgres")
+    "SET search_path TO 'stage'"
+    >>> mask_what_shapes_nothing("select j->>'id' as i from t where n = 'Ann' limit 7", "postgres")
+    "select j->>'id' as i from t where n = '***' limit 0"
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+    """
+    wanted = fingerprint(sql, dialect)
+    masked = mask_for_parsing(sql, dialect)
+    if fingerprint(masked, dialect) == wanted:
+        return masked
+    runs = [run for run in _runs(sql, masked) if _is_closed(sql, run)]
+    if len(runs) > _MOST:
+        return masked
+    shaping = _needed(runs, lambda kept: fingerprint(_restored(masked, sql, kept), dialect) == wanted)
+    return _restored(masked, sql, shaping)
+
+
+Run = tuple[int, int]
+
+
+def _runs(sql: str, masked: str) -> list[Run]:
+    """Return where the texts differ, a literal as a whole: masks are as long as what they hide."""
+    runs: list[Run] = []
+    at = 0
+    while at < len(sql):
+        if sql[at] == masked[at]:
+            at += 1
+            continue
+        start = at
+        quote = sql[start - 1] if start and sql[start - 1] in _QUOTES else None
+        while at < len(sql) and (sql[at] != masked[at] or (quote is not None and sql[at] != quote)):
+            at += 1
+        runs.append((start, at))
+    return runs
+
+
+def _is_closed(sql: str, run: Run) -> bool:
+    start, end = run
+    if start and sql[start - 1] in _QUOTES:
+        return end < len(sql) and sql[end] == sql[start - 1]
+    return sql[start:end].replace(".", "").isalnum()
+
+
+def _needed(runs: list[Run], is_same: Callable[[list[Run]], bool]) -> list[Run]:
+    """Return the runs without which the fingerprint is another one; all others may go."""
+    kept = list(runs)
+    if not is_same(kept):
+        return []  # what is never closed shapes it, too
+    step = max(1, len(runs) // 2)
+    while True:
+        for start in range(0, len(runs), step):
+            part = set(runs[start : start + step])
+            fewer = [run for run in kept if run not in part]
+            if len(fewer) < len(kept) and is_same(fewer):
+                kept = fewer
+        if step == 1:
+            return kept
+        step //= 2
+
+
+def _restored(masked: str, sql: str, runs: list[Run]) -> str:
+    for start, end in runs:
+        masked = masked[:start] + sql[start:end] + masked[end:]
+    return masked

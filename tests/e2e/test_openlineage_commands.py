@@ -19,7 +19,7 @@ def test_a_folder_of_events_and_a_question(tmp_path: Path) -> None:
     store = tmp_path / "store.lbug"
     done = lineage("ingest", "openlineage", SPARK, "--store", store)
     assert done.code == 0, done.err
-    assert "12 files, 162 events: 162 taken\n75 new edges, 1 ended in" in done.out
+    assert "12 files, 162 events: 162 taken\n78 new edges, 1 ended in" in done.out
     again = lineage("ingest", "openlineage", SPARK / "*.ndjson", "--store", store, "--format", "json")
     assert again.code == 0
     assert (again.json["accepted"], again.json["edges_created"], again.json["nodes_created"]) == (162, 0, 0)

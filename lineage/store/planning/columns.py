@@ -94,7 +94,7 @@ def let_go(state: State, gone: Mapping[str, datetime]) -> None:
     for key, at in gone.items():
         column, used = state.columns[key], last_used.get(key)
         if used is not None and used > at:
-            if column.ordinal is not None:
+            if column.ordinal is not None and not column.inferred:
                 state.columns[key] = replace(column, ordinal=None)
             continue
         described = column.description is not None or column.tags

@@ -117,7 +117,7 @@ def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> s
             elif record.schema_known and column.ordinal is None:
                 placed = replace(column, ordinal=position)
             known = state.columns.get(column_key(news.key, column.path))
-            if before_schema and (known is None or known.ordinal is None):
+            if before_schema and (known is None or known.inferred or known.ordinal is None):
                 outdated.add(column_key(news.key, column.path))
             complete_column(state, news.key, placed, news.at, late=before_schema if record.schema_known else late)
     return outdated
@@ -147,7 +147,9 @@ def part_with_columns(state: State, intake: Intake, outdated: Set[str], naming: 
         schema_at = state.datasets[state.columns[key].dataset].schema_at
         assert schema_at is not None  # a newer schema made the column outdated
         absent.setdefault(key, schema_at)
-    had = {key: state.columns[key] for key in absent if key in outdated or state.columns[key].ordinal is not None}
+    # One that was only inferred may have a place, too; no schema had it.
+    known = {key: state.columns[key] for key in absent}
+    had = {key: one for key, one in known.items() if key in outdated or not (one.inferred or one.ordinal is None)}
     let_go(state, absent)
     for key, column in had.items():
         dataset, path = column.dataset, column.path

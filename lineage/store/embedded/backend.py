@@ -17,6 +17,7 @@ import ladybug
 
 from lineage.store.embedded.explorer import EmbeddedExplorer
 from lineage.store.embedded.pending import PENDING
+from lineage.store.embedded.room import has_room
 from lineage.store.embedded.statements import INTERRUPTED, Statements
 from lineage.store.embedded.transaction import EmbeddedTransaction
 from lineage.store.embedded.turns import Turns
@@ -170,7 +171,7 @@ class EmbeddedBackend:
         transaction = EmbeddedTransaction(self._statements)
         try:
             with self._explaining(StoreWriteError):
-                answer = _within("BEGIN TRANSACTION", self._statements, lambda: work(transaction))
+                answer = _within("BEGIN TRANSACTION", self._statements, lambda: self._worked(work, transaction))
             self._unwritten = False
             self._rest_is_due |= transaction.leaves_rest
             self._changed_rows += transaction.changed_rows
@@ -180,6 +181,20 @@ class EmbeddedBackend:
             if transaction.has_copied:
                 with contextlib.suppress(RuntimeError):  # where there is no room for another, the old one goes on
                     self._statements.renew()
+
+    def _worked(self, work: Callable[[EmbeddedTransaction], T], transaction: EmbeddedTransaction) -> T:
+        """Return what `work` returns; there is room for what it changed."""
+        answer = work(transaction)
+        rows = transaction.new_rows + transaction.changed_rows
+        if rows and not has_room(_log_of(self._path), rows):
+            raise self._full()
+        return answer
+
+    def _full(self) -> StoreFullError:
+        return StoreFullError(
+            f"{self._path}: the disk is full, or the file may not grow: nothing of this was stored",
+            f"make room in {self._path.parent.absolute()}, then do the same again",
+        )
 
     def _write_rest(self) -> None:
         self._write(EmbeddedTransaction.write_rest)
@@ -205,10 +220,7 @@ class EmbeddedBackend:
                 raise StoreTimeoutError from error
             if _FULL in str(error):
                 self._unwritten = True
-                raise StoreFullError(
-                    f"{self._path}: the disk is full, or the file may not grow: nothing of this was stored",
-                    f"make room in {self._path.parent.absolute()}, then do the same again",
-                ) from error
+                raise self._full() from error
             raise failure(f"{self._path}: {error}") from error
 
     def _keep_alive(self) -> None:

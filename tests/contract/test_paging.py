@@ -110,7 +110,7 @@ def test_datasets_are_asked_for_by_namespace_schema_kind_tag_and_use(store: Grap
 
 def test_jobs_are_asked_for_by_file_project_and_user(store: GraphStore) -> None:
     def of(name: str, file: str, *users: tuple[str, int]) -> object:
-        told = job(name, f"a.x -> {name}.x", at=1, kind=JobKind.SQL_FILE, source=f"/work/{file.partition(':')[2]}")
+        told = job(name, f"a.x -> {name}.x", at=1, kind=JobKind.SQL_FILE, source=f"/home/ana/{file.partition(':')[2]}")
         record = replace(told.job, file_key=f"{file}@postgres", users=users)
         return replace(told, job=record)
 
@@ -130,7 +130,7 @@ def test_jobs_are_asked_for_by_file_project_and_user(store: GraphStore) -> None:
 
     assert found(file="models/orders.sql") == ["one", "three"]
     assert found(file="models") == found(file="models/") == ["one", "three", "two"]
-    assert found(file="/work/models") == ["one", "three", "two"]
+    assert found(file="/home/ana/models") == ["one", "three", "two"]
     assert found(project="crm") == ["four", "three"]
     assert found(project="cr") == []
     assert found(project="shop", file="models/x") == ["two"]

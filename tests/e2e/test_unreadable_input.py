@@ -21,7 +21,10 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("content", [BINARY, gzip.compress(SQL.encode() * 50), SQL.encode("utf-16-le")])
+CONTENTS = [BINARY, gzip.compress(SQL.encode() * 50, mtime=0), SQL.encode("utf-16-le")]
+
+
+@pytest.mark.parametrize("content", CONTENTS, ids=["binary", "packed", "utf-16"])
 def test_a_binary_file_is_one_diagnostic(folder: Path, tmp_path: Path, content: bytes) -> None:
     (folder / "packed.sql").write_bytes(content)
     done = lineage("ingest", "sql", folder, "-s", tmp_path / "s.lbug", "-f", "json")
@@ -70,7 +73,7 @@ def test_links_that_lead_nowhere_are_said(folder: Path, tmp_path: Path) -> None:
         assert (done.code, "a link that leads nowhere" in " ".join(done.err.split())) == (2, True), done
 
 
-@pytest.mark.parametrize("content", [b"abc", b"x" * 100_000, b"\0" * 5])
+@pytest.mark.parametrize("content", [b"abc", b"x" * 100_000, b"\0" * 5], ids=["short", "long", "zeros"])
 def test_a_file_that_is_no_store(tmp_path: Path, content: bytes) -> None:
     store = tmp_path / "s.lbug"
     store.write_bytes(content)

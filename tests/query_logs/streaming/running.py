@@ -92,6 +92,7 @@ def _is_ours(name: str, value: Any) -> bool:
 
 
 _TIMES = ("at", "first_seen", "last_seen")
+_OWN_LINE = re.compile(r"(?:following .*; checkpoint|batch \d+: ).*")
 
 
 @contextmanager
@@ -118,8 +119,9 @@ def batches(process: subprocess.Popen[str]) -> Iterator[str]:
     """Yield the line of each micro-batch as it is printed, after one for the beginning."""
     assert process.stderr is not None
     for line in process.stderr:
-        if line.startswith(("following ", "batch ")):
-            yield line
+        found = _OWN_LINE.search(line)  # not at its beginning where Java wrote half a line between
+        if found is not None:
+            yield found[0]
 
 
 def killed(after: int, seconds: float, *arguments: object) -> bool:

@@ -88,8 +88,10 @@ class Merger:
         if not all(one.runs for one in runs.values()):
             batch = _of_what_ran(lineage, runs)
         jobs = {record.key: self._job(record) for record in batch.jobs}
+        texts = {record.key: record.sql for record in batch.jobs}
         for edge in batch.edges:
-            jobs[edge.job].state(edge)
+            job = jobs[edge.job]
+            job.state(edge if texts[edge.job] == job.record.sql else replace(edge, spans=()))
         counted: set[tuple[str, str]] = set()
         for use in lineage.uses:
             if (use.job, use.source) not in counted and int(use.source) in runs and use.job in jobs:

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.telemetry import TelemetryConfig
 
 from lineage import __version__
 from lineage.store import GraphStore, open_store
@@ -30,6 +31,14 @@ from lineage_graphql.state import State
 __all__ = ["make_app"]
 
 _LOGGER = logging.getLogger(__name__)
+# `Guard` makes the spans. FastAPI's own hold the query of a URL (a GraphQL document by GET) and messages of exceptions.
+_NO_TELEMETRY: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
 
 
 def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
@@ -62,6 +71,7 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
         openapi_url=None,  # see `docs_router`
         docs_url=None,
         redoc_url=None,
+        telemetry=_NO_TELEMETRY,
     )
     app.state.lineage = state
 

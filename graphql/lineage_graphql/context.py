@@ -32,7 +32,7 @@ from lineage_graphql.access.requiring import require
 from lineage_graphql.access.roles import Caller, Role, TokenProblem
 from lineage_graphql.limits.documents import TrustedDocuments
 from lineage_graphql.settings import Limits
-from lineage_graphql.tracing import tracer
+from lineage_graphql.tracing import current_span, tracer
 
 __all__ = ["Ask", "Context", "LineageInfo", "Loaders", "Work"]
 
@@ -62,8 +62,12 @@ class Ask(Generic[T]):
             TimeoutError: it took longer than the time limit.
         """
         async with asyncio.timeout(self.seconds):
-            with tracer.start_as_current_span("store"):
-                return await asyncio.get_running_loop().run_in_executor(self.threads, self._within_limit, work)
+            span = tracer.start_span("store")
+            try:
+                with current_span(span):
+                    return await asyncio.get_running_loop().run_in_executor(self.threads, self._within_limit, work)
+            finally:
+                span.end()
 
     def _within_limit(self, work: Work[T]) -> T:
         with time_limit(self.seconds):

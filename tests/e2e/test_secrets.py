@@ -9,14 +9,19 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import os
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from lineage.store import open_store
 from tests.e2e.running import lineage
+from tests.e2e.test_serve_command import LINEAGE, served
+from tests.service.collecting import collecting
 from tests.service.running import running
 
 MARK, DIGITS = "SECRET", "91827364"
@@ -126,8 +131,8 @@ def test_sql_files_and_extract(dialect: str, tmp_path: Path, logged: pytest.LogC
 LOG_COLUMNS = ("query_text", "started_at", "user", "status", "error_message", "dialect")
 
 
-def test_logs(tmp_path: Path, logged: pytest.LogCaptureFixture) -> None:
-    rows = [
+def log_rows() -> list[tuple[str, ...]]:
+    return [
         (
             text,
             f"2026-01-01T00:00:{number % 60:02}Z",
@@ -140,13 +145,74 @@ def test_logs(tmp_path: Path, logged: pytest.LogCaptureFixture) -> None:
         for number, text in enumerate(all_statements(dialect))
         for status in ("success", "failed")
     ]
-    log, store = tmp_path / "log.csv", tmp_path / "s.lbug"
-    with log.open("w", newline="") as file:
+
+
+def write_log(path: Path, rows: Iterable[tuple[str, ...]], columns: tuple[str, ...] = LOG_COLUMNS) -> Path:
+    with path.open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(LOG_COLUMNS)
+        writer.writerow(columns)
         writer.writerows(rows)
+    return path
+
+
+def test_logs(tmp_path: Path, logged: pytest.LogCaptureFixture) -> None:
+    log, store = write_log(tmp_path / "log.csv", log_rows()), tmp_path / "s.lbug"
     done = lineage("ingest", "log", log, "--source", "generic", "--engine", "local", "--store", store)
     check(tmp_path, done.out, done.err, *answers(store), logged.text, besides=[log])
+
+
+def test_a_log_whose_columns_are_mapped_wrongly(tmp_path: Path, logged: pytest.LogCaptureFixture) -> None:
+    store = tmp_path / "s.lbug"
+    texts = [text.replace("\n", " ") for dialect in STATEMENTS for text in all_statements(dialect)]
+    log = write_log(tmp_path / "log.csv", [("SELECT 1", text, *("",) * 4) for text in texts])
+    with log.open("a") as file:
+        file.writelines(f"one,two,three,{text.replace(',', ';')},{DIGITS}\n" for text in texts if '"' not in text)
+    ingest = ("ingest", "log", "--engine", "local", "--store", store)
+    said = [
+        lineage(*ingest, log, "--source", "generic"),
+        lineage(*ingest, log, "--source", "generic", "--observed-at", "2026-01-01"),
+    ]
+    headless = write_log(tmp_path / "headless.csv", [], columns=(texts[0], "2026-01-01", "ana", f"'{DIGITS}'"))
+    named = write_log(tmp_path / "named.jsonl", [], columns=(json.dumps({texts[0].replace('"', ""): DIGITS}),))
+    named.write_text(json.dumps({texts[0]: DIGITS, f"{MARK}": 1}) + "\n")
+    said += [lineage(*ingest, one, "--source", source) for one in (headless, named) for source in ("generic", "trino")]
+    texts = [text for one in said for text in (one.out, one.err)]
+    assert "one is written xxxxxx" in said[0].err
+    check(tmp_path, *texts, *answers(store), logged.text, besides=[log, headless, named])
+
+
+SESSION = (
+    "SET search_path = mart",
+    "CREATE TEMP TABLE held AS SELECT a, 'SECRETheld' AS b FROM t WHERE ssn = '918273641' -- SECRETnote",
+    "CREATE TEMP TABLE kept AS SELECT a, encrypt(b, 'SECRETkey') AS b, regexp_replace(c, '918273643', '') AS c, "
+    "j->>'id' AS d FROM crosstab('select a from t where ssn = ''SECRETinner''') AS p (a int, b int, c text, j json)",
+    "INSERT INTO held SELECT a, 'SECRETcut FROM t WHERE card = 918273642",
+)
+GOES_ON = ("INSERT INTO v7 SELECT a, b FROM held WHERE b = 'SECRETlater'", "INSERT INTO v6 SELECT a FROM kept")
+
+
+def test_a_log_that_is_followed(tmp_path: Path) -> None:
+    """Its checkpoint holds what a micro-batch states and the statements of sessions that go on."""
+    landing, store, checkpoint = tmp_path / "landing", tmp_path / "s.lbug", tmp_path / "checkpoint"
+    landing.mkdir()
+    rows = log_rows()
+    columns = (*LOG_COLUMNS, "session")
+    for number, texts in enumerate((SESSION, GOES_ON)):
+        opened = [(text, f"2026-01-01T0{number}:00:00Z", "ana", "success", "", "postgres", "s1") for text in texts]
+        given = write_log(landing / f"{number}.csv", [*((*row, "") for row in rows[number::2]), *opened], columns)
+        os.utime(given, (1_000_000 + number, 1_000_000 + number))
+    (landing / "2.csv").write_text(f"one,two\n{MARK},{DIGITS}\n")
+    done = subprocess.run(
+        [
+            *(LINEAGE, "ingest", "log", landing, "--source", "generic", "--once", "--at-once", "1"),
+            *("--checkpoint", checkpoint, "--store", store),
+        ],
+        capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path,
+    )  # fmt: skip
+    assert "batch 1:" in done.stderr, done.stderr
+    assert {path.suffix for path in checkpoint.iterdir()} >= {".stated", ".sessions"}
+    assert lineage("root-cause", "mart.v7.a", "--store", store).code == 0
+    check(tmp_path, done.stdout, done.stderr, *answers(store), besides=landing.iterdir())
 
 
 POSTGRES_LINES = [
@@ -245,3 +311,42 @@ def test_events_and_extraction_over_http(tmp_path: Path, logged: pytest.LogCaptu
         texts.append(json.dumps(service.data(diagnostics)))
         texts.append(json.dumps(service.data("{ jobs(first: 100) { edges { node { key sql } } } }")))
     check(tmp_path, *texts, *answers(store), logged.text)
+
+
+def test_traces_logs_and_metrics_of_a_service(tmp_path: Path) -> None:
+    """What the service tells those who watch it; an answer may repeat what was asked."""
+    store = tmp_path / "s.lbug"
+    open_store(store).close()
+    inline = """{ extract(sql: "SELECT a FROM t WHERE b = 'SECRETinline'", dialect: "postgres") { operation } }"""
+    asked = 'query ($sql: String!) { extract(sql: $sql, dialect: "postgres") { operation } }'
+    missing = ["SECRETcolumn", f"t.{MARK}{DIGITS}", f"'{DIGITS}'"]
+    with (
+        collecting() as (address, sent),
+        served("--store", str(store), "--log-format", "json", environment={"OTEL_EXPORTER_OTLP_ENDPOINT": address}) as (
+            url,
+            process,
+        ),
+        httpx.Client(base_url=url, timeout=30) as http,
+    ):
+        for one in all_events():
+            http.post("/api/v1/lineage", json=one)
+        http.post("/api/v1/lineage/batch", json=all_events())
+        http.post("/api/v1/lineage", content=b'{"eventType": "SECRETbroken')
+        for text in all_statements("postgres"):
+            http.post("/graphql", json={"query": asked, "variables": {"sql": text}})
+        for query in (inline, inline[:-3], f"{{ {MARK}{DIGITS} }}", f'query {MARK}{DIGITS} {{ job(key: "{MARK}") }}'):
+            http.post("/graphql", json={"query": query})
+            http.get("/graphql", params={"query": query})
+        for name in missing:
+            for field in ("impact", "rootCause"):
+                http.post("/graphql", json={"query": f"{{ {field}(column: {json.dumps(name)}) {{ totalCount }} }}"})
+            http.post("/graphql", json={"query": f"{{ search(text: {json.dumps(name)}) {{ totalCount }} }}"})
+        http.get(f"/api/v1/store/{MARK}", headers={"authorization": f"Bearer {MARK}{DIGITS}"})
+        metrics = http.get("/metrics").text
+        process.terminate()
+        told = process.communicate(timeout=30)[1].decode()
+    traces = b"".join(sent)
+    assert b"POST /graphql" in traces
+    assert b"POST /api/v1/lineage" in traces
+    assert "lineage_" in metrics
+    check(tmp_path, told, metrics, traces.decode("latin-1"))

@@ -2,51 +2,27 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
-import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from lineage.store import open_store
 from tests.e2e.test_serve_command import served
+from tests.service.collecting import collecting
 from tests.service.graph import fill
 
 
-@pytest.fixture
-def collector() -> Iterator[tuple[str, list[bytes]]]:
-    """An address that takes OTLP, and what came to it."""
-    came: list[bytes] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            came.append(self.rfile.read(int(self.headers["content-length"])))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", came
-    server.shutdown()
-    server.server_close()
-    thread.join(5)
-
-
-def test_a_request_is_a_trace_that_goes_on_from_the_callers(tmp_path: Path, collector: tuple[str, list[bytes]]) -> None:
+def test_a_request_is_a_trace_that_goes_on_from_the_callers(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.lbug") as store:
         fill(store)
-    address, came = collector
     trace = "0af7651916cd43dd8448eb211c80319c"
-    with served("--store", str(tmp_path / "store.lbug"), environment={"OTEL_EXPORTER_OTLP_ENDPOINT": address}) as (
-        service,
-        process,
+    with (
+        collecting() as (address, came),
+        served("--store", str(tmp_path / "store.lbug"), environment={"OTEL_EXPORTER_OTLP_ENDPOINT": address}) as (
+            service,
+            process,
+        ),
     ):
         httpx.post(
             f"{service}/graphql",

@@ -9,7 +9,7 @@ import time
 import uuid
 from contextvars import ContextVar
 
-from opentelemetry import propagate, trace
+from opentelemetry import propagate
 from opentelemetry.trace import SpanKind
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,7 +18,7 @@ from lineage.store.remote.wire import PATH as STORE
 from lineage_graphql.http.answers import problem
 from lineage_graphql.metrics import REQUEST_SECONDS, REQUESTS
 from lineage_graphql.settings import Limits, Settings, is_loopback
-from lineage_graphql.tracing import tracer
+from lineage_graphql.tracing import current_span, tracer
 
 __all__ = ["Guard", "request_id"]
 
@@ -88,7 +88,7 @@ class Guard:
         span = tracer.start_span(f"{scope['method']} request", propagate.extract(headers), SpanKind.SERVER)
         try:
             body.check_length(headers.get("content-length"))
-            with trace.use_span(span):
+            with current_span(span):
                 await self._app(scope, body, answering)
         except _BodyError as error:
             if status == 0:
@@ -99,8 +99,7 @@ class Guard:
                 await self._refuse(scope, receive, answering, 500, "the service failed; its log says why")
         finally:
             seconds = time.perf_counter() - began
-            # Of paths only those that there are: others are whatever a caller thinks of.
-            route = scope["path"] if "route" in scope else "other"
+            route = _route(scope)
             span.update_name(f"{scope['method']} {route}")
             span.set_attributes({"http.response.status_code": status, "lineage.request_id": identity})
             span.end()
@@ -158,6 +157,14 @@ def _most_bytes(path: str, limits: Limits) -> int:
     if path.startswith(f"{STORE}/"):
         return limits.batch_bytes
     return limits.event_body_bytes if path.startswith("/api/") else limits.body_bytes
+
+
+def _route(scope: Scope) -> str:
+    """Return the route of a request; its parameters may be whatever a caller thinks of, and so may other paths."""
+    if "route" not in scope:
+        return "other"
+    declared = str(getattr(scope["route"], "path", ""))
+    return declared if "{" in declared else str(scope["path"])
 
 
 def _is_local_name(host: str) -> bool:

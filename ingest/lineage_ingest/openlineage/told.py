@@ -276,7 +276,7 @@ def event_time(event: Mapping[str, Any]) -> datetime:
     try:
         return datetime.fromisoformat(event["eventTime"]).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise InvalidEventError("/eventTime", f"{event['eventTime']!r} is no time: {error}") from error
+        raise InvalidEventError("/eventTime", "the value is no moment that a calendar has") from error
 
 
 def sql_dialect(told: Told, namespaces: Iterator[str] | list[str]) -> Dialect | None:

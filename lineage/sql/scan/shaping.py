@@ -13,10 +13,11 @@ _MOST = 500
 _QUOTES = "'\""
 
 
-def mask_what_shapes_nothing(sql: str, dialect: str | Dialect) -> str:
+def mask_what_shapes_nothing(sql: str, dialect: str | Dialect, is_same: Callable[[str], bool] | None = None) -> str:
     """Return a text masked, as far as that leaves its fingerprint: what depends on a literal keeps it.
 
     A literal that is never closed is masked whatever depends on it, and so is all of a text with too many to try.
+    `is_same` judges in place of the fingerprint which of the literals that this would keep are needed.
 
     >>> mask_what_shapes_nothing("SET search_path TO 'stage'", "postgres")
     "SET search_path TO 'stage'"
@@ -34,6 +35,8 @@ def mask_what_shapes_nothing(sql: str, dialect: str | Dialect) -> str:
     if len(runs) > _MOST:
         return masked
     shaping = _needed(runs, lambda kept: fingerprint(_restored(masked, sql, kept), dialect) == wanted)
+    if is_same is not None:
+        shaping = _needed(shaping, lambda kept: is_same(_restored(masked, sql, kept)))
     return _restored(masked, sql, shaping)
 
 
@@ -66,7 +69,7 @@ def _is_closed(sql: str, run: Run) -> bool:
 def _needed(runs: list[Run], is_same: Callable[[list[Run]], bool]) -> list[Run]:
     """Return the runs without which the fingerprint is another one; all others may go."""
     kept = list(runs)
-    if not is_same(kept):
+    if not runs or not is_same(kept):
         return []  # what is never closed shapes it, too
     step = max(1, len(runs) // 2)
     while True:

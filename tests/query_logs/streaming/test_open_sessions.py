@@ -108,6 +108,17 @@ def test_what_is_kept_of_a_session_is_masked(tmp_path: Path) -> None:
     ]
 
 
+def test_what_a_statement_keeps_of_its_literals(tmp_path: Path) -> None:
+    """All that may shape lineage stays in a fingerprint; of a session only what does."""
+    made = "CREATE TEMP TABLE w AS SELECT encrypt(a, 'Ann 4711') AS a, j->>'id' AS i FROM t WHERE f(b, 'Ann')"
+    pivoted = "CREATE TEMP TABLE p AS SELECT * FROM w PIVOT (sum(a) FOR i IN ('new', 'old')) WHERE n = 'Ann'"
+    assert left([made, pivoted, "SET search_path TO 'mart'"]) == [
+        "CREATE TEMP TABLE w AS SELECT encrypt(a, '********') AS a, j->>'id' AS i FROM t WHERE f(b, '***')",
+        "CREATE TEMP TABLE p AS SELECT * FROM w PIVOT (sum(a) FOR i IN ('new', 'old')) WHERE n = '***'",
+        "SET search_path TO 'mart'",
+    ]
+
+
 def test_a_table_that_is_dropped_in_a_micro_batch_of_its_own(tmp_path: Path) -> None:
     ran = in_order(["INSERT INTO one SELECT a FROM t", "DROP TABLE t", "INSERT INTO two SELECT b FROM t"])
     with two_stores(tmp_path) as (stream, whole):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -43,6 +44,8 @@ POSITION = "log_position"
 
 _SHAPE = 40
 """Characters that are shown of a time that could not be read."""
+_NAME = re.compile(r"(?:[^\W\d][\w$.:/-]*(?: [\w$.:/-]+){0,3})?")
+"""What a column is called in a log; a statement has more words or other characters."""
 
 
 class ColumnsMissingError(ValueError):
@@ -126,7 +129,7 @@ class Source:
         if any(name.lower() in found for name in self.needed):
             return
         near = difflib.get_close_matches(self.needed[0].lower(), found, n=1)
-        hint = f"did you mean the column {found[near[0]]!r}?" if near else f"found are {', '.join(found.values())}"
+        hint = f"did you mean the column {found[near[0]]!r}?" if near else _found(list(found.values()))
         raise ColumnsMissingError(
             f"{self.title} has {' or '.join(map(repr, self.needed))}, and these rows do not; {hint}"
         )
@@ -276,6 +279,13 @@ class SourceRows:
                 self._problems[Problem.UNREADABLE], str(Status.UNKNOWN), columns.get("status", str(Status.UNKNOWN))
             )
         return log_batch(self.rows, query_text=query_text, problem=problem, **columns)
+
+
+def _found(columns: list[str]) -> str:
+    """Return which columns were found. What reads as a row of values, in a file without a header, is not shown."""
+    if all(_NAME.fullmatch(name.strip()) for name in columns):
+        return f"found are {', '.join(columns)}"
+    return f"the first row has {len(columns)} values that read as a row of the log: is there a header?"
 
 
 def _shape(texts: Any) -> Any:

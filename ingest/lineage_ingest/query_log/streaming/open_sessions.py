@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage.model.names import split_name
-from lineage.sql.scan.shaping import mask_what_shapes_nothing
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA
 from lineage_ingest.query_log.pipeline.extraction import Facts, SessionFacts
 from lineage_ingest.query_log.pipeline.templating import templated
+from lineage_ingest.query_log.streaming.session_masking import mask_session_statement
 
 __all__ = ["EMPTY", "continued", "names", "open_after", "opening", "statements"]
 
@@ -137,7 +137,7 @@ def open_after(
 
 
 def _masked(text: str | None, dialect: str | None) -> str | None:
-    return text and mask_what_shapes_nothing(text, dialect or "ansi")
+    return text and mask_session_statement(text, dialect or "ansi")
 
 
 def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:

@@ -1,0 +1,47 @@
+"""Statements of a session as a checkpoint keeps them: masked, but for the literals that their lineage depends on."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from lineage import extract
+from lineage.sql.scan.shaping import mask_what_shapes_nothing
+
+__all__ = ["mask_session_statement"]
+
+_DEPENDS_ON_MORE = re.compile(
+    r"\b(?:pivot|columns)\b|\*\s*(?:not\s+)?(?:i?like|similar|glob)\b|^\s*(?:set|use|alter)\b", re.IGNORECASE
+)
+"""Where a literal matters that says nothing as long as the columns of a table are not known, or sets a default."""
+
+
+def mask_session_statement(sql: str, dialect: str) -> str:
+    """Return a statement masked, as far as that leaves its lineage.
+
+    A fingerprint keeps what may shape lineage, such as any argument of a function; here the lineage itself decides.
+
+    >>> mask_session_statement("SELECT encrypt(a, 'key') AS b, j->>'id' AS c FROM t", "postgres")
+    "SELECT encrypt(a, '***') AS b, j->>'id' AS c FROM t"
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+    """
+    if _DEPENDS_ON_MORE.search(sql):
+        return mask_what_shapes_nothing(sql, dialect)
+    wanted = _lineage(sql, dialect)
+    return mask_what_shapes_nothing(sql, dialect, lambda masked: _lineage(masked, dialect) == wanted)
+
+
+def _lineage(sql: str, dialect: str) -> list[Any]:
+    return [
+        (
+            one.operation,
+            one.target,
+            one.sources,
+            one.output_columns,
+            one.completeness,
+            {(edge.source, edge.target, edge.kind, edge.subtype, edge.masking) for edge in one.edges},
+        )
+        for one in extract(sql, dialect)
+    ]

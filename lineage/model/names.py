@@ -188,6 +188,7 @@ class Naming:
 
     `namespace` is OpenLineage's (`postgres://host:port`, `bigquery`, …); without one, the dialect's name stands in.
     `session_tables` are temporary tables (bare and full name) that a session finds whatever its default schema is.
+    `search_path` names the schemas that are searched after the default one for a table that exists.
     """
 
     dialect: Dialect
@@ -195,6 +196,7 @@ class Naming:
     default_database: str | None = None
     default_schema: str | None = None
     session_tables: tuple[tuple[str, str], ...] = ()
+    search_path: tuple[str, ...] = ()
 
     @property
     def dataset_namespace(self) -> str:
@@ -227,6 +229,18 @@ class Naming:
         ):
             filled[-1] = f"{shard.group(1)}_*"
         return format_name(filled)
+
+    def candidates(self, parts: Sequence[str]) -> list[Sequence[str]]:
+        """Return the names that a name of existing tables may mean, the first schema of the search path first.
+
+        >>> from lineage.model.dialects import dialect_named
+        >>> naming = Naming(dialect_named("postgres"), default_schema="mart", search_path=("raw", "db.ext"))
+        >>> naming.candidates(["orders"])
+        [['orders'], ['raw', 'orders'], ['db', 'ext', 'orders']]
+        """
+        if len(parts) != 1 or not self.search_path or self.session_table(parts) is not None:
+            return [parts]
+        return [parts, *([*(part for part, _ in split_name(entry)), *parts] for entry in self.search_path)]
 
     def session_table(self, parts: Sequence[str]) -> str | None:
         """Return the full name of the temporary table that these parts mean, if they mean one."""

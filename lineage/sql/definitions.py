@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from typing import TypeAlias
 
 from sqlglot import exp
 
 from lineage.catalog.alterations import altered_columns, new_table_name
 from lineage.model.dialects import Dialect
-from lineage.model.names import Naming, parse_table_name
+from lineage.model.names import Naming, parse_table_name, split_name
 from lineage.sql.identifiers import Identifiers
 
 __all__ = [
@@ -55,7 +56,11 @@ class Definition:
     empty: bool = False
 
 
-def defined_by(tree: exp.Expr | None, naming: Naming) -> Definition | None:
+FullName: TypeAlias = "Callable[[Sequence[str]], str]"
+"""Completes the parts of the name of a table that is there."""
+
+
+def defined_by(tree: exp.Expr | None, naming: Naming, full_name: FullName) -> Definition | None:
     """Return the table that a statement creates, or changes the columns or the name of, if it does."""
     identifiers = Identifiers(naming.dialect)
     if isinstance(tree, exp.Create) and (tree.args.get("kind") or "").upper().endswith(("TABLE", "VIEW")):
@@ -63,7 +68,7 @@ def defined_by(tree: exp.Expr | None, naming: Naming) -> Definition | None:
     if isinstance(tree, exp.Cache):
         return _definition(tree.this, identifiers, naming, temporary=True)
     if isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
-        return _altered(tree, identifiers, naming)
+        return _altered(tree, identifiers, naming, full_name)
     into = tree.args.get("into") if isinstance(tree, exp.Select) else None
     if into is not None and isinstance(into.this, exp.Table):
         temporary = bool(into.args.get("temporary")) or into.this.name.startswith(_MARKS)
@@ -91,36 +96,38 @@ def _is_stored(view: exp.Create) -> bool:
     return properties is not None and any(isinstance(item, stored) for item in properties.expressions)
 
 
-def _altered(tree: exp.Alter, identifiers: Identifiers, naming: Naming) -> Definition | None:
+def _altered(tree: exp.Alter, identifiers: Identifiers, naming: Naming, full_name: FullName) -> Definition | None:
     parts = identifiers.table_parts(tree.this)
     if (to := new_table_name(tree)) is not None:
         new = identifiers.table_parts(to)
+        if naming.search_path and len(new) == 1:  # it stays in the schema where it is
+            parts = [part for part, _ in split_name(full_name(parts))]
         return Definition(naming.qualify([*parts[: len(parts) - len(new)], *new]), alters=True)
     if next(altered_columns(tree, identifiers.column), None) is not None:
-        return Definition(naming.qualify(parts), alters=True)
+        return Definition(full_name(parts), alters=True)
     return None
 
 
-def written_tables(tree: exp.Expr, identifiers: Identifiers, naming: Naming) -> Iterator[str]:
+def written_tables(tree: exp.Expr, identifiers: Identifiers, full_name: FullName) -> Iterator[str]:
     """Yield the tables whose rows a statement may change; of UPDATE, DELETE and MERGE all that it names.
 
     Which one that is may take resolving (an alias, a CTE); a statement that did not change a table adds nothing to it.
     """
     if isinstance(tree, exp.Update | exp.Delete | exp.Merge | exp.MultitableInserts | exp.TruncateTable):
         tables: Iterator[exp.Table] = tree.find_all(exp.Table)
-        yield from dict.fromkeys(naming.qualify(parts) for t in tables if (parts := identifiers.table_parts(t)))
+        yield from dict.fromkeys(full_name(parts) for t in tables if (parts := identifiers.table_parts(t)))
     elif isinstance(tree, exp.Insert):
         table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
         if isinstance(table, exp.Table) and (parts := identifiers.table_parts(table)):
-            yield naming.qualify(parts)
+            yield full_name(parts)
     returning = tree.args.get("returning")
     into = returning.args.get("into") if isinstance(returning, exp.Expr) else None
-    if parts := into_parts(into, identifiers, naming.dialect):
-        yield naming.qualify(parts)
+    if parts := into_parts(into, identifiers, identifiers.dialect):
+        yield full_name(parts)
     with_ = tree.args.get("with_")
     for cte in with_.expressions if isinstance(with_, exp.Expr) else ():
         if isinstance(cte.this, exp.DML) and not isinstance(cte.this, exp.Query):
-            yield from written_tables(cte.this, identifiers, naming)
+            yield from written_tables(cte.this, identifiers, full_name)
 
 
 def into_parts(into: exp.Expr | None, identifiers: Identifiers, dialect: Dialect) -> list[str]:

@@ -19,6 +19,11 @@ class Identifiers:
         self._lower_columns = dialect.column is Folding.LOWER
         self._lower_tables = dialect.table is Folding.LOWER
 
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect whose names these are."""
+        return self._dialect
+
     def written(self, node: exp.Expr) -> str:
         """Return the name of a column as a list of INSERT or the left of SET has it: `a`, `t.a`, `a[1]`, `a.b`."""
         if isinstance(node, exp.Identifier):

@@ -190,8 +190,16 @@ class Resolver:
         return self.relation(select, scope)
 
     def name(self, table: exp.Table) -> str:
-        """Return the full name of a table that a statement defines or ends, whatever is known of it."""
+        """Return the full name of a table that a statement creates, whatever is known of it."""
         return self._tables.name(self.identifiers.table_parts(table))
+
+    def existing_name(self, table: exp.Table) -> str:
+        """Return the full name of a table that a statement changes or ends, whatever is known of it."""
+        return self._tables.name(self.existing_parts(table))
+
+    def existing_parts(self, table: exp.Table) -> list[str]:
+        """Return the parts of the name of a table that is there, with the schema of the search path that has it."""
+        return list(self._tables.existing(self.identifiers.table_parts(table)))
 
     def is_temporary(self, name: str) -> bool:
         """Return whether a table that was looked up is temporary: made so, or marked by its name."""
@@ -202,6 +210,15 @@ class Resolver:
         if self.own_schema and len(parts) == 1 and self._tables.in_schema(self.own_schema, parts):
             parts = [*self.own_schema, *parts]
         entry = self._tables.find(parts)
+        if entry.candidates:
+            self.report(
+                DiagnosticCode.UNKNOWN_TABLE,
+                Severity.WARNING,
+                f"none of the schemas on the search path is known to have {parts[-1]}: taken as {entry.name}, the "
+                f"first of {', '.join(entry.candidates)}",
+                hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it",
+                lasts=True,
+            )
         relation = self._base.get(entry.name)
         if relation is None:
             if entry.relation is not None:

@@ -118,7 +118,7 @@ class Script:
     ) -> None:
         """Take the texts; `seen` tells whether use elsewhere shows that a table of unknown schema has a column."""
         self._texts = [
-            Text(name, (Part(given, name),) if isinstance(given, str) else given, options, index)
+            Text(name, (Part(given, name),) if isinstance(given, str) else given, options, index, self.has_table)
             for index, (name, given) in enumerate(texts.items())
         ]
         self._options = options
@@ -141,6 +141,8 @@ class Script:
         self._seen_elsewhere = seen
         self._decisions: dict[Position, dict[Decision, None]] = {}
         self._functions = Functions(options.naming.dialect, options.budget)
+        self.searched: dict[tuple[str, ...], None] = {}
+        """The full names that names without a schema may mean, in the order of the search path."""
         self._open: dict[Position, None] = {}
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
         self._contents = TableContents()
@@ -175,7 +177,7 @@ class Script:
         """Find out what tables mean in texts that drop, replace or rename what others make: they run in their order."""
         if self._candidates is None:
             return
-        walk, size = TableWalk(), 0
+        walk, size = TableWalk(self.has_table), 0
         tied = tied_by_changes(self._texts, self._candidates)
         for index in tied:
             self._texts[index].walk(walk)
@@ -442,6 +444,10 @@ class Script:
         """Return the columns that a resolved statement gives its target, if it says."""
         return self._schemas.get(position)
 
+    def has_table(self, name: str, naming: Naming) -> bool:
+        """Return whether the catalog has a table of that full name."""
+        return self.catalog_tables(naming).find([part for part, _ in split_name(name)]).columns is not None
+
     def seen(self, table: str, column: str) -> bool:
         """Return whether a statement resolved so far shows that the table has the column."""
         return (
@@ -494,6 +500,8 @@ class _ScriptTables:
         self.shared = self._catalog.shared
         self.decisions: dict[Decision, None] = {}
         self._follows_names = follows_names
+        self._unknown: tuple[str, ...] = ()
+        """The names that the last one that was looked for may mean, where no schema is known to have it."""
         self.by_name: dict[str, None] = {}
         """The tables that a view reads which have the name in the end, and another one when it is defined."""
 
@@ -503,12 +511,42 @@ class _ScriptTables:
         temporary = script.temporary_name(parts, use) or script.naming(use).session_table(parts)
         return temporary or self._catalog.name(parts)
 
+    def existing(self, parts: Sequence[str]) -> Sequence[str]:
+        """Return the name of a table that is there with the first schema of the search path that has it.
+
+        One that has it when the statement runs counts before one that gets it later.
+        """
+        script, use = self._script, self._use
+        candidates = script.naming(use).candidates(parts)
+        if len(candidates) == 1:
+            return parts
+        names = tuple(self._catalog.find(candidate).name for candidate in candidates)
+        script.searched[names] = None
+        later: Sequence[str] | None = None
+        for candidate, name in zip(candidates, names, strict=True):
+            definition = script.definition(name, use)
+            if definition is not None and definition[0] < use:
+                return candidate
+            entry = self._catalog.find(candidate)
+            if entry.columns is not None and not (entry.learnt and script.makes(name)):
+                return candidate
+            if definition is not None and later is None:
+                later = candidate
+        if later is None:
+            self._unknown = names
+        return parts if later is None else later
+
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return what the script, else the catalog knows of a table.
 
         Raises:
             NeedsDefinitionError: the statement that defines it has to be resolved first.
         """
+        self._unknown = ()
+        entry = self._found(self.existing(parts))
+        return entry._replace(candidates=self._unknown) if self._unknown else entry
+
+    def _found(self, parts: Sequence[str]) -> TableEntry:
         script, use = self._script, self._use
         session = script.naming(use).session_table(parts)
         entry = TableEntry(session) if session is not None else self._catalog.find(parts)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from sqlglot import exp
 
 from lineage.model.dialects import Dialect
-from lineage.model.names import Naming, parse_table_name
+from lineage.model.names import Naming, format_name, parse_table_name
 from lineage.sql.identifiers import Identifiers
 from lineage.sql.parsing import parse_statements
 
-__all__ = ["naming_after", "session_defaults"]
+__all__ = ["SessionDefaults", "naming_after", "session_defaults"]
 
 # `USE x` names a database where databases hold schemas, else what others call a schema.
 _USE_NAMES_A_DATABASE = frozenset(("tsql", "fabric", "snowflake", "redshift"))
@@ -21,7 +23,26 @@ _SEARCH_PATH = re.compile(
 )
 _ALTER_SESSION = re.compile(r"^session\s+set\s+current_schema\s*=\s*(\S+)", re.I)
 # Schemas of a search path that hold no tables of one's own.
-_SYSTEM = frozenset(("pg_catalog", "information_schema", "$user"))
+_SYSTEM = frozenset(("pg_catalog", "information_schema", "$user", "pg_temp"))
+# An entry of a search path: up to a comma outside of quotes.
+_ENTRY = re.compile(r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[^,'"])+""")
+# Where one string is the whole list. PostgreSQL takes a string as the exact name of one schema:
+# https://www.postgresql.org/docs/current/sql-set.html
+_PATH_IN_A_STRING = frozenset(("duckdb", "snowflake"))
+_EXACT_STRINGS = frozenset(("postgres", "redshift", "materialize", "risingwave"))
+
+
+_CURRENT = ("$current",)
+"""Snowflake's word for the schema of the session: https://docs.snowflake.com/en/sql-reference/name-resolution"""
+
+
+class SessionDefaults(NamedTuple):
+    """The default database and schema, and the schemas searched after it; None for what stays as it was."""
+
+    database: str | None = None
+    schema: str | None = None
+    search_path: tuple[str, ...] = ()
+    """Where `schema` is set it replaces the path before it, also if it is empty."""
 
 
 def naming_after(naming: Naming, tree: exp.Expr | None) -> Naming:
@@ -40,26 +61,55 @@ def naming_after(naming: Naming, tree: exp.Expr | None) -> Naming:
         text = str(tree.args.get("expression") or "").strip()
         pattern = {"SET": _SEARCH_PATH, "ALTER": _ALTER_SESSION}.get(str(tree.this).upper())
         if pattern is not None and (found := pattern.match(text)):
-            return _with_schema(naming, found.group(1))
-    if isinstance(tree, exp.Set):
-        for item in tree.expressions:
-            assignment = item.this
-            if isinstance(assignment, exp.EQ) and assignment.this.name.lower() in ("search_path", "schema"):
-                return _with_schema(naming, assignment.expression.name)
+            return _with_path(naming, _ENTRY.findall(found.group(1)))
+    for name, value in _assignments(tree):
+        if name in ("search_path", "schema"):
+            return _with_path(naming, _entries(value, naming.dialect))
+    if isinstance(tree, exp.Select) and len(tree.expressions) == 1:
+        return _after_set_config(naming, tree.expressions[0])
     return naming
 
 
-def session_defaults(text: str, dialect: Dialect) -> tuple[str | None, str | None]:
-    """Return the default database and schema that a text leaves its session with; None for what it leaves as it was.
+def session_defaults(text: str, dialect: Dialect) -> SessionDefaults:
+    """Return the defaults that a text leaves its session with.
 
     >>> from lineage.model.dialects import dialect_named
     >>> session_defaults("SET search_path = mart, public", dialect_named("postgres"))
-    (None, 'mart')
+    SessionDefaults(database=None, schema='mart', search_path=('public',))
     """
     naming = Naming(dialect)
     for parsed in parse_statements(text, dialect):
         naming = naming_after(naming, parsed.tree)
-    return naming.default_database, naming.default_schema
+    return SessionDefaults(naming.default_database, naming.default_schema, naming.search_path)
+
+
+def _assignments(tree: exp.Expr | None) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield the settings that SET and Snowflake's ALTER SESSION SET change, and their values."""
+    listed: list[exp.Expr] = [tree] if isinstance(tree, exp.Set) else []
+    if isinstance(tree, exp.Alter):
+        listed = [action for action in tree.args.get("actions") or () if isinstance(action, exp.AlterSession)]
+    for change in listed:
+        for item in change.expressions:
+            if isinstance(item.this, exp.EQ):
+                yield item.this.this.name.lower(), item.this.expression
+
+
+def _entries(value: exp.Expr, dialect: Dialect) -> list[str]:
+    """Return the entries of a path that is given as one value, as they would be written one by one."""
+    if isinstance(value, exp.Literal) and value.is_string:
+        return _ENTRY.findall(value.name) if dialect.name in _PATH_IN_A_STRING else [f"'{value.name}'"]
+    return [f'"{value.name}"' if isinstance(value.this, exp.Identifier) and value.this.quoted else value.name]
+
+
+def _after_set_config(naming: Naming, call: exp.Expr) -> Naming:
+    """PostgreSQL's `SELECT set_config('search_path', 'a, b', false)`: here the string is a list."""
+    call = call.expression if isinstance(call, exp.Dot) else call
+    if not isinstance(call, exp.Anonymous) or str(call.this).lower() != "set_config" or len(call.expressions) < 2:
+        return naming
+    name, value = call.expressions[:2]
+    if name.name.lower() != "search_path" or not isinstance(value, exp.Literal):
+        return naming
+    return _with_path(naming, _ENTRY.findall(value.name))
 
 
 def _after_use(naming: Naming, tree: exp.Use) -> Naming:
@@ -69,17 +119,37 @@ def _after_use(naming: Naming, tree: exp.Use) -> Naming:
     if not parts or what in ("ROLE", "WAREHOUSE", "SECONDARY ROLES"):
         return naming
     if len(parts) > 1:
-        return replace(naming, default_database=parts[-2], default_schema=parts[-1])
+        return replace(naming, default_database=parts[-2], default_schema=parts[-1], search_path=())
     if what in ("DATABASE", "CATALOG") or (not what and naming.dialect.name in _USE_NAMES_A_DATABASE):
         return replace(naming, default_database=parts[0])
-    return replace(naming, default_schema=parts[0])
+    return replace(naming, default_schema=parts[0], search_path=())
 
 
-def _with_schema(naming: Naming, path: str) -> Naming:
-    """Return the naming with the first schema of a search path that holds tables; DEFAULT changes nothing."""
-    for entry in path.split(","):
-        name = entry.strip().strip("'")
-        parts = parse_table_name(name, naming.dialect)
-        if parts and parts[-1].lower() not in _SYSTEM and name.lower() != "default":
-            return replace(naming, default_schema=parts[-1])
-    return naming
+def _with_path(naming: Naming, entries: list[str]) -> Naming:
+    """Return the naming with the schemas of a search path that hold tables; DEFAULT changes nothing."""
+    found: dict[tuple[str, ...], None] = {}
+    for entry in entries:
+        parts = _schema_parts(entry.strip(), naming)
+        if parts and parts[-1].lower() not in _SYSTEM:
+            found[parts] = None
+    if not found:
+        return naming
+    first, *others = found
+    path = tuple(format_name(parts) for parts in others if parts != _CURRENT)
+    if first == _CURRENT:
+        return replace(naming, search_path=path)
+    database = first[-2] if len(first) > 1 else naming.default_database
+    return replace(naming, default_database=database, default_schema=first[-1], search_path=path)
+
+
+def _schema_parts(entry: str, naming: Naming) -> tuple[str, ...]:
+    """Return the parts of an entry's name; none where it names no schema."""
+    dialect = naming.dialect
+    if entry.lower() == "default":
+        return ()
+    if dialect.name == "snowflake" and entry.startswith("$"):
+        return {"$current": _CURRENT, "$public": ("PUBLIC",)}.get(entry.lower(), ())
+    if len(entry) > 1 and entry[0] == entry[-1] == "'":
+        inside = entry[1:-1].replace("''", "'")
+        return (dialect.fold_table(inside, quoted=dialect.name in _EXACT_STRINGS),) if inside else ()
+    return parse_table_name(entry, dialect)

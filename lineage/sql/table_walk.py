@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -42,7 +42,9 @@ class TableWalk:
     what the name means in the end. Changes of rows are those of temporary tables only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, has_table: Callable[[str, Naming], bool] = lambda *_: False) -> None:
+        """Begin; `has_table` tells whether a catalog has a table of that full name."""
+        self._has_table = has_table
         self._found: dict[Position, list[Definition]] = {}
         self._made: list[_Made] = []
         self._named: dict[str, list[_Made]] = defaultdict(list)
@@ -79,20 +81,34 @@ class TableWalk:
         if tree is None:
             return naming
         identifiers = Identifiers(naming.dialect)
-        definition = defined_by(tree, naming)
+
+        def full_name(parts: Sequence[str]) -> str:
+            return self._existing(parts, naming)
+
+        definition = defined_by(tree, naming, full_name)
         if isinstance(tree, exp.Drop):
             for table in tree.args.get("tables") or [tree.this]:
                 if isinstance(table, exp.Table) and (tree.args.get("kind") or "").upper() in ("TABLE", "VIEW", ""):
-                    self._drop(naming.qualify(identifiers.table_parts(table)))
+                    self._drop(full_name(identifiers.table_parts(table)))
         elif definition is not None and definition.alters:
-            self._alter(definition, naming.qualify(identifiers.table_parts(tree.this)))
+            self._alter(definition, full_name(identifiers.table_parts(tree.this)))
         elif definition is not None:
             definition = self._create(definition, naming)
         if self._named:
-            for name in written_tables(tree, identifiers, naming):
+            for name in written_tables(tree, identifiers, full_name):
                 if (made := self._of(name)) is not None and (definition is None or name != definition.name):
                     self._mention(made, Definition(name, only_adds=True))
         return naming
+
+    def _existing(self, parts: Sequence[str], naming: Naming) -> str:
+        """Return the full name of a table that is there: that of the first schema on the search path that has it."""
+        candidates = naming.candidates(parts)
+        names = [naming.qualify(candidate) for candidate in candidates]
+        if len(names) > 1:
+            for name in names:
+                if self._of(name) is not None or self._has_table(name, naming):
+                    return name
+        return names[0]
 
     def _of(self, name: str) -> _Made | None:
         stack = self._named.get(name)

@@ -23,13 +23,15 @@ class NeedsDefinitionError(Exception):
 class TableEntry(NamedTuple):
     """A table's full name; its columns in order, if a schema is known; or the relation of a temporary table.
 
-    `learnt`: an earlier ingest told the columns.
+    `learnt`: an earlier ingest told the columns. `candidates`: the names that it may mean, of several schemas of a
+    search path of which none is known to have it.
     """
 
     name: str
     columns: dict[str, None] | None = None
     relation: Relation | None = None
     learnt: bool = False
+    candidates: tuple[str, ...] = ()
 
 
 class TableSource(Protocol):
@@ -40,7 +42,10 @@ class TableSource(Protocol):
         """The objects for tables and columns of the database that all statements share."""
 
     def name(self, parts: Sequence[str]) -> str:
-        """Return a table's full name."""
+        """Return the full name of a table that a statement creates."""
+
+    def existing(self, parts: Sequence[str]) -> Sequence[str]:
+        """Return the name of a table that is there with the first schema of the search path that has it, if any has."""
 
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return what is known of a table; at the least its full name."""
@@ -71,6 +76,10 @@ class CatalogTables:
     def name(self, parts: Sequence[str]) -> str:
         """Return a table's full name: the catalog's, if it knows the table, else the defaults fill it in."""
         return self.find(parts).name
+
+    def existing(self, parts: Sequence[str]) -> Sequence[str]:
+        """Return the name as it is: only the statements of a script have a search path."""
+        return parts
 
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return the table's full name and its columns, if the catalog has it."""

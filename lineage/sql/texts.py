@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -77,11 +77,19 @@ class Part:
 class Text:
     """One text of a script: parsed when it is first needed, its trees let go when all its statements are done."""
 
-    def __init__(self, name: str, parts: Sequence[Part], options: ExtractionOptions, index: int = 0) -> None:
+    def __init__(
+        self,
+        name: str,
+        parts: Sequence[Part],
+        options: ExtractionOptions,
+        index: int = 0,
+        has_table: Callable[[str, Naming], bool] = lambda *_: False,
+    ) -> None:
         self.name = name
         self.index = index
         self.parts = parts
         self._options = options
+        self._has_table = has_table
         self._parsed: list[ParsedStatement] | None = None
         self.results: list[StatementLineage | None] = []
         self.definitions: list[tuple[Definition, ...]] | None = None
@@ -100,7 +108,7 @@ class Text:
         """Return its statements; they are parsed again if their trees were let go."""
         found = self._trees()
         if self.definitions is None:
-            walk = TableWalk()
+            walk = TableWalk(self._has_table)
             self.walk(walk)
             self.define(walk.result().get(self.index, []))
         return found

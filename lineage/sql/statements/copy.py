@@ -25,7 +25,7 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if not isinstance(inner.this, exp.Identifier):  # COPY INTO @stage FROM (query | table)
         written = Outcome("COPY", inner.this.name, target_kind=DatasetKind.FILE)
         return _from_relation(resolver, written, places[0]) if places else written
-    outcome = Outcome("COPY", resolver.name(inner))
+    outcome = Outcome("COPY", resolver.existing_name(inner))
     listed: list[str] = []
     if isinstance(tree.this, exp.Schema):
         listed = [resolver.identifiers.written(column) for column in tree.this.expressions]

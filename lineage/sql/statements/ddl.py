@@ -56,7 +56,7 @@ def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 def _renamed_parts(resolver: Resolver, tree: exp.Expr, to: exp.Table) -> list[str]:
     """Return the parts of the name that RENAME TO gives; it stays in the schema of the old name."""
-    parts = resolver.identifiers.table_parts(tree.this)
+    parts = resolver.existing_parts(tree.this)
     new = resolver.identifiers.table_parts(to)
     return [*parts[: len(parts) - len(new)], *new]
 
@@ -123,4 +123,4 @@ def _renamed(columns: dict[str, Sources], old: str, new: str, known: Relation) -
 
 def _name(resolver: Resolver, table: exp.Expr) -> str:
     assert isinstance(table, exp.Table)
-    return resolver.name(table)
+    return resolver.existing_name(table)

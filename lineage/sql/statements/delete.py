@@ -39,7 +39,7 @@ def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
     for table in listed:
         if isinstance(table, exp.Table):
             relation = scope.items.get(resolver.identifiers.alias(table.this))
-            name = relation.name if isinstance(relation, BaseTable | TemporaryTable) else resolver.name(table)
+            name = relation.name if isinstance(relation, BaseTable | TemporaryTable) else resolver.existing_name(table)
             outcome.others.append(Outcome("DELETE", name, rows=dict(outcome.rows)))
     output_into(resolver, tree, target, scope, outcome.rows, outcome)
     return outcome

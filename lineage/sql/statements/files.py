@@ -25,7 +25,7 @@ def load_data(resolver: Resolver, tree: exp.Expr) -> Outcome:
     named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     if not isinstance(named, exp.Table):
         return Outcome("LOAD_DATA")
-    outcome = Outcome("LOAD_DATA", resolver.name(named))
+    outcome = Outcome("LOAD_DATA", resolver.existing_name(named))
     listed = [STAR]
     if isinstance(tree.this, exp.Schema):
         items = (item.this if isinstance(item, exp.ColumnDef) else item for item in tree.this.expressions)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from lineage.catalog import TableSchema
@@ -61,7 +62,7 @@ class Definitions:
         for name, columns in facts.defines:
             version = _Version(key, span.first or 0, span.last or 0, columns)
             self._versions[namespace, name][key] = version
-        for name in (*facts.reads, *facts.fills):
+        for name in (*facts.reads, *facts.fills, *chain.from_iterable(facts.searched)):
             self._readers[namespace, name].add(key)
         for name, inferred in facts.inferred:
             self._inferred[namespace, name].update(dict.fromkeys(inferred))
@@ -126,6 +127,8 @@ class Definitions:
     def _seen_by(self, place: Place, key: int) -> Columns | None:
         """Return the columns that a unit's table had when the unit ran last."""
         at = self._spans[key].last or 0
+        if self._is_passed_over(place, key, at):
+            return None
         others = [version for version in self._versions[place].values() if version.unit != key]
         before = [version for version in others if version.first <= at]
         if before:
@@ -139,6 +142,21 @@ class Definitions:
             return self._given.get(place[1])
         return self._known(place)
 
+    def _is_passed_over(self, place: Place, key: int, at: int) -> bool:
+        """Return whether a unit looked for a name in several schemas, and this one had no such table yet."""
+        for names in self._facts[key].searched:
+            if place[1] in names and not self._is_there((place[0], place[1]), key, at):
+                return any(self._is_there((place[0], name), key, at) for name in names)
+        return False
+
+    def _is_there(self, place: Place, key: int, at: int) -> bool:
+        """Return whether a table was there when a unit ran, as far as it is known."""
+        others = [version for version in self._versions.get(place, {}).values() if version.unit != key]
+        if any(version.first <= at for version in others):
+            return True
+        made = place[1] in self._facts[key].makes
+        return not others and (self._given.get(place[1]) if made else self._known(place)) is not None
+
     def _bears_on(self, key: int, place: Place, columns: Columns | None, before: Columns | None) -> bool:
         """Return whether knowing a table's columns can make a unit's result another.
 
@@ -146,6 +164,8 @@ class Definitions:
         concluded from its use are among them.
         """
         facts = self._facts[key]
+        if any(place[1] in names for names in facts.searched):
+            return True
         if facts.open or before is not None or columns is None or place[1] in facts.fills:
             return True
         unknown = [n for n in facts.reads if n != place[1] and self._known((facts.namespace, n)) is None]

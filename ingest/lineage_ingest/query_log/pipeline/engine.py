@@ -111,5 +111,5 @@ def unit_of(slice_or_template: Template | Slice, parts: Mapping[int, Part], span
     if isinstance(slice_or_template, Template):
         listed: tuple[Part, ...] = (slice_or_template.part,)
     else:
-        listed = tuple(parts[m.template].within(m.database, m.schema) for m in slice_or_template.members)
+        listed = tuple(parts[m.template].within(m.database, m.schema, m.search_path) for m in slice_or_template.members)
     return Unit(slice_or_template.key, listed, span.first, span.last, work.overlay)

@@ -30,7 +30,7 @@ from lineage.sql import Budget
 from lineage.sql.extractor import ExtractionOptions, options_for
 from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.script import Decision, Script, ambiguous_columns
-from lineage.sql.session import session_defaults
+from lineage.sql.session import SessionDefaults, session_defaults
 from lineage.sql.texts import Part as ScriptPart
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.units import Part, StatedColumn, Unit, units_from
@@ -120,11 +120,14 @@ class SessionFacts(NamedTuple):
     writes: bool = False
     rebuilds: tuple[str, ...] = ()
     """Those of the tables that are made here of what has their name."""
+    search_path: tuple[str, ...] = ()
+    """The schemas that are searched after `schema`, which replaces the path before it, also if this is empty."""
 
     @property
     def stateful(self) -> bool:
         """Whether later statements of the session may mean something else by it."""
-        return bool(self.database or self.schema or self.transaction or self.temporary or self.drops or self.renames)
+        names = self.database or self.schema or self.search_path
+        return bool(names or self.transaction or self.temporary or self.drops or self.renames)
 
 
 class Facts(NamedTuple):
@@ -152,6 +155,8 @@ class Facts(NamedTuple):
     """Tables that are made, whether their columns are known or not."""
     before: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Tables of which columns are renamed or dropped, with the columns that they had."""
+    searched: tuple[tuple[str, ...], ...] = ()
+    """The tables that a name without a schema may mean, in the order of the search path."""
 
 
 class UnitLineage(NamedTuple):
@@ -216,7 +221,7 @@ class Extractor:
         )
         builder.add_texts({part.name: part.text for part in parts}, statements)
         batch = builder.batch("unit", self._setting.source, ())
-        facts = _facts(unit, naming, statements, script.decisions())
+        facts = _facts(unit, naming, statements, script.decisions())._replace(searched=tuple(script.searched))
         for table, columns in facts.inferred:
             seen.setdefault(table, set()).update(columns)
         return facts, UnitLineage(batch, tuple(builder.uses))
@@ -241,7 +246,11 @@ class Extractor:
             naming.dialect.fold_table(n, quoted=True) if n else None for n in (part.database, part.schema)
         )
         return Naming(
-            naming.dialect, naming.namespace, database or naming.default_database, schema or naming.default_schema
+            naming.dialect,
+            naming.namespace,
+            database or naming.default_database,
+            schema or naming.default_schema,
+            search_path=part.search_path,
         )
 
     def _catalog(self, naming: Naming, unit: Unit) -> Catalog:
@@ -269,7 +278,7 @@ class Extractor:
             # One that reads its own target adds to what was there: the definition before it goes on.
             if target is not None and statement.defines and statement.target not in statement.sources:
                 return Attribution(definition_job_key(target), JobKind.DEFINITION, None, first, last)
-            key = query_job_key(part.fingerprint, part.database, part.schema)
+            key = query_job_key(part.fingerprint, part.database, part.schema, *part.search_path)
             return Attribution(key, JobKind.QUERY, None, first, last)
 
         return attribute
@@ -389,13 +398,13 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
             elif not change.kind.of_column and change.other is not None:
                 tables[_last(change.other)] = None
                 renames.append((_last(change.table), _last(change.other)))
-    database = schema = None
+    defaults = SessionDefaults()
     if len(part.text) <= _LONGEST_SETTING and _SETS.search(part.text):
-        database, schema = session_defaults(part.text, dialect_named(part.dialect))
+        defaults = session_defaults(part.text, dialect_named(part.dialect))
     return SessionFacts(
         tuple(tables),
-        database,
-        schema,
+        defaults.database,
+        defaults.schema,
         _transaction(part.text),
         tuple(temporary),
         tuple(creates),
@@ -409,6 +418,7 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
                 if one.target is not None and one.defines and _last(one.target) in map(_last, one.sources)
             )
         ),
+        defaults.search_path,
     )
 
 

@@ -87,7 +87,7 @@ class LocalEngine:
             told = pc.is_valid(batch.column("members"))
             first = batch.filter(told)
             for key, members in zip(first.column("unit").to_pylist(), first.column("members").to_pylist(), strict=True):
-                self._slices[key] = Slice(key, tuple(Member(**member) for member in members))
+                self._slices[key] = Slice(key, tuple(Member.of(member) for member in members))
             counts.append(pa.Table.from_batches([batch.filter(pc.invert(told)).select(COUNTED_SCHEMA.names)]))
         if counts:
             self._counted = counted(pa.concat_tables(counts))

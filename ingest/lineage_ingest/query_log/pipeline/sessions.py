@@ -44,6 +44,12 @@ class Member(NamedTuple):
     template: int
     database: str | None
     schema: str | None
+    search_path: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Member:
+        """Return the member in a value of `ASSIGNED_SCHEMA`."""
+        return cls(row["template"], row["database"], row["schema"], tuple(row["search_path"]))
 
 
 class TemplateInSession(NamedTuple):
@@ -55,7 +61,16 @@ class TemplateInSession(NamedTuple):
     schema: str | None
 
 
-_MEMBERS = pa.list_(pa.struct([("template", pa.int64()), ("database", pa.string()), ("schema", pa.string())]))
+_MEMBERS = pa.list_(
+    pa.struct(
+        [
+            ("template", pa.int64()),
+            ("database", pa.string()),
+            ("schema", pa.string()),
+            ("search_path", pa.list_(pa.string())),
+        ]
+    )
+)
 ASSIGNED_SCHEMA = pa.schema([*COUNTED_SCHEMA, pa.field("members", _MEMBERS)])
 """Counts of runs by unit; and of each unit that is no template, where a worker meets it first, a row of its members."""
 
@@ -215,7 +230,7 @@ def _assign(rows: _Rows, templates: Mapping[int, TemplateInSession], known: set[
     defaults = _defaults(ran)
     for together in _slices(ran):
         at = together[0]
-        if len(together) == 1 and defaults[at] == (ran[at].database, ran[at].schema):
+        if len(together) == 1 and defaults[at] == (ran[at].database, ran[at].schema, ()):
             continue
         listed = [Member(rows.template[one], *defaults[one]) for one in together]
         key = slice_key(listed)
@@ -232,21 +247,25 @@ def _assign(rows: _Rows, templates: Mapping[int, TemplateInSession], known: set[
     held.runs += rows.runs
 
 
-def _defaults(ran: list[TemplateInSession]) -> list[tuple[str | None, str | None]]:
-    """Return the default database and schema that each statement ran with.
+def _defaults(ran: list[TemplateInSession]) -> list[tuple[str | None, str | None, tuple[str, ...]]]:
+    """Return the default database and schema that each statement ran with, and the schemas searched after that one.
 
     What the log states counts where it changes: some sources state what the session has now, others what it logged on
     with. In between the session's own USE and SET count.
     """
-    found: list[tuple[str | None, str | None]] = []
+    found: list[tuple[str | None, str | None, tuple[str, ...]]] = []
     stated: tuple[str | None, str | None] | None = None
     database = schema = None
+    path: tuple[str, ...] = ()
     for template in ran:
         if (template.database, template.schema) != stated:
+            path = path if template.schema == schema else ()
             stated = database, schema = template.database, template.schema
-        found.append((database, schema))
+        found.append((database, schema, path))
         database = template.facts.database or database
         schema = template.facts.schema or schema
+        if template.facts.schema or template.facts.search_path:
+            path = template.facts.search_path
     return found
 
 

@@ -132,7 +132,7 @@ class SparkEngine:
         units = self._keep(runs.mapInArrow(partial(workers.assign, shared=shared, whole=whole), _PACKETS))
         for table in self._tables(units, MEMBERS):
             for key, listed in zip(table["unit"].to_pylist(), table["members"].to_pylist(), strict=True):
-                self._slices[key] = Slice(key, tuple(Member(**member) for member in listed))
+                self._slices[key] = Slice(key, tuple(Member.of(member) for member in listed))
         self._days = units.where(f.col("kind") == BY_DAY)
         totals = _by_bucket(units.where(f.col("kind") == BY_UNIT), self._processors * 4)
         found = list(self._tables(totals.mapInArrow(workers.sum_up, _PACKETS), BY_UNIT))

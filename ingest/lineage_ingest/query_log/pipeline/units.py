@@ -56,6 +56,8 @@ class Part:
     destination: str | None = None
     truncated: bool = False
     stated: tuple[StatedColumn, ...] | None = None
+    search_path: tuple[str, ...] = ()
+    """The schemas that are searched after the default one; a template by itself has none."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Part:
@@ -64,11 +66,11 @@ class Part:
         listed = None if stated is None else tuple(sorted(StatedColumn(**edge) for edge in stated))
         return cls(**{**row, "stated": listed})
 
-    def within(self, database: str | None, schema: str | None) -> Part:
+    def within(self, database: str | None, schema: str | None, search_path: tuple[str, ...] = ()) -> Part:
         """Return the part with other defaults."""
-        if (database, schema) == (self.database, self.schema):
+        if (database, schema, search_path) == (self.database, self.schema, self.search_path):
             return self
-        return replace(self, database=database, schema=schema)
+        return replace(self, database=database, schema=schema, search_path=search_path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,10 @@ class Unit:
     overlay: Mapping[str, tuple[str, ...] | None] | None = None
 
 
-def slice_key(members: Iterable[tuple[int, str | None, str | None]]) -> int:
-    """Return the key of a session's statements that belong together: (template, database, schema) of each."""
-    digest = hashlib.blake2b(repr(tuple(members)).encode(), digest_size=8).digest()
+def slice_key(members: Iterable[tuple[int, str | None, str | None, tuple[str, ...]]]) -> int:
+    """Return the key of a session's statements that belong together: template, database, schema, path of each."""
+    listed = tuple(tuple(member if member[3] else member[:3]) for member in members)
+    digest = hashlib.blake2b(repr(listed).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
 

@@ -66,7 +66,7 @@ def opening(templates: Iterable[Facts]) -> dict[int, Opening]:
         own = facts.session
         fills = frozenset(split_name(name)[-1][0] for name in facts.fills) & temporary if own.writes else frozenset()
         drops = temporary.intersection(own.drops)
-        if own.temporary or own.database or own.schema or drops or fills:
+        if own.temporary or own.database or own.schema or own.search_path or drops or fills:
             found[facts.key] = Opening(own, fills)
     return found
 
@@ -163,7 +163,7 @@ def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
                 tables[name].update(needed)
         if facts.database:
             defaults["database"] = place
-        if facts.schema:
+        if facts.schema or facts.search_path:
             defaults["schema"] = place
     kept = {*defaults.values(), *(place for places in tables.values() for place in places)}
     return sorted(kept) if len(kept) <= _MOST_STATEMENTS else []

@@ -1,0 +1,51 @@
+"""Names without a schema in a log, of a session whose search path has several schemas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lineage.store import GraphStore, open_store
+from tests.query_logs.pipeline.running import Ran, edges, in_order, ingested
+
+
+def stated(store: GraphStore) -> set[str]:
+    lines = (edge.split(" ") for edge in edges(store) if " CONTRIBUTES " in edge)
+    return {f"{line[0].rpartition('/')[2]} {line[2].rpartition('/')[2]}" for line in lines}
+
+
+def test_a_table_that_another_session_makes_is_found_in_the_schema_that_has_it_then(tmp_path: Path) -> None:
+    log = [
+        Ran("CREATE TABLE b.f AS SELECT x FROM c.o", "maker", 0),
+        Ran("SET search_path TO a, b", "reader", 1),
+        Ran("CREATE TABLE v AS SELECT * FROM f", "reader", 2),
+        Ran("INSERT INTO f SELECT y FROM c.p", "reader", 3),
+        Ran("CREATE TABLE a.f AS SELECT z FROM c.q", "maker", 4),
+        Ran("CREATE TABLE w AS SELECT * FROM f", "reader", 5),
+    ]
+    expected = {"c.o#x b.f#x", "b.f#x a.v#x", "c.p#y b.f#x", "c.q#z a.f#z", "a.f#z a.w#z"}
+    with open_store(tmp_path / "s.lbug") as store:
+        for _ in range(2):
+            ingested(store, log, size=2)
+            assert stated(store) == expected
+
+
+def test_a_table_of_an_earlier_log_is_found_and_another_path_is_another_job(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.lbug") as store:
+        ingested(store, in_order(["CREATE TABLE b.f AS SELECT x FROM c.o", "CREATE TABLE a.t AS SELECT x FROM c.o"]))
+        statement = "INSERT INTO t SELECT x FROM f"
+        ingested(
+            store,
+            [
+                *in_order(["SET search_path TO a, b", statement], "one"),
+                *in_order(["SET search_path TO a", statement], "two"),
+            ],
+        )
+        assert stated(store) == {"c.o#x b.f#x", "c.o#x a.t#x", "b.f#x a.t#x", "a.f#x a.t#x"}
+
+
+def test_where_no_schema_is_known_to_have_it_the_first_is_taken_and_that_is_reported(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s.lbug") as store:
+        ingested(store, in_order(["SET search_path TO a, b", "CREATE TABLE v AS SELECT x FROM f"]))
+        assert stated(store) == {"a.f#x a.v#x"}
+        [found] = [one.diagnostic for one in store.diagnostics()]
+        assert (str(found.code), "a.f, b.f" in found.message) == ("UNKNOWN_TABLE", True)

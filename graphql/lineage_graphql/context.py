@@ -17,6 +17,7 @@ from lineage.model.usage import UserCounts
 from lineage.store.protocol import (
     Direction,
     FeedKey,
+    FormerName,
     GraphStore,
     JobFilter,
     StoredColumn,
@@ -97,6 +98,7 @@ class Loaders:
         self.diagnostics_of: DataLoader[str, list[StoredDiagnostic]] = _many_by_key(
             ask, lambda store, keys: store.diagnostics_of(keys), lambda found: found.job or ""
         )
+        self.former_names: DataLoader[str, list[FormerName]] = DataLoader(self._former_names)
         self._usages: dict[tuple[date | None, date | None], DataLoader[str, list[StoredUsage]]] = {}
         self._feeds: dict[tuple[Direction, datetime | None], DataLoader[str, list[FeedKey]]] = {}
         self._job_keys: dict[JobFilter, DataLoader[str, list[str]]] = {}
@@ -113,6 +115,10 @@ class Loaders:
                 self._ask, lambda store, keys: store.feed_keys(keys, direction, as_of=as_of), end
             )
         return await loader.load(dataset)
+
+    async def _former_names(self, keys: list[str]) -> list[list[FormerName]]:
+        found = await self._ask(lambda store: store.former_names(keys))
+        return [found[key] for key in keys]
 
     async def _users(self, jobs: list[str]) -> list[UserCounts | None]:
         found = {job.key: job.users for job in await self._ask(lambda store: store.jobs(jobs, users=True))}

@@ -178,6 +178,7 @@ def _facts(store: GraphStore, dataset: StoredDataset) -> dict[str, Any]:
     before = {feed.source for feed in store.feed_keys([dataset.key], Direction.UPSTREAM)}
     after = {feed.target for feed in store.feed_keys([dataset.key], Direction.DOWNSTREAM)}
     names = store.dataset_names(before | after)
+    former = {one.name: one.until for one in store.former_names([dataset.key])[dataset.key]}
 
     def named(of: Iterable[str]) -> list[str]:
         return sorted(names.get(key, key) for key in of)
@@ -189,7 +190,8 @@ def _facts(store: GraphStore, dataset: StoredDataset) -> dict[str, Any]:
         "kind": str(dataset.kind),
         "dialect": dataset.dialect,
         "schema_known": dataset.schema_known,
-        "earlier_names": list(dataset.aliases),
+        "other_names": [name for name in dataset.aliases if name not in (*former, dataset.name)],
+        "earlier_names": [{"name": name, "until": _time(until)} for name, until in former.items()],
         "description": dataset.description,
         "tags": list(dataset.tags),
         "first_seen": _time(dataset.first_seen),
@@ -211,9 +213,13 @@ def _lines(facts: dict[str, Any]) -> Iterable[tuple[str, str]]:
         label = name.replace("_", " ")
         if isinstance(value, list):
             more = f" and {len(value) - most:,} more" if len(value) > most else ""
-            yield label, ", ".join(f"`{item}`" for item in value[:most]) + more
+            yield label, ", ".join(map(_shown, value[:most])) + more
         else:
             yield label, str(value)
+
+
+def _shown(item: str | dict[str, str]) -> str:
+    return f"`{item}`" if isinstance(item, str) else f"`{item['name']}` until {item['until'][:10]}"
 
 
 def _column_row(column: StoredColumn) -> tuple[object, ...]:

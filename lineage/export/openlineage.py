@@ -68,6 +68,8 @@ class _Export:
         """The datasets that jobs were said to write."""
         self._then: dict[str, set[str]] = defaultdict(set)
         """What each job wrote at the time that is asked for."""
+        self._aliases: dict[str, list[str]] = {}
+        """The other names of datasets that mean them; a name that one had before a RENAME may be another's by now."""
 
     def look_back(self, datasets: Sequence[str]) -> None:
         """Find which jobs wrote these datasets at the time that is asked for: a job knows its last outputs only."""
@@ -84,6 +86,7 @@ class _Export:
         known = {
             one.key: one for one in self._store.datasets(sorted({*_all(reads), *_all(writes)})) if self._is_there(one)
         }
+        self._read_aliases(known.values())
         for job in jobs:
             written = [known[key] for key in sorted(writes[job.key]) if key in known]
             read = [known[key] for key in sorted(reads[job.key]) if key in known]
@@ -105,10 +108,19 @@ class _Export:
             if self._is_there(one) and self._namespace in (None, one.namespace)
         ]
         columns = self._columns({one.key for one in found})
+        self._read_aliases(found)
         for one in found:
-            dataset = {"namespace": one.namespace, "name": one.name, "facets": _described(one, columns[one.key])}
+            facets = _described(one, columns[one.key], self._aliases.get(one.key, ()))
+            dataset = {"namespace": one.namespace, "name": one.name, "facets": facets}
             at = one.last_seen if self._as_of is None else min(one.last_seen, self._as_of)
             yield {**_base("DatasetEvent", at), "dataset": dataset}
+
+    def _read_aliases(self, datasets: Iterable[StoredDataset]) -> None:
+        named = {one.key: one for one in datasets if one.aliases and one.key not in self._aliases}
+        if named:
+            for key, names in self._store.former_names(sorted(named)).items():
+                former = {one.name for one in names}
+                self._aliases[key] = [alias for alias in named[key].aliases if alias not in former]
 
     def _is_there(self, dataset: StoredDataset) -> bool:
         if self._as_of is None:
@@ -161,7 +173,7 @@ class _Export:
         edges: Iterable[StoredEdge],
         known: dict[str, StoredDataset],
     ) -> Json:
-        facets = _described(dataset, columns)
+        facets = _described(dataset, columns, self._aliases.get(dataset.key, ()))
         by_column = [edge for edge in edges if is_column_key(edge.source)]
         facets["columnLineage"] = _column_lineage(dataset, by_column, known)
         if by_rows := _rows_decided_by(dataset, [edge for edge in edges if not is_column_key(edge.source)], known):
@@ -179,13 +191,13 @@ def _job_event(job: StoredJob, at: datetime, inputs: list[Json], outputs: list[J
     return {**_base("JobEvent", at), "job": told, "inputs": inputs, "outputs": outputs}
 
 
-def _described(dataset: StoredDataset, columns: Sequence[StoredColumn]) -> Json:
+def _described(dataset: StoredDataset, columns: Sequence[StoredColumn], aliases: Sequence[str]) -> Json:
     """Return the facets that say what a dataset is and which columns it has."""
     facets: Json = {"datasetType": _facet("1-0-1/DatasetTypeDatasetFacet", datasetType=dataset.kind.upper())}
     if columns:
         facets["schema"] = _facet("1-2-0/SchemaDatasetFacet", fields=_fields(columns))
-    if dataset.aliases:
-        named = ((alias.rpartition("/"), alias) for alias in dataset.aliases)
+    if aliases:
+        named = ((alias.rpartition("/"), alias) for alias in aliases)
         identifiers = [
             {"namespace": parts[0] or dataset.namespace, "name": parts[2], "type": "TABLE"} for parts, _ in named
         ]

@@ -17,6 +17,7 @@ from lineage.store.changes import counted, difference
 from lineage.store.dumping import dump_graph
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
+from lineage.store.former_names import former_names
 from lineage.store.known_names import load_names
 from lineage.store.loading import load_state, load_units_that_only_add
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, PageRequest
@@ -32,6 +33,7 @@ from lineage.store.protocol import (
     Direction,
     EdgeChange,
     FeedKey,
+    FormerName,
     GraphDump,
     HeldText,
     Hop,
@@ -224,6 +226,10 @@ class CypherStore:
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
         """Return the full names of the datasets of these keys."""
         return self._backend.reading(lambda transaction: answers.dataset_names(transaction, keys))
+
+    def former_names(self, datasets: Collection[str]) -> dict[str, list[FormerName]]:
+        """Return the names that these datasets had before they were renamed, in order of time."""
+        return self._backend.reading(lambda transaction: former_names(transaction, datasets))
 
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return the columns and fields of these datasets, by dataset, ordinal and path; past ones if `dropped`."""

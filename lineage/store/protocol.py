@@ -29,6 +29,7 @@ __all__ = [
     "DiagnosticFilter",
     "Direction",
     "EdgeChange",
+    "FormerName",
     "FeedKey",
     "GraphDump",
     "GraphStore",
@@ -67,6 +68,7 @@ class Direction(StrEnum):
 class StoredDataset:
     """A dataset as the graph holds it. `dropped_at` is set from a DROP until it is created again.
 
+    `aliases` are all other names that it is found by: those that mean it, too, and former ones (`former_names`).
     `description` and `tags` are what stewards said of it.
     """
 
@@ -82,6 +84,14 @@ class StoredDataset:
     dropped_at: datetime | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FormerName:
+    """A name that a dataset had before a RENAME, and when it had it last. By now it may be another's."""
+
+    name: str
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,6 +488,9 @@ class GraphStore(Protocol):
 
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
         """Return the full names of the datasets of these keys."""
+
+    def former_names(self, datasets: Collection[str]) -> dict[str, list[FormerName]]:
+        """Return the names that these datasets had before they were renamed, in order of time."""
 
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return the columns and fields of these datasets, by dataset, ordinal and path; past ones if `dropped`."""

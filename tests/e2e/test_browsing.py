@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lineage.cli.ask import complete_name
 from lineage.cli.commands import load_command
+from lineage.store import open_store
+from tests.contract.telling import batch, day, rename, table
 from tests.e2e.running import Finished, lineage
 
 FIRST = {
@@ -27,12 +30,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("browse")
     models = folder / "models"
     models.mkdir()
-    for day, files in (1, FIRST), (2, SECOND):
+    for number, files in (1, FIRST), (2, SECOND):
         for path in models.iterdir():
             path.unlink()
         for name, sql in files.items():
             (models / name).write_text(sql)
-        options = ("-d", "postgres", "--project", "shop", "--observed-at", f"2026-01-0{day}T00:00:00", "--yes")
+        options = ("-d", "postgres", "--project", "shop", "--observed-at", f"2026-01-0{number}T00:00:00", "--yes")
         done = lineage("ingest", "sql", models, *options, "-s", folder / "s.lbug")
         assert done.code == 0, done.err
     return folder / "s.lbug"
@@ -66,6 +69,17 @@ def test_show(store: Path) -> None:
     assert ["2", "total", "schema"] in words(text)
     assert ["1", "id"] not in [line[:2] for line in words(text)]
     assert "did you mean `shop.orders`" in lineage("show", "shop.ordres", "-s", store).err
+
+
+def test_show_tells_earlier_names_from_other_names(tmp_path: Path) -> None:
+    path = tmp_path / "s.lbug"
+    with open_store(path) as store:
+        store.apply(batch(table("a", "x", at=1), table("path", "x", at=1)))
+        store.apply(replace(batch(), changes=(rename("a", "b", 2),), aliases=(("pg/path", "pg/b"),)))
+    shown = lineage("show", "b", "-s", path, "--json").json
+    assert shown["other_names"] == ["pg/path"]
+    assert shown["earlier_names"] == [{"name": "a", "until": day(2).isoformat()}]
+    assert f"`a` until {day(2):%Y-%m-%d}" in " ".join(lineage("show", "b", "-s", path).out.split())
 
 
 def test_columns(store: Path) -> None:

@@ -79,6 +79,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "runs": ((5,), {}),
         "held": ((["run:1"],), {}),
         "dataset_names": (({key("users")},), {}),
+        "former_names": (([key("users")],), {}),
         "steps": (([(key("users.email"), key("staged.mail"), EdgeKind.CONTRIBUTES)],), {}),
         "job_keys": ((), {}),
         "dataset_keys": ((), {}),

@@ -34,7 +34,15 @@ if TYPE_CHECKING:
     from lineage_graphql.schema.jobs import Job
     from lineage_graphql.schema.related_tables import RelatedTables
 
-__all__ = ["Column", "Table", "TableOrColumn", "column_of", "node_of", "table_of"]
+__all__ = ["Column", "FormerName", "Table", "TableOrColumn", "column_of", "node_of", "table_of"]
+
+
+@strawberry.type(description="A name that a table had before it was renamed. By now it may be another's.")
+class FormerName:
+    """An earlier name."""
+
+    name: str = told("The full name that it had, without its namespace.")
+    until: datetime = told("When it was renamed.")
 
 
 @strawberry.type(description="A dataset: anything with columns that data flows through.")
@@ -47,7 +55,7 @@ class Table(Node):
     kind: DatasetKind = told("What sort of dataset it is.")
     dialect: str | None = told("The SQL dialect of its database, if known.")
     schema_known: bool = told("Whether `columns` are all it has; else they are what was seen of it.")
-    aliases: list[str] = told("Other names that it has, or had.")
+    all_names: strawberry.Private[tuple[str, ...]]
     first_seen: datetime = told("When it was first seen.")
     last_seen: datetime = told("When it was last seen.")
     dropped_at: datetime | None = told("Since when it is dropped; null if it is there.")
@@ -65,13 +73,25 @@ class Table(Node):
             kind=stored.kind,
             dialect=stored.dialect,
             schema_known=stored.schema_known,
-            aliases=list(stored.aliases),
+            all_names=stored.aliases,
             first_seen=stored.first_seen,
             last_seen=stored.last_seen,
             dropped_at=stored.dropped_at,
             description=stored.description,
             tags=list(stored.tags),
         )
+
+    @strawberry.field(description="Other names that mean it now, such as the path that a table lies at.")
+    async def aliases(self, info: LineageInfo) -> list[str]:
+        """Return its names that it was not renamed from."""
+        former = {one.name for one in await info.context.loaders.former_names.load(self.key)}
+        return [name for name in self.all_names if name not in former and name != self.name]
+
+    @strawberry.field(description="The names that it had before it was renamed, in order of time.")
+    async def former_names(self, info: LineageInfo) -> list[FormerName]:
+        """Return its earlier names."""
+        found = await info.context.loaders.former_names.load(self.key)
+        return [FormerName(name=one.name, until=one.until) for one in found]
 
     @strawberry.field(description="Its columns, in order, and their fields.")
     async def columns(

@@ -1,0 +1,44 @@
+"""The names that datasets had before a RENAME, and until when: they may mean other datasets now."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from lineage.model.names import split_dataset_key
+from lineage.model.statement import ChangeKind
+from lineage.store.backend import Transaction
+from lineage.store.planning.state import change_key
+from lineage.store.protocol import FormerName
+from lineage.store.queries import query
+from lineage.store.records import alias_key, change_from
+
+__all__ = ["former_names"]
+
+_Names = dict[str, datetime]
+
+
+def former_names(transaction: Transaction, datasets: Collection[str]) -> dict[str, list[FormerName]]:
+    """Return the earlier names of these datasets, each with when it had it last, in order of time."""
+    moves = [change_from(row["n"]).told for row in transaction.read(query("renames_and_swaps"), [{}])]
+    moves.sort(key=lambda change: (change.at, change_key(change)))
+    asked = sorted({key for change in moves for key in change.datasets})
+    rows = transaction.read(query("aliases_by_key"), [{"key": alias_key(key)} for key in asked])
+    roots = {row["dataset"]: row["other"] for row in rows}
+    before: dict[str, _Names] = {}
+    for change in moves:
+        if change.other is None:
+            continue
+        key, other = (roots.get(one, one) for one in (change.dataset, change.other))
+        moving, there = before.pop(key, {}), before.pop(other, {})
+        if change.kind is ChangeKind.SWAP:
+            before[key], before[other] = there, moving
+        else:
+            before[other] = {**there, **moving, split_dataset_key(change.dataset)[1]: change.at}
+    return {key: _listed(key, before.get(key, {})) for key in sorted(set(datasets))}
+
+
+def _listed(key: str, names: _Names) -> list[FormerName]:
+    today = split_dataset_key(key)[1]
+    found = [FormerName(name, until) for name, until in names.items() if name != today]
+    return sorted(found, key=lambda one: (one.until, one.name))

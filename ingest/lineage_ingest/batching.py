@@ -22,6 +22,7 @@ from lineage.model.batch import (
     file_job_key,
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.evidence import SourcePosition, is_sound
 from lineage.model.names import ColumnPath, Naming, column_key, column_text, dataset_key, split_location
 from lineage.model.statement import (
     ChangeKind,
@@ -123,6 +124,7 @@ class _Job:
     statements: list[StatementLineage] = field(default_factory=list)
     sql: list[str] = field(default_factory=list)
     length: int = 0
+    positions: list[SourcePosition] = field(default_factory=list)
     edges: dict[tuple[str, str, EdgeKind, str], list[tuple[Edge, int]]] = field(
         default_factory=lambda: defaultdict(list)
     )
@@ -402,6 +404,7 @@ class BatchBuilder:
             job.sql.append(";\n")
             job.length += 2
         offset = job.length - span.start
+        job.positions.append(SourcePosition(job.length, span.line, span.column))
         job.sql.append(masked)
         job.length += len(masked)
         return offset
@@ -431,7 +434,8 @@ class BatchBuilder:
         target, end = reference.target, output
         if isinstance(target, ColumnRef):
             end = self._column_key(output, later.column(target.table or "", target.column))
-        edge = Edge(ColumnRef(name, ""), target, EdgeKind.REFERENCES, reference.subtype, span=reference.span)
+        place, via = reference.span, reference.via
+        edge = Edge(ColumnRef(name, ""), target, EdgeKind.REFERENCES, reference.subtype, span=place, via=via)
         job.edges[source, end, EdgeKind.REFERENCES, output].append((edge, offset))
 
     # Datasets
@@ -502,15 +506,14 @@ class BatchBuilder:
             operation=" ".join(operations),
             completeness=completeness,
             file_key=job.of.file_key,
+            positions=tuple(job.positions) if job.of.source else (),
         )
 
     def _edges(self, job: _Job) -> Iterable[EdgeRecord]:
         for (source, target, kind, output), stated in job.edges.items():
-            places = {
-                (edge.span.start + offset, edge.span.end + offset) for edge, offset in stated if edge.span is not None
-            }
-            if not all(0 <= start <= end <= job.length for start, end in places):
-                places = {(start, end) for start, end in places if 0 <= start <= end <= job.length}
+            proofs = {proof for edge, offset in stated if (proof := edge.proof(offset)) is not None}
+            if not all(is_sound(proof) and max(proof) <= job.length for proof in proofs):
+                proofs = {proof for proof in proofs if is_sound(proof) and max(proof) <= job.length}
                 self._diagnostics.append(DiagnosticRecord(_MISPLACED, self._source or job.of.source or "", job.of.key))
             subtypes = {edge.subtype for edge, _ in stated}
             yield EdgeRecord(
@@ -523,7 +526,7 @@ class BatchBuilder:
                 masking=all(edge.masking for edge, _ in stated),
                 limited=any(edge.limited for edge, _ in stated),
                 ambiguous=all(edge.ambiguous for edge, _ in stated),
-                spans=tuple(sorted(places)),
+                spans=tuple(sorted(proofs)),
             )
 
     def _changes_in_order(self) -> Iterable[DatasetChange]:

@@ -64,4 +64,5 @@ def observed_again(job: StoredJob, at: datetime) -> JobRecord:
         completeness=job.completeness,
         observations=0,
         file_key=job.file_key,
+        positions=job.positions,
     )

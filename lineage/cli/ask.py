@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.cells import cell_len
 from rich.text import Text
 
-from lineage.cli.evidence import called_apart, evidence_of, excerpt, with_evidence
+from lineage.cli.evidence import called_apart, evidence_of, excerpts, with_evidence
 from lineage.cli.listing import Look, OutputFormat, console, counted, line_width, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import is_column_key, split_name
@@ -250,9 +250,15 @@ def _steps(routes: tuple[Route, ...], jobs: Mapping[str, StoredJob]) -> list[tup
     for number, route in enumerate(routes, 1):
         for position, step in enumerate(route.steps, 1):
             proof = next(iter(evidence_of(jobs.get(step.job), step.spans)), {})
-            place = (proof.get("file"), proof.get("line"), proof.get("sql"))
+            place = (proof.get("file"), proof.get("line"), _proving(proof))
             rows.append((number, position, step.source, step.kind, step.subtypes, step.target, step.job, *place))
     return rows
+
+
+def _proving(proof: Mapping[str, Any]) -> str | None:
+    """Return the expressions of a proof in order, each once."""
+    pieces = [proof, *proof["via"]] if proof else []
+    return " → ".join(dict.fromkeys(piece["expression"] for piece in pieces)) or None
 
 
 def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
@@ -272,7 +278,7 @@ def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
                 out.print(Text(line))
             job = jobs.get(step.job)
             if job is not None and job.sql and step.spans:
-                for piece in excerpt(job, step.spans[0], out.width - 4, sources.get(job.key)):
+                for piece in excerpts(job, step.spans[0], out.width - 4, sources.get(job.key)):
                     out.print(Text("    ") + piece)
         out.print()
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from rich.text import Text
 
 from lineage.cli.layout import wrap_styled
+from lineage.model.evidence import Chain, places_of, position_in_source
+from lineage.model.expression_text import expression_around
 from lineage.store.protocol import StoredJob
 
-__all__ = ["called_apart", "evidence_of", "excerpt", "location", "with_evidence"]
+__all__ = ["called_apart", "evidence_of", "excerpts", "location", "with_evidence"]
 
 _LEAST, _MOST = 16, 60
 
@@ -38,21 +40,36 @@ def location(job: StoredJob, start: int, source: str | None = None) -> tuple[str
     `source` is how the job's source is called.
     """
     sql = job.sql or ""
+    in_source = position_in_source(sql, job.positions, start)
+    if in_source is not None:
+        return source or job.source, *in_source
     line = sql.count("\n", 0, start) + 1
     column = start - sql.rfind("\n", 0, start)
-    # Of a job of several pieces the line is that of its own SQL, not of the file.
+    # Stored before each statement's position was: of a job of several pieces the line is that of its own SQL.
     return (source or job.source, line + job.source_line - 1, column) if job.source_line else (None, line, column)
 
 
-def excerpt(job: StoredJob, span: tuple[int, int], width: int, source: str | None = None) -> list[Text]:
-    """Return where a piece of a job's SQL stands, and the text around it on one line, the piece itself underlined.
+def excerpts(job: StoredJob, chain: Chain, width: int, source: str | None = None) -> list[Text]:
+    """Return the lines that show a proof: each expression in its turn, with where it stands and the text around it.
 
     `width` is how many characters a line may have (where both do not fit, the text begins a line of its own), `source`
     how the job's source is called.
     """
+    lines: list[Text] = []
+    shown: set[tuple[int, int]] = set()
+    for start, end in places_of(chain):
+        span = expression_around(job.sql or "", start, end)
+        if span not in shown:
+            shown.add(span)
+            lines += _excerpt(job, span, start, width, source)
+    return lines
+
+
+def _excerpt(job: StoredJob, span: tuple[int, int], at: int, width: int, source: str | None) -> list[Text]:
+    """Return where a place of a job's SQL stands, and the text around it on one line, the expression underlined."""
     sql = job.sql or ""
     start, end = span
-    file, line_number, column = location(job, start, source)
+    file, line_number, column = location(job, at, source)
     where = f"{file}:{line_number}" if file else f"{job.key}, line {line_number}"
     place = f"{where}:{column}"
     beside = width - len(place) - 2
@@ -77,16 +94,25 @@ def with_evidence(answer: Any, jobs: Mapping[str, StoredJob]) -> Any:
     return found
 
 
-def evidence_of(job: StoredJob | None, spans: Iterable[Sequence[int]]) -> list[dict[str, Any]]:
-    """Return the pieces of a job's SQL, each with its project, file, line and column, as JSON values."""
+def evidence_of(job: StoredJob | None, spans: Iterable[Chain]) -> list[dict[str, Any]]:
+    """Return the proofs in a job's SQL as JSON values: where the source is read, and in `via` what it passes through.
+
+    Each with the expression that it stands in, and its project, file, line and column.
+    """
     if job is None or job.sql is None:
         return []
-    pieces = []
-    for start, end in spans:
-        file, line, column = location(job, start, job.path)
-        piece = {"sql": job.sql[start:end], "file": file, "line": line, "column": column}
-        pieces.append({**piece, "project": job.project} if job.project else piece)
-    return pieces
+    proofs = []
+    for chain in spans:
+        first, *others = (_piece(job, job.sql, *place) for place in places_of(chain))
+        proofs.append({**first, "via": others})
+    return proofs
+
+
+def _piece(job: StoredJob, sql: str, start: int, end: int) -> dict[str, Any]:
+    file, line, column = location(job, start, job.path)
+    expression = sql[slice(*expression_around(sql, start, end))]
+    piece = {"sql": sql[start:end], "expression": expression, "file": file, "line": line, "column": column}
+    return {**piece, "project": job.project} if job.project else piece
 
 
 def _one_line(text: str) -> str:

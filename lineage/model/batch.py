@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 
 from lineage.model.diagnostics import Diagnostic
+from lineage.model.evidence import Chain, SourcePosition
 from lineage.model.names import ColumnPath, column_key, column_text, dataset_key, is_column_key
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
@@ -187,10 +188,11 @@ class JobRecord:
 
     `source` is the file it stands in, as people read it, and `file_key` the same unmistakably (`FileKey`): a batch
     that states a file whole retires the jobs that the file no longer holds (`LineageBatch.complete_sources`, by the
-    key; by `source` where there is none); `source_line` is the line on which its SQL begins there, if
-    that is one piece. `sql` has its literals masked. `users` are pairs of a user and the queries of theirs,
-    `duration_us` is the sum over all observations, in microseconds. `ties` decide at `first_seen` and at `last_seen`
-    between two statements of the job at one moment: the greater one holds, whichever comes last; else the last one.
+    key; by `source` where there is none); `source_line` is the line on which its SQL begins there, if that is one
+    piece, and `positions` say where each of its statements begins there. `sql` has its literals masked. `users` are
+    pairs of a user and the queries of theirs, `duration_us` is the sum over all observations, in microseconds. `ties`
+    decide at `first_seen` and at `last_seen` between two statements of the job at one moment: the greater one holds,
+    whichever comes last; else the last one.
     """
 
     key: str
@@ -210,6 +212,7 @@ class JobRecord:
     duration_us: int = 0
     file_key: str | None = None
     ties: tuple[str, str] = ("", "")
+    positions: tuple[SourcePosition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +221,7 @@ class EdgeRecord:
 
     `source` is the key of a column, or of a dataset whose rows decide; `target` is the key of a column, or of a dataset
     for an influence on its rows; `output` the dataset that
-    either belongs to. `spans` are places (start, end) in the job's `sql`. `masking` holds only if every way
+    either belongs to. `spans` are the proofs in the job's `sql`. `masking` holds only if every way
     from source to target within the job masks.
     """
 
@@ -231,7 +234,7 @@ class EdgeRecord:
     masking: bool = False
     limited: bool = False
     ambiguous: bool = False
-    spans: tuple[tuple[int, int], ...] = ()
+    spans: tuple[Chain, ...] = ()
 
     @property
     def of_rows(self) -> bool:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Span
+from lineage.model.evidence import Chain
 from lineage.model.transformations import EdgeKind, Subtype
 
 __all__ = [
@@ -58,8 +59,9 @@ class TableRef(NamedTuple):
 class Edge(NamedTuple):
     """A value flow or an influence that a statement states, and the place in the SQL that proves it.
 
-    `limited` marks a SORT that decides, with a LIMIT, which rows there are. `ambiguous` marks one of several
-    tables that an unprefixed column may belong to; a diagnostic names them all.
+    `span` is where the source is read, `via` where what that gives is read in turn, up to the output: in the queries
+    around a CTE, sub-query or alias. `limited` marks a SORT that decides, with a LIMIT, which rows there are.
+    `ambiguous` marks one of several tables that an unprefixed column may belong to; a diagnostic names them all.
     """
 
     source: ColumnRef
@@ -70,6 +72,7 @@ class Edge(NamedTuple):
     span: Span | None = None
     limited: bool = False
     ambiguous: bool = False
+    via: tuple[Span, ...] = ()
 
     def __str__(self) -> str:
         marks = [str(self.subtype)]
@@ -78,6 +81,10 @@ class Edge(NamedTuple):
         marks += ["ambiguous"] if self.ambiguous else []
         arrow = "->" if self.kind is EdgeKind.CONTRIBUTES else "~>"
         return f"{self.source} {arrow} {self.target} [{' '.join(marks)}]"
+
+    def proof(self, offset: int = 0) -> Chain | None:
+        """Return the places that prove it, moved by an offset; None where it has none."""
+        return _proof(self.span, self.via, offset)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the edge as JSON values."""
@@ -88,6 +95,7 @@ class Edge(NamedTuple):
             "subtype": str(self.subtype),
             "masking": self.masking,
             "span": self.span.to_dict() if self.span else None,
+            "via": [span.to_dict() for span in self.via],
             "limited": self.limited,
             "ambiguous": self.ambiguous,
         }
@@ -103,9 +111,20 @@ class RowReference(NamedTuple):
     target: ColumnRef | TableRef
     subtype: Subtype
     span: Span | None = None
+    via: tuple[Span, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.source} ~> {self.target} [{self.subtype}]"
+
+    def proof(self) -> Chain | None:
+        """Return the places that prove it; None where it has none."""
+        return _proof(self.span, self.via)
+
+
+def _proof(span: Span | None, via: tuple[Span, ...], offset: int = 0) -> Chain | None:
+    if span is None:
+        return None
+    return tuple(number + offset for one in (span, *via) for number in (one.start, one.end))
 
 
 class UnresolvedReference(NamedTuple):

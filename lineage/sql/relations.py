@@ -23,6 +23,7 @@ __all__ = [
     "Composite",
     "FieldPath",
     "FunctionTable",
+    "Mention",
     "Relation",
     "RenamedStar",
     "RowFields",
@@ -34,6 +35,7 @@ __all__ = [
     "absorb",
     "absorb_rows",
     "placed",
+    "read_again",
 ]
 
 STAR = "*"
@@ -72,11 +74,14 @@ class TableRows(Source):
         self.reference = TableRef(table)
 
 
-Sources: TypeAlias = "dict[tuple[Source, int], exp.Expr | None]"
-"""Base columns and the effect they have, each with the place of mention; None: where it is read is the place."""
+Mention: TypeAlias = "exp.Expr | tuple[Mention, exp.Expr] | None"
+"""Where a column is read; with where what that gives is read in turn, as often as it is: `((a, b), c)`."""
+
+Sources: TypeAlias = "dict[tuple[Source, int], Mention]"
+"""Base columns and the effect they have, each with its place of mention; None: where it is read is the place."""
 
 
-class Composite(dict[tuple[Source, int], "exp.Expr | None"]):
+class Composite(dict[tuple[Source, int], "Mention"]):
     """The sources of a value that has fields: built as a struct (`fields`), or an element of a column (`whole`)."""
 
     __slots__ = ("fields", "whole")
@@ -95,7 +100,19 @@ def absorb(sink: Sources, sources: Sources, effect: int, mention: exp.Expr | Non
     for (source, inner), place in sources.items():
         key = (source, composed[inner])
         if key not in sink:
-            sink[key] = place or mention
+            sink[key] = mention if place is None else place if mention is None else (place, mention)
+
+
+def read_again(first: Mention, then: Mention) -> Mention:
+    """Return the mention of what is read at `first`, and what that gives at `then`."""
+    outer: list[exp.Expr] = []
+    while isinstance(then, tuple):
+        then, last = then
+        outer.append(last)
+    found = first if then is None else then if first is None else (first, then)
+    for last in reversed(outer):
+        found = last if found is None else (found, last)
+    return found
 
 
 def placed(sources: Sources, mention: exp.Expr) -> Sources:

@@ -352,7 +352,7 @@ class Resolver:
                 for (source, inner), place in scope.resolve(node, aliases_first).items():
                     key = (source, composed[inner])
                     if key not in sink:
-                        sink[key] = place or node
+                        sink[key] = node if place is None else (place, node)
             elif kind in BINARY:
                 if effect < FIRST_REFERENCE:
                     effect = COMPOSE[effect][TRANSFORMATION]

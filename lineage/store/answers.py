@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from datetime import date, datetime
 from typing import Any
 
+from lineage.model.evidence import chains_from
 from lineage.model.names import is_column_key
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts, latest
@@ -36,7 +37,6 @@ from lineage.store.records import (
     period_from,
     relation_of,
     run_from,
-    spans_from,
     unit_from,
     usage_from,
     users_from,
@@ -156,7 +156,7 @@ def steps(
                 job=row["job"],
                 subtypes=tuple(Subtype(subtype) for subtype in row["subtypes"] or ()),
                 masking=row["masking"] or False,
-                spans=spans_from(row["spans"]),
+                spans=chains_from(row["spans"]),
             )
             for row in transaction.read(statement, rows)
         ]
@@ -254,6 +254,7 @@ def jobs(transaction: Transaction, keys: Collection[str] | None, *, users: bool)
                 duration_us=durations[key],
                 users=UserCounts.joined(users_of[key]) if users else None,
                 file_key=job.file_key,
+                positions=job.positions,
             )
         )
     return answer

@@ -24,7 +24,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -103,6 +103,7 @@ LABELS: Mapping[str, Properties] = {
         "last_seen": _TIME,
         "retired_at": _TIME,
         "file_key": _TEXT,
+        "positions": _TEXTS,
     },
     "Run": {
         "kind": _TEXT,

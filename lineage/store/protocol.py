@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar
 
 from lineage.model.batch import DatasetChange, JobKind, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.evidence import Chain, SourcePosition
 from lineage.model.files import FileKey
 from lineage.model.names import ColumnPath
 from lineage.model.statement import Completeness, DatasetKind
@@ -133,7 +134,7 @@ class StoredEdge:
     masking: bool
     limited: bool
     ambiguous: bool
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[Chain, ...]
     valid_from: datetime
     last_seen: datetime
     valid_to: datetime | None = None
@@ -162,7 +163,7 @@ class StoredStep:
     job: str
     subtypes: tuple[Subtype, ...]
     masking: bool
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[Chain, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ class FeedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job; `source_line` is where its SQL begins.
+    """A job; `source_line` is where its SQL begins in its source, `positions` where each of its statements does.
 
     `observations` (how often it ran) and `duration_us` (how long, together, in microseconds) are the sums of what
     each source batch counted; `users` is None unless they are asked for.
@@ -220,6 +221,7 @@ class StoredJob:
     duration_us: int = 0
     users: UserCounts | None = None
     file_key: str | None = None
+    positions: tuple[SourcePosition, ...] = ()
 
     @property
     def project(self) -> str | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+from lineage.model.evidence import SourcePosition, chain_text, chains_from
 from lineage.model.names import short_name, split_dataset_key
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import Subtype
@@ -57,7 +57,6 @@ __all__ = [
     "relation_of",
     "run_from",
     "run_node",
-    "spans_from",
     "unit_from",
     "usage_from",
     "usage_records",
@@ -69,7 +68,6 @@ Row = Mapping[str, Any]
 
 _ALIAS = "alias"
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
-_PLACE = re.compile(r"(\d+)-(\d+)")
 _RELATION = {name: relation for relation in Relation for name in (str(relation), relation.ended)}
 
 
@@ -181,6 +179,7 @@ def job_node(job: Job) -> Node:
             "last_seen": job.last_seen,
             "retired_at": job.retired_at,
             "file_key": job.file_key,
+            "positions": [":".join(map(str, one)) for one in job.positions],
         },
     )
 
@@ -200,6 +199,7 @@ def job_from(node: Row) -> Job:
         last_seen=node["last_seen"],
         retired_at=node.get("retired_at"),
         file_key=node.get("file_key"),
+        positions=tuple(SourcePosition(*map(int, text.split(":"))) for text in node.get("positions") or ()),
     )
 
 
@@ -235,7 +235,7 @@ def lineage_records(pair: Pair, history: History) -> Iterator[Relationship]:
                 "masking": period.meaning.masking,
                 "limited": period.meaning.limited,
                 "ambiguous": period.meaning.ambiguous,
-                "spans": [f"{start}-{end}" for start, end in period.spans],
+                "spans": [chain_text(chain) for chain in period.spans],
             }
         if period.live:
             properties |= {"first_seen": period.start, "last_seen": period.last_seen}
@@ -263,14 +263,8 @@ def period_from(relationship: Row) -> Period:
             limited=relationship.get("limited") or False,
             ambiguous=relationship.get("ambiguous") or False,
         ),
-        spans=spans_from(relationship.get("spans")),
+        spans=chains_from(relationship.get("spans")),
     )
-
-
-def spans_from(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
-    """Return the places that a relationship's texts stand for; negative ones, of an older version, are left out."""
-    found = (_PLACE.fullmatch(text) for text in texts or ())
-    return tuple((int(place[1]), int(place[2])) for place in found if place is not None)
 
 
 def run_node(run: Run) -> Node:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from lineage.model.evidence import Chain
 from lineage.model.transformations import CONTRIBUTION_ORDER, EdgeKind, Step, Subtype, compose_path, strongest
 
 __all__ = ["PathStep", "Route"]
@@ -17,7 +18,7 @@ class PathStep:
     """One pair that a path goes over; `job` is one of those that state it, an unmasking one if there is any.
 
     `target` is a dataset where the source decides which rows there are. `masking` holds only if every job that
-    states the pair masks. `spans` are places (start, end) in the job's SQL.
+    states the pair masks. `spans` are the proofs in the job's SQL.
     """
 
     source: str
@@ -26,7 +27,7 @@ class PathStep:
     subtypes: tuple[Subtype, ...]
     masking: bool
     job: str
-    spans: tuple[tuple[int, int], ...] = ()
+    spans: tuple[Chain, ...] = ()
 
     @property
     def step(self) -> Step:

@@ -104,7 +104,15 @@ def test_the_first_rows_are_those_that_the_value_flows_to(folder: Path) -> None:
 
 def test_json_carries_the_sql_its_file_and_line(folder: Path) -> None:
     store = ("-s", folder / "s.lbug", "-f", "json")
-    proof = {"sql": "order_amount_in_euros", "file": "orders.sql", "line": 3, "column": 3, "project": "shop"}
+    proof = {
+        "sql": "order_amount_in_euros",
+        "expression": "order_amount_in_euros * ?",
+        "file": "orders.sql",
+        "line": 3,
+        "column": 3,
+        "project": "shop",
+        "via": [],
+    }
     [path, *_] = lineage("path", AMOUNT, TOTAL, *store).json
     assert path["steps"][0]["evidence"][0] == proof
     assert (path["steps"][1]["evidence"][0]["file"], path["steps"][1]["evidence"][0]["line"]) == ("revenue.sql", 2)
@@ -112,4 +120,4 @@ def test_json_carries_the_sql_its_file_and_line(folder: Path) -> None:
     assert reached["gross_amount"]["path"][0]["evidence"][0] == proof
     assert reached["total_revenue_in_euros"]["contribution"]["steps"][0]["evidence"][0] == proof
     first = lineage("path", AMOUNT, TOTAL, "-s", folder / "s.lbug", "-f", "csv").out.splitlines()[1]
-    assert first.endswith(",orders.sql,3,order_amount_in_euros")
+    assert first.endswith(",orders.sql,3,order_amount_in_euros * ?")

@@ -9,7 +9,7 @@ from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming, column_key
 from lineage.sql.script import extract_script
 from lineage.store import GraphStore
-from lineage_ingest.batching import BatchBuilder, of_files
+from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
 from tests.contract.telling import day, key
 from tests.service.running import Service, running
 
@@ -258,6 +258,26 @@ def test_extract_tells_what_sql_would_do_and_stores_nothing(service: Service) ->
     assert bad["diagnostics"][0]["code"] == "PARSE_ERROR"
     no_dialect = '{ extract(sql: "select 1", dialect: "klingon") { operation } }'
     assert service.refusal(no_dialect)["code"] == "BAD_ARGUMENT"
+
+
+def test_proofs_are_chains_of_places(store: GraphStore) -> None:
+    sql = "create view w as\nwith l as (select * from users) select md5(email) as m from l"
+    files = {"w.sql": FileOrigin("w.sql", "w.sql")}
+    known = Catalog.from_dict({"users": ["email"]}, "postgres")
+    builder = BatchBuilder(Naming(dialect_named("postgres")), known, day(1), of_files(day(1), files), files=files)
+    builder.add_file("w.sql", sql, extract_script({"w.sql": sql}, "postgres", known))
+    store.apply(builder.batch("sql", "w.sql", [sql]))
+    query = """{ paths(from: "users.email", to: "w.m") { steps {
+      places { text } proofs { text expression line sourceLine sourceColumn } } } }"""
+    with running(store) as service:
+        [[step]] = [path["steps"] for path in service.data(query)["paths"]]
+    assert step["places"] == [{"text": "*"}]
+    assert step["proofs"] == [
+        [
+            {"text": "*", "expression": "*", "line": 2, "sourceLine": 2, "sourceColumn": 19},
+            {"text": "email", "expression": "md5(email)", "line": 2, "sourceLine": 2, "sourceColumn": 44},
+        ]
+    ]
 
 
 def test_columns_of_any_name_are_asked_for_by_name_and_by_key(store: GraphStore) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from lineage.model.diagnostics import Span
+from lineage.model.evidence import Chain, places_of, position_in_source
+from lineage.model.expression_text import expression_around
 from lineage.store.protocol import GraphStore, StoredColumn, StoredJob
 from lineage.traversal import Answer, PathStep, Reached, Route
 
@@ -33,8 +35,11 @@ class Evidence(BaseModel):
 
     job: str = Field(description="The job that states it.")
     source: str | None = Field(description="The file or log that the job stands in.")
-    line: int | None = Field(description="The line in the job's SQL.")
-    sql: str | None = Field(description="The SQL around the place; the place itself between » and «.")
+    line: int | None = Field(description="The line in that file; in the job's SQL where the file's is not known.")
+    sql: str | None = Field(description="The SQL around where the source is read; the place itself between » and «.")
+    through: list[str] = Field(
+        default=[], description="The expressions that the value passes through in order, up to the output."
+    )
 
 
 class StepAnswer(BaseModel):
@@ -138,14 +143,17 @@ def jobs_of(store: GraphStore, steps: list[PathStep]) -> dict[str, StoredJob]:
     return {job.key: job for job in store.jobs(keys)} if keys else {}
 
 
-def evidence_of(job: StoredJob | None, key: str, span: tuple[int, int] | None) -> Evidence:
-    """Return a place in a job's SQL, with what stands around it."""
-    if job is None or job.sql is None or span is None:
+def evidence_of(job: StoredJob | None, key: str, chain: Chain | None) -> Evidence:
+    """Return a proof in a job's SQL, with what stands around it."""
+    if job is None or job.sql is None or not chain:
         return Evidence(job=key, source=job.source if job else None, line=None, sql=None)
-    sql, (start, end) = job.sql, span
+    sql, places = job.sql, places_of(chain)
+    start, end = places[0]
+    through = dict.fromkeys(sql[slice(*expression_around(sql, *place))] for place in places)
     before, after = sql[max(0, start - _AROUND) : start], sql[end : end + _AROUND]
     text = f"{before}»{sql[start:end]}«{after}"
-    return Evidence(job=key, source=job.source, line=Span.locate(sql, start, end).line, sql=" ".join(text.split()))
+    line, _ = position_in_source(sql, job.positions, start) or (Span.locate(sql, start, end).line, None)
+    return Evidence(job=key, source=job.source, line=line, sql=" ".join(text.split()), through=list(through))
 
 
 def path_answer(route: Route, jobs: dict[str, StoredJob]) -> PathAnswer:
@@ -160,7 +168,7 @@ def path_answer(route: Route, jobs: dict[str, StoredJob]) -> PathAnswer:
                 kind=str(step.kind),
                 how=[str(subtype) for subtype in step.subtypes],
                 masking=step.masking,
-                evidence=evidence_of(jobs.get(step.job), step.job, step.spans[0] if step.spans else None),
+                evidence=evidence_of(jobs.get(step.job), step.job, next(iter(step.spans), None)),
             )
             for step in route.steps
         ],

@@ -8,6 +8,8 @@ import strawberry
 
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity, Span
+from lineage.model.evidence import Chain, places_of, position_in_source
+from lineage.model.expression_text import expression_around
 from lineage.model.names import is_column_key
 from lineage.model.statement import Completeness
 from lineage.model.transformations import EdgeKind, Subtype
@@ -41,12 +43,29 @@ class Place:
     line: int = told("The line on which it begins, from 1.")
     column: int = told("The column on which it begins, from 1.")
     text: str | None = told("What stands there, literals masked.")
+    expression: str | None = told(
+        "The expression around it, in a job's SQL: the item of SELECT or SET, the condition or the key.", default=None
+    )
+    source_line: int | None = told("The line of the job's file on which it begins, if that is known.", default=None)
+    source_column: int | None = told("The column there, from 1.", default=None)
 
     @classmethod
-    def within(cls, sql: str | None, start: int, end: int) -> Place:
+    def within(cls, job: StoredJob | None, start: int, end: int) -> Place:
         """Return the place in a job's SQL."""
-        span = Span.locate(sql or "", start, end)
-        return cls(start=start, end=end, line=span.line, column=span.column, text=sql[start:end] if sql else None)
+        sql = job.sql or "" if job is not None else ""
+        span = Span.locate(sql, start, end)
+        in_source = position_in_source(sql, job.positions, start) if job is not None else None
+        line, column = in_source or (None, None)
+        return cls(
+            start=start,
+            end=end,
+            line=span.line,
+            column=span.column,
+            text=sql[start:end] or None,
+            expression=sql[slice(*expression_around(sql, start, end))] or None,
+            source_line=line,
+            source_column=column,
+        )
 
     @classmethod
     def of(cls, span: Span, text: str | None = None) -> Place:
@@ -70,7 +89,7 @@ class LineageEdge:
     ambiguous: bool = told("Whether it is one of several tables that an unprefixed column may belong to.")
     valid_from: datetime | None = told("Since when it holds; null on a path, which joins what several jobs say.")
     valid_to: datetime | None = told("Until when it held; null while it holds.")
-    spans: strawberry.Private[tuple[tuple[int, int], ...]]
+    spans: strawberry.Private[tuple[Chain, ...]]
 
     @classmethod
     def of(cls, stored: StoredEdge) -> LineageEdge:
@@ -127,11 +146,20 @@ class LineageEdge:
         stored = await info.context.loaders.jobs.load(self.job_key)
         return Job.of(stored) if stored else None
 
-    @strawberry.field(description="The places in the job's SQL that prove it.")
+    @strawberry.field(description="The places in the job's SQL that prove it: where its source is read.")
     async def places(self, info: LineageInfo) -> list[Place]:
-        """Return the places that prove it."""
+        """Return the places where its source is read."""
         stored = await info.context.loaders.jobs.load(self.job_key) if self.spans else None
-        return [Place.within(stored.sql if stored else None, start, end) for start, end in self.spans]
+        return [Place.within(stored, *places_of(chain)[0]) for chain in self.spans]
+
+    @strawberry.field(
+        description="Each proof in the job's SQL as places in order: where its source is read, then where what that "
+        "gives is read in turn, in the queries around it, up to the output."
+    )
+    async def proofs(self, info: LineageInfo) -> list[list[Place]]:
+        """Return each proof as places in order."""
+        stored = await info.context.loaders.jobs.load(self.job_key) if self.spans else None
+        return [[Place.within(stored, *place) for place in places_of(chain)] for chain in self.spans]
 
 
 @strawberry.type(description="A coded, positioned finding about a statement.")

@@ -180,15 +180,21 @@ class EventIngest:
 
     def _tidy(self, known: Mapping[str, _Held]) -> None:
         """Mark runs that have ended, and put together what is held in many texts."""
-        texts: list[HeldText] = []
-        release: set[str] = set()
-        for run, one in known.items():
-            ended = one.told.has_ended
-            if (ended and not one.finished) or len(one.keys) > _MOST_TEXTS:
-                text = _text(run, one.told, finished=ended)
-                texts.append(text)
-                release.update(one.keys - {text.key})
-        self._store.hold(texts, release)
+        for _ in range(_MOST_ROUNDS):
+            texts: list[HeldText] = []
+            release: set[str] = set()
+            for run, one in known.items():
+                ended = one.told.has_ended
+                if (ended and (not one.finished or len(one.keys) > 1)) or len(one.keys) > _MOST_TEXTS:
+                    text = _text(run, one.told, finished=ended)
+                    texts.append(text)
+                    release.update(one.keys - {text.key})
+            left = set(self._store.hold(texts, release)) - {text.key for text in texts}
+            # Another process has put together what it knew, meanwhile.
+            again = {key.partition("~")[0] for key in left} & {text.owner for text in texts}
+            if not again:
+                return
+            known = self._held(again)
 
     def _held(self, runs: Iterable[str]) -> dict[str, _Held]:
         texts: dict[str, list[HeldText]] = defaultdict(list)

@@ -132,7 +132,7 @@ def _take(statement: StatementLineage, output: Place, tied: _Tied, said: SqlLine
                     masking=all(edge.masking for edge in of_kind),
                     limited=any(edge.limited for edge in of_kind),
                     ambiguous=all(edge.ambiguous for edge in of_kind),
-                    spans=tuple(sorted({(e.span.start, e.span.end) for e in of_kind if e.span is not None})),
+                    spans=tuple(sorted({proof for edge in of_kind if (proof := edge.proof()) is not None})),
                 )
             )
     said.edges += _row_references(statement, output, tied)
@@ -153,7 +153,7 @@ def _row_references(statement: StatementLineage, output: Place, tied: _Tied) -> 
             job="",
             output=output.key,
             subtypes=tuple(dict.fromkeys(one.subtype for one in said)),
-            spans=tuple(sorted({(one.span.start, one.span.end) for one in said if one.span is not None})),
+            spans=tuple(sorted({proof for one in said if (proof := one.proof()) is not None})),
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from lineage.sql.effects import COMPOSE, IDENTITY, TRANSFORMATION
-from lineage.sql.relations import Relation, Rows, Source, Sources, absorb, absorb_rows
+from lineage.sql.relations import Relation, Rows, Source, Sources, absorb, absorb_rows, read_again
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.branches import combine
 from lineage.sql.scope import Scope
@@ -115,7 +115,7 @@ def _replace(sources: Sources, columns: list[Sources], position: dict[Source, in
             replaced.setdefault((source, effect), place)
             continue
         for (base, inner), below in columns[index].items():
-            replaced.setdefault((base, COMPOSE[effect][inner]), below or place)
+            replaced.setdefault((base, COMPOSE[effect][inner]), read_again(below, place))
     return replaced
 
 

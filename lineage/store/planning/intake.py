@@ -17,6 +17,7 @@ from lineage.model.batch import (
     RunRecord,
     UsageRecord,
 )
+from lineage.model.evidence import Chain, is_sound
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.namespaces import is_path
 from lineage.model.statement import DatasetKind
@@ -38,7 +39,7 @@ class Stated:
     """What is said of a pair, and where in the SQL."""
 
     meaning: Meaning = NOTHING_SAID
-    spans: tuple[tuple[int, int], ...] = ()
+    spans: tuple[Chain, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming) ->
             output=output,
         )
         stated = outputs.setdefault(output, {})
-        new = Stated(Meaning(edge.subtypes, edge.masking, edge.limited, edge.ambiguous), _places(edge))
+        new = Stated(Meaning(edge.subtypes, edge.masking, edge.limited, edge.ambiguous), _proofs(edge))
         stated[pair] = _both(stated[pair], new) if pair in stated else new
     return Observation(replace(job, writes=tuple(outputs)), outputs, digests)
 
@@ -149,11 +150,9 @@ def _digests(job: JobRecord, edges: Iterable[EdgeRecord], today: Callable[[str],
     }
 
 
-def _places(edge: EdgeRecord) -> tuple[tuple[int, int], ...]:
-    """Return an edge's places that can be read back: whoever made the batch, only these are stored."""
-    if all(0 <= start <= end for start, end in edge.spans):
-        return edge.spans
-    return tuple((start, end) for start, end in edge.spans if 0 <= start <= end)
+def _proofs(edge: EdgeRecord) -> tuple[Chain, ...]:
+    """Return an edge's proofs that can be read back: whoever made the batch, only these are stored."""
+    return edge.spans if all(map(is_sound, edge.spans)) else tuple(filter(is_sound, edge.spans))
 
 
 def _both(one: Stated, other: Stated) -> Stated:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lineage.model.evidence import Chain
 from lineage.model.transformations import Subtype
 from lineage.store.planning.timeline import Timeline
 
@@ -45,14 +46,14 @@ NOTHING_SAID = Meaning()
 class Period:
     """From `start` until before `end` (None: still) the edge held; `last_seen` is when it was last stated then.
 
-    `spans` are the places that prove it. They move when SQL is laid out anew, which does not end an edge.
+    `spans` are the proofs of it. They move when SQL is laid out anew, which does not end an edge.
     """
 
     start: datetime
     end: datetime | None
     last_seen: datetime
     meaning: Meaning = NOTHING_SAID
-    spans: tuple[tuple[int, int], ...] = ()
+    spans: tuple[Chain, ...] = ()
 
     @property
     def live(self) -> bool:

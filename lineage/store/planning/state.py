@@ -7,6 +7,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
+from lineage.model.evidence import SourcePosition
 from lineage.model.names import column_key
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.usage import UserCounts, latest
@@ -125,6 +126,7 @@ class Job:
     last_seen: datetime
     retired_at: datetime | None = None
     file_key: str | None = None
+    positions: tuple[SourcePosition, ...] = ()
 
     @property
     def origin(self) -> str | None:

@@ -94,6 +94,7 @@ class Units:
             last_seen=last_seen,
             retired_at=retired_at,
             file_key=record.file_key,
+            positions=record.positions,
         )
 
     def _is_outranked(self, record: JobRecord, known: Job) -> bool:

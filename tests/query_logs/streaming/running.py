@@ -92,14 +92,13 @@ def _is_ours(name: str, value: Any) -> bool:
 
 
 _TIMES = ("at", "first_seen", "last_seen")
-_OWN_LINE = re.compile(r"(?:following .*; checkpoint|batch \d+: ).*")
 
 
 @contextmanager
 def following(*arguments: object) -> Iterator[subprocess.Popen[str]]:
     """Run `lineage ingest log` with these arguments, in a process of its own; it is killed at the end of the block."""
     command = (sys.executable, "-m", "lineage_ingest.query_log", *map(str, (*arguments, *OPTIONS)))
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": ""}  # lines are not broken
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -119,9 +118,8 @@ def batches(process: subprocess.Popen[str]) -> Iterator[str]:
     """Yield the line of each micro-batch as it is printed, after one for the beginning."""
     assert process.stderr is not None
     for line in process.stderr:
-        found = _OWN_LINE.search(line)  # not at its beginning where Java wrote half a line between
-        if found is not None:
-            yield found[0]
+        if line.startswith(("following ", "batch ")):
+            yield line
 
 
 def killed(after: int, seconds: float, *arguments: object) -> bool:

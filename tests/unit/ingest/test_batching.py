@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from lineage import Catalog
 from lineage.model.batch import EdgeRecord, LineageBatch
+from lineage.model.evidence import places_of, position_in_source
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.sql.extractor import options_for
 from lineage.sql.script import Script
@@ -53,6 +54,21 @@ def test_places_lie_in_the_sql_of_the_job() -> None:
     for edge in from_columns(made):
         column = edge.source.rpartition("#")[2]
         assert {jobs[edge.job][start:end] for start, end in edge.spans} == {column}
+
+
+def test_proofs_lie_in_the_sql_of_the_job_and_their_statements_in_the_file() -> None:
+    sql = (
+        "CREATE TABLE t (s int); CREATE TABLE x AS SELECT 1;\n"
+        "  INSERT INTO t WITH l AS (SELECT * FROM u) SELECT sum(a) FROM l"
+    )
+    made = batch({"f.sql": sql}, {"u": ["a"]})
+    [job] = [job for job in made.jobs if job.writes == ("pg/t",)]
+    [edge] = [edge for edge in made.edges if edge.source == "pg/u#a"]
+    text, lines = job.sql or "", sql.splitlines()
+    assert [[text[start:end] for start, end in places_of(chain)] for chain in edge.spans] == [["*", "a"]]
+    for start, end in places_of(edge.spans[0]):
+        line, column = position_in_source(text, job.positions, start) or (0, 0)
+        assert lines[line - 1][column - 1 : column - 1 + end - start] == text[start:end]
 
 
 def test_several_ways_between_two_columns_are_one_edge() -> None:

@@ -1,0 +1,158 @@
+"""The expression around a place of SQL text: the item of its clause that a column stands in.
+
+It is read off the words of the text, without a syntax tree: the text is that of a statement that was resolved once, its
+literals are masked, and whoever shows evidence need not load a parser. Where the words leave it open, it is the place
+itself.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+__all__ = ["expression_around"]
+
+_WORD = re.compile(r"""'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`[^`]*+`|--[^\n]*+|/\*.*?\*/|[\w$#@]+|\s++|.""", re.DOTALL)
+_LISTS = frozenset(("SELECT", "DISTINCT", "ALL", "BY", "SET", "VALUES", "RETURNING", "USING"))
+"""Words before items that commas part."""
+_CONDITIONS = frozenset(("WHERE", "ON", "HAVING", "QUALIFY", "MATCHED"))
+"""Words before conditions that AND and OR part."""
+_QUERIES = frozenset(("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH"))
+_ENDS = frozenset(
+    (
+        *("FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "OFFSET", "FETCH", "UNION", "EXCEPT", "INTERSECT"),
+        *("MINUS", "INTO", "QUALIFY", "WINDOW", "JOIN", "LEFT", "RIGHT", "INNER", "CROSS", "FULL", "NATURAL", "ON"),
+        *("USING", "SET", "VALUES", "RETURNING", "AS", "LATERAL", "CLUSTER", "DISTRIBUTE", "SORT", "PARTITION"),
+    )
+)
+_LONGEST = 600
+"""Of more characters nobody sees the column in them."""
+
+
+class _Word(NamedTuple):
+    start: int
+    end: int
+    text: str
+    """In upper case."""
+
+
+def expression_around(sql: str, start: int, end: int) -> tuple[int, int]:
+    """Return the start and end of the expression that a place stands in: an item of SELECT or SET, a condition, a key.
+
+    >>> sql = "SELECT a, sum(x + 1) OVER (ORDER BY k) AS s FROM t WHERE c > 0 AND d < 1"
+    >>> [sql[slice(*expression_around(sql, at, at + 1))] for at in map(sql.index, ("a", "x ", "k)", "d "))]
+    ['a', 'sum(x + 1) OVER (ORDER BY k)', 'sum(x + 1) OVER (ORDER BY k)', 'd < 1']
+    """
+    words = _words(sql)
+    first = next((i for i, word in enumerate(words) if word.end > start), None)
+    if first is None:
+        return start, end
+    found = _start(words, first)
+    if found is None:
+        return start, end
+    opening, parted_by_and = found
+    closing = _end(words, opening, end, parted_by_and)
+    around = words[opening].start, words[closing].end
+    if around[0] > start or around[1] < end or around[1] - around[0] > _LONGEST:
+        return start, end
+    return around
+
+
+@lru_cache(maxsize=32)
+def _words(sql: str) -> tuple[_Word, ...]:
+    """Return the words of a text, without white space and comments."""
+    return tuple(
+        _Word(found.start(), found.end(), found[0].upper())
+        for found in _WORD.finditer(sql)
+        if not found[0].isspace() and not found[0].startswith(("--", "/*"))
+    )
+
+
+def _start(words: tuple[_Word, ...], at: int) -> tuple[int, bool] | None:
+    """Return where the item that a word stands in begins, and whether AND parts the items; None where that is unknown.
+
+    Brackets that are no query of their own are part of an expression: the item stands around them.
+    """
+    depth, item = 0, at
+    clause: str | None = None
+    comma = conjunction = 0
+    for i in range(at - 1, -1, -1):
+        text = words[i].text
+        if text in (")", "]"):
+            depth += 1
+        elif text in ("(", "["):
+            if depth:
+                depth -= 1
+                continue
+            # A call or brackets: begin anew around them.
+            clause, comma, conjunction = None, 0, 0
+        elif depth:
+            continue
+        elif clause is None and text == "," and not comma:
+            comma = i + 1
+        elif clause is None and text in ("AND", "OR") and not conjunction and not _is_between(words, i):
+            conjunction = i + 1
+        elif clause is None and (text in _LISTS or text in _CONDITIONS):
+            clause = "ON" if text in _CONDITIONS else text
+            item = (conjunction if text in _CONDITIONS else comma) or i + 1
+            if text in _QUERIES:
+                return item, False
+        elif clause is None and text in ("FROM", "JOIN", "INTO", "TABLE", "UPDATE", "MERGE"):
+            clause, item = text, -1
+        elif text == ";":
+            break
+        if clause is not None and text in _QUERIES:
+            break
+    if clause is None or item < 0:
+        return None
+    return item, clause == "ON"
+
+
+def _is_between(words: tuple[_Word, ...], at: int) -> bool:
+    """Return whether an AND is that of BETWEEN x AND y."""
+    depth = 0
+    for i in range(at - 1, max(-1, at - 60), -1):
+        text = words[i].text
+        if text == ")":
+            depth += 1
+        elif text == "(":
+            if not depth:
+                return False
+            depth -= 1
+        elif not depth and text == "BETWEEN":
+            return True
+        elif not depth and (text in ("AND", "OR", ",") or text in _LISTS or text in _CONDITIONS):
+            return False
+    return False
+
+
+def _end(words: tuple[_Word, ...], first: int, until: int, parted_by_and: bool) -> int:
+    """Return the last word of an item that begins at `first`, and holds what stands before `until`."""
+    depth = cases = 0
+    for i in range(first, len(words)):
+        text = words[i].text
+        following = words[i + 1].text if i + 1 < len(words) else ""
+        if text in ("(", "["):
+            depth += 1
+        elif text in (")", "]"):
+            if not depth:
+                return i - 1
+            depth -= 1
+        elif depth:
+            continue
+        elif text == "CASE":
+            cases += 1
+        elif text == "END" and cases:
+            cases -= 1
+        elif words[i].start < until or cases:
+            continue
+        elif (
+            text in (",", ";")
+            or (text in _ENDS and following != "(")
+            or (text in ("ON", "USING", "VALUES", "AS", "FROM", "WHERE", "HAVING", "QUALIFY") and following == "(")
+            or (text in ("THEN", "WHEN"))
+            or (parted_by_and and text in ("AND", "OR") and not _is_between(words, i))
+        ):
+            return i - 1
+    return len(words) - 1

@@ -1,0 +1,79 @@
+"""What proves an edge: where its source is read, and where what that gives is read in turn."""
+
+from __future__ import annotations
+
+import pytest
+
+from lineage import Catalog, extract_script
+from lineage.model.statement import Edge
+
+CATALOG = Catalog.from_dict({"fct": ["region", "sold_at", "net_eur"], "dim": ["region", "name"]}, "postgres")
+
+CASES = [
+    pytest.param(
+        "with l as (select * from fct) select sum(net_eur) as revenue from l",
+        {"net_eur": ["*", "net_eur"]},
+        id="an import CTE",
+    ),
+    pytest.param(
+        "with l as (select * from fct), r as (select *, row_number() over (order by sold_at) as n from l) "
+        "select max(n) as last from r",
+        {"sold_at": ["*", "sold_at", "n"]},
+        id="a window over an import CTE",
+    ),
+    pytest.param("select sum(net_eur) as n from fct", {"net_eur": ["net_eur"]}, id="read once"),
+    pytest.param(
+        "select a from (select net_eur + 1 as a from fct) s",
+        {"net_eur": ["net_eur"]},
+        id="handed on as it is",
+    ),
+    pytest.param(
+        "select b + 1 as c from (select a * 2 as b from (select net_eur as a from fct) s) t",
+        {"net_eur": ["net_eur", "a", "b"]},
+        id="sub-queries",
+    ),
+    pytest.param(
+        "with recursive r(x, n) as (select net_eur, 1 from fct union all select x + 1, n + 1 from r) "
+        "select round(x) as y from r",
+        {"net_eur": ["net_eur", "x"]},
+        id="a recursive CTE",
+    ),
+    pytest.param(
+        "with l as (select * from fct) select a + 1 as b from (select net_eur + 1 as a from l) s",
+        {"net_eur": ["*", "net_eur", "a"]},
+        id="a sub-query over a CTE",
+    ),
+]
+
+
+def proofs(sql: str, edges: list[Edge]) -> dict[str, list[str]]:
+    return {
+        edge.source.column: [sql[span.start : span.end] for span in (edge.span, *edge.via) if span is not None]
+        for edge in edges
+    }
+
+
+@pytest.mark.parametrize(("query", "expected"), CASES)
+def test_the_places_of_a_value_in_order(query: str, expected: dict[str, list[str]]) -> None:
+    sql = f"create view v as {query}"
+    [statement] = extract_script(sql, "postgres", CATALOG)
+    assert proofs(sql, [e for e in statement.edges if e.source.column in expected]) == expected
+
+
+def test_of_many_places_the_last_ones_are_kept() -> None:
+    sql = "select net_eur as c0 from fct"
+    for level in range(40):
+        sql = f"select c{level} + 1 as c{level + 1} from ({sql}) t{level}"
+    [statement] = extract_script(f"create view v as {sql}", "postgres", CATALOG)
+    [edge] = statement.edges
+    [names] = proofs(f"create view v as {sql}", [edge]).values()
+    assert names == ["net_eur", "c0", *(f"c{level}" for level in range(29, 40))]
+
+
+def test_places_of_another_statement_are_none_of_this_one() -> None:
+    sql = (
+        "create temp table tmp as select sum(net_eur) as rev from fct;\n"
+        "create table t as select round(rev) as r from tmp"
+    )
+    edge = extract_script(sql, "postgres", CATALOG)[1].edges[0]
+    assert proofs(sql, [edge]) == {"net_eur": ["rev"]}

@@ -13,14 +13,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, LineageBatch, RunRecord
-from lineage.model.names import column_key, split_column_key
-from lineage.store.protocol import GraphStore, StoredDataset, StoredEdge
+from lineage import extract
+from lineage.catalog import Catalog, TableSchema
+from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, JobRecord, LineageBatch, RunRecord
+from lineage.model.dialects import UnknownDialectError
+from lineage.model.names import column_key, column_text, split_column_key
+from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
+from lineage.store.protocol import GraphStore, StoredDataset, StoredEdge, StoredJob
 from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
 
 __all__ = ["opened_stars"]
 
 _STAR = "*"
+_LEVELS = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
 def opened_stars(store: GraphStore, described: Iterable[str], at: datetime) -> Iterator[LineageBatch]:
@@ -74,7 +79,8 @@ def _batch(store: GraphStore, said: list[StatedOutput], columns: dict[str, list[
         for edge in one.edges:
             for record in _opened(edge, one.output, columns):
                 edges.setdefault((record.job, record.source, record.target, record.kind), record)
-    jobs = {one.job.key: observed_again(one.job, at) for one in said}
+    again = {one.job.key: _read_again(store, one.job) for one in said}
+    jobs = {one.job.key: _completed(observed_again(one.job, at), again[one.job.key]) for one in said}
     named = "\x1f".join(sorted(f"{record.source}>{record.target}" for record in edges.values()))
     run = RunRecord(
         f"stars:{hashlib.sha256(named.encode()).hexdigest()[:24]}",
@@ -83,7 +89,9 @@ def _batch(store: GraphStore, said: list[StatedOutput], columns: dict[str, list[
         at,
         {"jobs": len(jobs), "edges": len(edges)},
     )
-    datasets = (_described(store, stored[one.output], one, list(edges.values()), at) for one in said)
+    datasets = (
+        _described(store, stored[one.output], one, again[one.job.key], list(edges.values()), at) for one in said
+    )
     return LineageBatch(run, tuple(d for d in datasets if d is not None), tuple(jobs.values()), tuple(edges.values()))
 
 
@@ -110,21 +118,70 @@ def _opened(edge: StoredEdge, output: str, columns: dict[str, list[str]]) -> Ite
 
 
 def _described(
-    store: GraphStore, output: StoredDataset, said: StatedOutput, edges: list[EdgeRecord], at: datetime
+    store: GraphStore,
+    output: StoredDataset,
+    said: StatedOutput,
+    statements: list[StatementLineage],
+    edges: list[EdgeRecord],
+    at: datetime,
 ) -> DatasetRecord | None:
-    """Return the output with its columns, if its job defines it and no star is left in it."""
+    """Return the output with its columns, if its job defines it and no star is left in it.
+
+    An older whole schema of it ends: the definition is newer, and has these columns.
+    """
     star = column_key(output.key, _STAR)
-    if output.schema_known or not said.job.kind.defines_output or any(edge.target == star for edge in edges):
+    if not said.job.kind.defines_output or any(edge.target == star for edge in edges):
+        return None
+    is_newer = output.schema_at is None or output.schema_at <= said.job.last_seen
+    there = store.columns([output.key])
+    if output.schema_known and not (is_newer and any(column.path == _STAR for column in there)):
         return None
     fresh = dict.fromkeys(
         split_column_key(edge.target)[1] for edge in edges if edge.output == output.key and edge.target != output.key
     )
-    names: dict[str, None] = {}
-    for column in store.columns([output.key]):
-        if column.path == _STAR:  # what it stood for, in its place
-            names.update(fresh)
-        elif column.parent is None:
-            names[column.path] = None
-    names.update(fresh)
+    names = _defined_columns(statements)
+    if names is None or not fresh.keys() <= names.keys():
+        if output.schema_known:
+            return None
+        names = {}
+        for column in there:
+            if column.path == _STAR:  # what it stood for, in its place
+                names.update(fresh)
+            elif column.parent is None:
+                names[column.path] = None
+        names.update(fresh)
     columns = tuple(ColumnRecord(name, None, position) for position, name in enumerate(names))
     return DatasetRecord(output.namespace, output.name, output.kind, output.dialect, columns, True, at)
+
+
+def _read_again(store: GraphStore, job: StoredJob) -> list[StatementLineage]:
+    """Return the statements of a job's SQL, now that what they read is known: as a second ingest finds them.
+
+    Of the edges alone, a column that comes from a constant would be lost.
+    """
+    known = [*job.reads, *job.writes]
+    read = {dataset.key: dataset for dataset in store.datasets(sorted(known)) if dataset.schema_known}
+    columns: dict[str, list[ColumnSchema]] = defaultdict(list)
+    for column in store.columns(sorted(read)):
+        if column.parent is None and not column.inferred:
+            columns[column.dataset].append(ColumnSchema(column.name, column.data_type))
+    dialect = job.dialect or "ansi"
+    tables = (TableSchema(read[key].name, tuple(listed)) for key, listed in columns.items())
+    try:
+        return extract(job.sql or "", dialect, Catalog(tables, dialect))
+    except UnknownDialectError:  # of a package that is not installed here
+        return []
+
+
+def _defined_columns(statements: list[StatementLineage]) -> dict[str, None] | None:
+    """Return the columns that the last definition among statements gives its target; None where it does not say."""
+    schemas = [statement.schema for statement in statements if statement.defines]
+    if not schemas or not schemas[-1]:
+        return None
+    return dict.fromkeys(column_text(column.name) for column in schemas[-1])
+
+
+def _completed(job: JobRecord, statements: list[StatementLineage]) -> JobRecord:
+    """Return the job with what its statements leave open now."""
+    worst = max((statement.completeness for statement in statements), key=_LEVELS.index, default=job.completeness)
+    return replace(job, completeness=min(worst, job.completeness, key=_LEVELS.index))

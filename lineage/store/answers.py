@@ -76,6 +76,7 @@ def stored_dataset(dataset: Dataset) -> StoredDataset:
         dropped_at=dataset.dropped_at,
         description=dataset.description,
         tags=dataset.tags,
+        schema_at=dataset.schema_at,
     )
 
 

@@ -71,6 +71,7 @@ class StoredDataset:
 
     `aliases` are all other names that it is found by: those that mean it, too, and former ones (`former_names`).
     `description` and `tags` are what stewards said of it.
+    `schema_at` is when its newest whole schema is known to hold.
     """
 
     key: str
@@ -85,6 +86,7 @@ class StoredDataset:
     dropped_at: datetime | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+    schema_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lineage.sql.extractor import options_for
@@ -104,6 +104,10 @@ batches = st.dictionaries(
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(earlier=st.lists(batches, max_size=2), batch=batches)
+@example(
+    [{"one": "create table a (x int, z int); create view b as select * from core.b"}],
+    {"one": "create view a as select 1 as y, * from b; create table core.b (x int)"},
+)
 def test_a_second_ingest_changes_nothing(earlier: list[dict[str, str]], batch: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.lbug") as store:
         for number, files in enumerate(earlier):

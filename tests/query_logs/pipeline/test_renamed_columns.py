@@ -11,7 +11,7 @@ from lineage.sql.extractor import options_for
 from lineage.store import GraphStore, open_store
 from lineage.traversal.lookup import resolve_column
 from lineage_ingest.sql_files import ingest_sql_files
-from tests.query_logs.pipeline.running import AT, edges, in_order, ingested
+from tests.query_logs.pipeline.running import AT, Ran, edges, in_order, ingested
 
 BEFORE = "CREATE TABLE t AS SELECT x AS a, k FROM o; CREATE VIEW v AS SELECT a FROM t"
 SPELLINGS = {
@@ -70,3 +70,19 @@ def test_in_ingests_one_after_the_other(tmp_path: Path) -> None:
         ingest_files(store, tmp_path / "two", {"V2.sql": SPELLINGS["postgres"]}, "postgres", 1)
         ingest_files(store, tmp_path / "three", {"V3.sql": AFTER}, "postgres", 2)
         check(store, "postgres")
+
+
+def test_a_table_that_is_altered_between_statements_that_a_temporary_table_ties_together(tmp_path: Path) -> None:
+    """The definition has its own time, not that of all that is resolved with it."""
+    ran = [
+        Ran("CREATE TEMP TABLE tmp AS SELECT x, y FROM o", "one", 0),
+        Ran("CREATE TABLE t AS SELECT x, y FROM tmp", "one", 1),
+        Ran("ALTER TABLE t DROP COLUMN x", "one", 2),
+        Ran("CREATE TABLE w AS SELECT * FROM t", "other", 3),
+        Ran("CREATE TABLE u AS SELECT y FROM tmp", "one", 4),
+    ]
+    with open_store(tmp_path / "s.lbug") as store:
+        for _ in range(2):
+            ingested(store, ran)
+            assert stated(store) == {"o#y t#y", "t#y w#y", "o#y u#y"}
+            assert [column.path for column in store.columns(["postgres/t"])] == ["y"]

@@ -29,6 +29,9 @@ class Span(NamedTuple):
     last: int | None
 
 
+_NO_PARTS: Mapping[int, Span] = {}
+
+
 class _Version(NamedTuple):
     unit: int
     first: int
@@ -51,16 +54,17 @@ class Definitions:
         """What was seen of the columns that a unit was extracted again for."""
         self._inferred: dict[Place, dict[str, None]] = defaultdict(dict)
 
-    def add(self, facts: Facts, span: Span) -> None:
-        """Take in what a unit's extraction found, the first or one more time."""
+    def add(self, facts: Facts, span: Span, parts: Mapping[int, Span] = _NO_PARTS) -> None:
+        """Take in what a unit's extraction found, the first or one more time; `parts` is when each of its parts ran."""
         key, namespace = facts.key, facts.namespace
         if key in self._facts:
             for name, _ in self._facts[key].defines:
                 self._versions[namespace, name].pop(key, None)
         self._facts[key] = facts
         self._spans[key] = span
-        for name, columns in facts.defines:
-            version = _Version(key, span.first or 0, span.last or 0, columns)
+        for (name, columns), part in zip(facts.defines, facts.defined_in, strict=True):
+            own = parts.get(part, span)
+            version = _Version(key, own.first or 0, own.last or 0, columns)
             self._versions[namespace, name][key] = version
         for name in (*facts.reads, *facts.fills, *chain.from_iterable(facts.searched)):
             self._readers[namespace, name].add(key)

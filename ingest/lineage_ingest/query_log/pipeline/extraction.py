@@ -157,6 +157,8 @@ class Facts(NamedTuple):
     """Tables of which columns are renamed or dropped, with the columns that they had."""
     searched: tuple[tuple[str, ...], ...] = ()
     """The tables that a name without a schema may mean, in the order of the search path."""
+    defined_in: tuple[int, ...] = ()
+    """The number of the part that each of `defines` stands in."""
 
 
 class UnitLineage(NamedTuple):
@@ -334,6 +336,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decid
     reads: dict[str, None] = {}
     fills: dict[str, None] = {}
     defines: list[tuple[str, tuple[str, ...]]] = []
+    defined_in: list[int] = []
     inferred: dict[str, dict[str, None]] = {}
     problems: list[str] = []
     ambiguous: dict[tuple[str, tuple[str, ...]], None] = {}
@@ -345,6 +348,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decid
         if statement.target is not None and statement.schema and statement.target_kind is not DatasetKind.TEMPORARY:
             # A table that is renamed has its columns under the new name.
             defines.append((str(table_after(statement)), tuple(column.name for column in statement.schema)))
+            defined_in.append(int(statement.source or 0))
         for reference in statement.inferred:
             if reference.table is not None:
                 inferred.setdefault(reference.table, {})[reference.column] = None
@@ -373,6 +377,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decid
             for s in statements
             if s.target is not None and s.schema and any(change.kind.of_column for change in s.changes)
         ),
+        defined_in=tuple(defined_in),
     )
 
 

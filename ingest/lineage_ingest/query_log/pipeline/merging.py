@@ -97,12 +97,17 @@ class Merger:
             if (use.job, use.source) not in counted and int(use.source) in runs and use.job in jobs:
                 counted.add((use.job, use.source))
                 jobs[use.job].runs.add(runs[int(use.source)])
+        makers: dict[str, list[JobRecord]] = {}
+        if any(dataset.schema_known for dataset in batch.datasets):
+            ran = _own_times(lineage, runs)
+            makers = _makers([ran[job.key].into(job) if job.key in ran else job for job in batch.jobs])
         for dataset in batch.datasets:
             known = self._datasets.get(dataset.key)
-            at = dataset.at or max((job.last_seen for job in batch.jobs if dataset.key in job.writes), default=None)
+            made_by = makers.get(dataset.key, [])
+            at = dataset.at or max((job.last_seen for job in made_by), default=None)
             found = replace(dataset, at=at) if dataset.schema_known else dataset
             if dataset.schema_known and at is not None:
-                began = (job.first_seen for job in batch.jobs if dataset.key in job.writes)
+                began = (job.first_seen for job in made_by)
                 paths = frozenset(column.path for column in dataset.columns)
                 self._schemas[dataset.key].add(_Schema(at, dataset.at or min(began, default=at), paths))
             self._datasets[dataset.key] = found if known is None else _together(known, found)
@@ -242,6 +247,26 @@ class Merger:
             completeness=max(old.completeness, record.completeness, key=_WORST.index),
         )
         return known
+
+
+def _own_times(lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> dict[str, JobRuns]:
+    """Return when each job of a unit ran: its own parts, not all that was resolved with them."""
+    found: dict[str, JobRuns] = defaultdict(JobRuns)
+    for job, source in dict.fromkeys((use.job, int(use.source)) for use in lineage.uses):
+        if source in runs:
+            found[job].add(runs[source])
+    return found
+
+
+def _makers(jobs: Iterable[JobRecord]) -> dict[str, list[JobRecord]]:
+    """Return the jobs that define each dataset; those that write it, where none does."""
+    defining: dict[str, list[JobRecord]] = defaultdict(list)
+    writing: dict[str, list[JobRecord]] = defaultdict(list)
+    for job in jobs:
+        defines = job.kind.defines_output or (job.operation or "").startswith("CREATE")
+        for key in job.writes:
+            (defining if defines else writing)[key].append(job)
+    return {**writing, **defining}
 
 
 def _is_rebuild(record: JobRecord) -> bool:

@@ -122,19 +122,24 @@ def extract_log(engine: Engine, setting: Setting, base: Knowledge, progress: Pro
     slices = _slices(engine, first, templates)
     runs = engine.runs()
     spans = {key: _span(parts) for key, parts in runs.items()}
+    spans_of_parts = {
+        key: {number: Span(one.first, one.last) for number, one in parts.items()}
+        for key, parts in runs.items()
+        if len(parts) > 1
+    }
     definitions = Definitions(base)
     for key, facts in first.items():
         if key in runs:
             definitions.add(facts, spans[key])
     if slices:
         for facts in engine.extract([Work(one.key) for one in slices], setting, base, progress):
-            definitions.add(facts, spans[facts.key])
+            definitions.add(facts, spans[facts.key], spans_of_parts.get(facts.key, {}))
     waves = 1
     while waves < _MOST_WAVES and (stale := definitions.stale()):
         waves += 1
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
         for facts in engine.extract(work, setting, definitions.knowledge(), progress):
-            definitions.add(facts, spans[facts.key])
+            definitions.add(facts, spans[facts.key], spans_of_parts.get(facts.key, {}))
     found = _merged(engine, setting, base, definitions, log, runs, waves, progress)
     found.templates = first
     return found

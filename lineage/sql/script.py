@@ -142,7 +142,8 @@ class Script:
         self._decisions: dict[Position, dict[Decision, None]] = {}
         self._functions = Functions(options.naming.dialect, options.budget)
         self.searched: dict[tuple[str, ...], None] = {}
-        """The full names that names without a schema may mean, in the order of the search path."""
+        """The full names that names without a schema may mean, in the order of the search path; of a view's own
+        schema that name alone."""
         self._open: dict[Position, None] = {}
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
         self._contents = TableContents()
@@ -581,7 +582,9 @@ class _ScriptTables:
         hides = self._script.definition(self.name(parts), self._use)
         if hides is not None and hides[1].temporary:
             return False
-        if self._script.definition(self._catalog.name([*schema, *parts]), self._use) is not None:
+        name = self._catalog.name([*schema, *parts])
+        self._script.searched[(name,)] = None
+        if self._script.definition(name, self._use) is not None:
             return True
         return self._catalog.in_schema(schema, parts)
 

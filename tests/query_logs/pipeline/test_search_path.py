@@ -49,3 +49,15 @@ def test_where_no_schema_is_known_to_have_it_the_first_is_taken_and_that_is_repo
         assert stated(store) == {"a.f#x a.v#x"}
         [found] = [one.diagnostic for one in store.diagnostics()]
         assert (str(found.code), "a.f, b.f" in found.message) == ("UNKNOWN_TABLE", True)
+
+
+def test_a_view_reads_its_own_schema_once_that_is_known_to_have_the_table(tmp_path: Path) -> None:
+    log = ["CREATE TABLE f AS SELECT x FROM o", "CREATE TABLE s3.f AS SELECT x FROM p"]
+    view = "CREATE VIEW s3.w AS SELECT count(*) AS n FROM f"
+    with open_store(tmp_path / "s.lbug") as store:
+        for _ in range(2):
+            ingested(store, in_order([*log, view]), "duckdb")
+            kinds = {"REFERENCES", "CONTRIBUTES"}
+            assert {(s, t) for kind, s, t, _ in store.dump().relationships if kind in kinds and "w" in t} == {
+                ("duckdb/s3.f", "duckdb/s3.w")
+            }

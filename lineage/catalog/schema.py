@@ -211,7 +211,8 @@ class Catalog:
     def find(self, name: str) -> TableSchema | None:
         """Return the table of that full name, else the only one that agrees in all parts that both names have.
 
-        Tables that an earlier ingest told are found by their full name only, and after the others.
+        Tables that an earlier ingest told are found by their full name only, and after the others; `exact` ones by it
+        only, too.
         """
         exact = self._tables.get(name)
         if exact is not None and not exact.learnt:
@@ -219,7 +220,7 @@ class Catalog:
         ending = [
             other
             for other in self._by_last.get(_last(name), ())
-            if not self._tables[other].learnt and _agree(name, other)
+            if not (self._tables[other].learnt or self._tables[other].exact) and _agree(name, other)
         ]
         return self._tables[ending[0]] if len(ending) == 1 else exact
 

@@ -106,14 +106,15 @@ class Definitions:
     def knowledge(self) -> Knowledge:
         """Return what is known now: the newest definition of each table, and of the others what use shows."""
         tables: dict[Place, TableSchema] = {
-            place: TableSchema(place[1], tuple(map(ColumnSchema, columns)), inferred=True)
+            place: TableSchema(place[1], tuple(map(ColumnSchema, columns)), inferred=True, exact=True)
             for place, columns in self._inferred.items()
             if place[1] not in self._given
         }
         tables.update(self._base.tables)
         for place, versions in self._versions.items():
             if versions:
-                tables[place] = TableSchema(place[1], tuple(map(ColumnSchema, self._newest(place) or ())))
+                columns = tuple(map(ColumnSchema, self._newest(place) or ()))
+                tables[place] = TableSchema(place[1], columns, exact=place[1] not in self._given)
         return Knowledge(self._base.given, tables)
 
     def _newest(self, place: Place) -> Columns | None:

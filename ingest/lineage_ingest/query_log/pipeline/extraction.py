@@ -264,8 +264,9 @@ class Extractor:
         if not unit.overlay:
             return found
         kept = (table for table in found if table.name not in unit.overlay)
+        given = {table.name for table in self._knowledge.given}
         anew = (
-            TableSchema(name, tuple(map(ColumnSchema, columns)))
+            TableSchema(name, tuple(map(ColumnSchema, columns)), exact=name not in given)
             for name, columns in unit.overlay.items()
             if columns is not None
         )

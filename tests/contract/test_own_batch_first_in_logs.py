@@ -1,0 +1,92 @@
+"""A log's own definitions count before what the store knew, and the same log again changes nothing."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lineage.store import GraphStore, open_store
+from tests.query_logs.pipeline.running import Ran, edges, ingested
+
+EXAMPLES = int(os.environ.get("LINEAGE_BATCHES", "12"))
+DAY = 86_400
+
+OLD = ("create table core.orders (id int, total int)", "create table u (old int)", "create view v as select old from u")
+LOG = (
+    "create table orders as select id, amount from src",
+    "create view m as select * from orders join base on true",
+    "create table u as select k, n from base",
+    "create view v as select * from u",
+    "create view w as select * from v",
+    "create view x as select n, amount from v join orders on true",
+    "insert into y select * from w",
+)
+
+
+def ran(texts: tuple[str, ...], day: int) -> list[Ran]:
+    return [Ran(text, f"s{number}", day * DAY + number) for number, text in enumerate(texts)]
+
+
+def test_definitions_of_the_log_beat_those_of_the_store(store: GraphStore) -> None:
+    with open_store(":memory:") as alone:
+        ingested(alone, ran(LOG, 2))
+        wanted = edges(alone)
+    ingested(store, ran(OLD, 1))
+    ingested(store, ran(LOG, 2))
+    assert edges(store) == wanted
+    assert any(edge.startswith("postgres/src#amount CONTRIBUTES postgres/orders#amount") for edge in wanted)
+    first = store.dump()
+    again = ingested(store, ran(LOG, 2)).applied
+    assert (again.edges_created, again.edges_ended) == (0, 0)
+    assert store.dump() == first
+
+
+def test_a_table_of_the_log_is_none_of_another_schema(store: GraphStore) -> None:
+    """`core.a` is read again once the columns of `b` are known; by then the log's own `a` is known, too."""
+    log = ("create table a (x int)", "create table b (x int)", "insert into b (x) select x from core.a")
+    for _ in range(2):
+        ingested(store, ran(log, 2))
+        assert {edge.split()[0] for edge in edges(store) if "CONTRIBUTES" in edge} == {"postgres/core.a#x"}
+
+
+NAMES = ("a", "b", "core.a", "core.b", "src", "core.src")
+COLUMNS = ("x", "y", "z")
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> tuple[str, ...]:
+    """A log in which each table is made at most once, and reads those that come later in `NAMES`."""
+    texts: list[str] = []
+    for number in draw(st.lists(st.integers(0, len(NAMES) - 2), min_size=1, max_size=5, unique=True)):
+        name, later = NAMES[number], NAMES[number + 1 :]
+        source, other = draw(st.sampled_from(later)), draw(st.sampled_from(later))
+        column, more = draw(st.sampled_from(COLUMNS)), draw(st.sampled_from(COLUMNS))
+        defined = ", ".join(f"{one} int" for one in draw(st.lists(st.sampled_from(COLUMNS), min_size=1, unique=True)))
+        texts += draw(
+            st.sampled_from(
+                (
+                    [f"create table {name} ({defined})", f"insert into {name} ({column}) select {more} from {source}"],
+                    [f"create table {name} ({defined})", f"insert into {name} select * from {source}"],
+                    [f"create view {name} as select * from {source}"],
+                    [f"create table {name} as select {column}, {more} as w from {source}"],
+                    [f"create view {name} as select {column} from {source} join {other} on true"],
+                    [f"create table {name} as select s.*, o.{column} as c from {source} s, {other} o"],
+                    [f"insert into {name} select * from {source}", f"select {column} from {source}"],
+                )
+            )
+        )
+    return tuple(texts)
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(earlier=logs(), log=logs())
+def test_the_same_log_again_changes_nothing(earlier: tuple[str, ...], log: tuple[str, ...]) -> None:
+    with open_store(":memory:") as store:
+        ingested(store, ran(earlier, 1))
+        ingested(store, ran(log, 2))
+        first = store.dump()
+        again = ingested(store, ran(log, 2)).applied
+        assert store.dump() == first
+        assert (again.edges_created, again.edges_ended) == (0, 0)

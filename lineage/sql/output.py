@@ -68,6 +68,10 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
 
 def _chain(mention: Mention, whole: Span | None) -> tuple[Span | None, tuple[Span, ...]]:
     """Return where a source is read, and where what that gives is read in turn; only places within the statement."""
+    if not isinstance(mention, tuple):  # nearly all
+        span = span_of(mention)
+        is_own = span is not None and (whole is None or whole[0] <= span[0] <= span[1] <= whole[1])
+        return span if is_own else whole, ()
     last: deque[exp.Expr] = deque()
     while isinstance(mention, tuple):
         mention, then = mention

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
+import sys
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -17,6 +18,8 @@ from lineage.sql.statements import Outcome
 
 __all__ = ["completeness_of", "edge_count", "edges_of"]
 
+_Place: TypeAlias = tuple[Span | None, tuple[Span, ...]]
+_Places: TypeAlias = dict[int, _Place]
 _MOST_PLACES = 12
 """Of more places the last ones are kept, and the first two."""
 _FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effect, s in enumerate(STEPS))
@@ -41,16 +44,19 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
     """
     edges: list[Edge] = []
     tables: dict[RowReference, None] = {}
-    spans: dict[int, tuple[Span | None, tuple[Span, ...]]] = {id(None): (whole, ())}
+    known: _Places = {id(None): (whole, ())}
     append, new = edges.append, tuple.__new__
+    first, last = (whole.start, whole.end) if whole is not None else (0, sys.maxsize)
 
     def add(sources: Sources, target: ColumnRef | TableRef) -> None:
         for (source, effect), mention in sources.items():
-            place = id(mention)
-            if place in spans:
-                span, via = spans[place]
-            else:
-                span, via = spans[place] = _chain(mention, whole)
+            place = known.get(id(mention))
+            if place is None:
+                if type(mention) is exp.Column and (span := span_of(mention)) is not None and first <= span[0] <= last:
+                    place = known[id(mention)] = (span, ())
+                else:
+                    place = _read_at(mention, whole, known)
+            span, via = place
             kind, subtype, masking, limited = _FIELDS[effect]
             if type(source) is TableRows:
                 if source.table != target.table:
@@ -66,22 +72,31 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
     return edges, tuple(tables)
 
 
-def _chain(mention: Mention, whole: Span | None) -> tuple[Span | None, tuple[Span, ...]]:
-    """Return where a source is read, and where what that gives is read in turn; only places within the statement."""
-    if not isinstance(mention, tuple):  # nearly all
+def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
+    """Return where a source is read, and where what that gives is read in turn; only places within the statement.
+
+    `known` are those that were asked for already, by what tells a mention from all others.
+    """
+    pairs: list[tuple[Mention, exp.Expr]] = []
+    while (found := known.get(id(mention))) is None:
+        if isinstance(mention, tuple):
+            pairs.append(mention)
+            mention = mention[0]
+            continue
         span = span_of(mention)
-        is_own = span is not None and (whole is None or whole[0] <= span[0] <= span[1] <= whole[1])
-        return span if is_own else whole, ()
-    last: deque[exp.Expr] = deque()
-    while isinstance(mention, tuple):
-        mention, then = mention
-        last.appendleft(then)
-        if len(last) > _MOST_PLACES:
-            del last[1]
-    places = [span_of(node) for node in (mention, *last)]
-    # A node may come from elsewhere than the statement's own text.
-    own = [p for p in places if p is not None and (whole is None or whole.start <= p.start <= p.end <= whole.end)]
-    return (own[0], tuple(own[1:])) if own else (whole, ())
+        # A node may come from elsewhere than the statement's own text.
+        is_own = span is not None and (whole is None or whole[0] <= span[0] <= whole[1])
+        found = known[id(mention)] = (span if is_own else whole, ())
+    for pair in reversed(pairs):
+        then = (known.get(id(pair[1])) or _read_at(pair[1], whole, known))[0]
+        if then is not whole and then is not None:
+            span, via = found
+            if span is whole:
+                found = (then, ())
+            else:
+                found = (span, (*via, then) if len(via) < _MOST_PLACES else (via[0], *via[2:], then))
+        known[id(pair)] = found
+    return found
 
 
 def _by_name(outcome: Outcome) -> Iterable[tuple[str, Sources]]:

@@ -1,4 +1,4 @@
-"""Syntax trees when they are done with. Nodes know their parents, so that a tree is one web of cycles."""
+"""Syntax trees when they are done with. A node knows its parent, so that a tree is one web of cycles."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from sqlglot import exp
 
 __all__ = ["take_apart"]
 
-_WITHOUT_NODES = frozenset((exp.Identifier, exp.Literal))
+_LEAVES = frozenset((exp.Identifier, exp.Literal))
 
 
 def take_apart(tree: exp.Expr) -> None:
-    """Let the nodes of a tree forget their parents: its memory is free as soon as nobody refers to it.
+    """Let the nodes of a tree forget what is below them: its memory is free as soon as nobody refers to it.
 
     The collector of cycles, left to find trees, would take a tenth of the time of extraction.
     """
     stack = [tree]
     push, pop = stack.append, stack.pop
     while stack:
-        for value in pop().args.values():
+        args = pop().args
+        for value in args.values():
             if isinstance(value, exp.Expr):
-                value.parent = None
-                if type(value) not in _WITHOUT_NODES:
+                if type(value) is exp.Column:  # its parts have none
+                    value.args.clear()
+                elif type(value) not in _LEAVES:
                     push(value)
             elif type(value) is list:
                 for item in value:
-                    if isinstance(item, exp.Expr):
-                        item.parent = None
-                        if type(item) not in _WITHOUT_NODES:
-                            push(item)
+                    if isinstance(item, exp.Expr) and type(item) not in _LEAVES:
+                        push(item)
+        args.clear()

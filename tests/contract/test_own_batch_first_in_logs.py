@@ -26,7 +26,8 @@ LOG = (
 
 
 def ran(texts: tuple[str, ...], day: int) -> list[Ran]:
-    return [Ran(text, f"s{number}", day * DAY + number) for number, text in enumerate(texts)]
+    """Return the statements of a day before the ingest, a session each."""
+    return [Ran(text, f"s{number}", (day - 10) * DAY + number) for number, text in enumerate(texts)]
 
 
 def test_definitions_of_the_log_beat_those_of_the_store(store: GraphStore) -> None:
@@ -51,32 +52,30 @@ def test_a_table_of_the_log_is_none_of_another_schema(store: GraphStore) -> None
         assert {edge.split()[0] for edge in edges(store) if "CONTRIBUTES" in edge} == {"postgres/core.a#x"}
 
 
-NAMES = ("a", "b", "core.a", "core.b", "src", "core.src")
+NAMES = ("v", "core.v", "w", "core.w", "t", "core.t")
+"""Views `v`, tables `w` that are made anew by each log, tables `t` that are filled; each reads those behind it."""
 COLUMNS = ("x", "y", "z")
 
 
 @st.composite
 def logs(draw: st.DrawFn) -> tuple[str, ...]:
-    """A log in which each table is made at most once, and reads those that come later in `NAMES`."""
     texts: list[str] = []
-    for number in draw(st.lists(st.integers(0, len(NAMES) - 2), min_size=1, max_size=5, unique=True)):
-        name, later = NAMES[number], NAMES[number + 1 :]
+    for number in draw(st.lists(st.integers(0, len(NAMES) - 1), min_size=1, max_size=5, unique=True)):
+        name, later = NAMES[number], (*NAMES[number + 1 :], "src", "core.src")
         source, other = draw(st.sampled_from(later)), draw(st.sampled_from(later))
         column, more = draw(st.sampled_from(COLUMNS)), draw(st.sampled_from(COLUMNS))
-        defined = ", ".join(f"{one} int" for one in draw(st.lists(st.sampled_from(COLUMNS), min_size=1, unique=True)))
-        texts += draw(
-            st.sampled_from(
-                (
-                    [f"create table {name} ({defined})", f"insert into {name} ({column}) select {more} from {source}"],
-                    [f"create table {name} ({defined})", f"insert into {name} select * from {source}"],
-                    [f"create view {name} as select * from {source}"],
-                    [f"create table {name} as select {column}, {more} as w from {source}"],
-                    [f"create view {name} as select {column} from {source} join {other} on true"],
-                    [f"create table {name} as select s.*, o.{column} as c from {source} s, {other} o"],
-                    [f"insert into {name} select * from {source}", f"select {column} from {source}"],
-                )
-            )
+        queries = (
+            f"select * from {source}",
+            f"select {column}, {more} as w from {source}",
+            f"select s.*, o.{column} as c from {source} s, {other} o",
+            f"select {column} from {source} join {other} on true",
         )
+        if name.endswith("t"):
+            texts.append(f"create table if not exists {name} (x int, y int)")
+            texts.append(f"insert into {name} (x, y) select {column}, {more} from {source}")
+        else:
+            kind = "view" if name.endswith("v") else "table"
+            texts.append(f"create or replace {kind} {name} as {draw(st.sampled_from(queries))}")
     return tuple(texts)
 
 

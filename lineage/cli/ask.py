@@ -23,7 +23,17 @@ from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
 from lineage.traversal.lookup import names_of
 
-__all__ = ["DATES", "NameArgument", "RowsOption", "complete_name", "impact", "path", "print_answer", "root_cause"]
+__all__ = [
+    "DATES",
+    "AsOfOption",
+    "NameArgument",
+    "RowsOption",
+    "complete_name",
+    "impact",
+    "path",
+    "print_answer",
+    "root_cause",
+]
 
 
 def complete_name(context: typer.Context, incomplete: str) -> list[str]:

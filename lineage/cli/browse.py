@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lineage.cli.ask import NameArgument, RowsOption
+from lineage.cli.ask import AsOfOption, NameArgument, RowsOption
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_format
 from lineage.model.names import dataset_of, is_column_key
@@ -114,6 +114,7 @@ def columns(
     name: NameArgument,
     store: StoreOption = None,
     dropped: Annotated[bool, typer.Option("--dropped", help="Columns that it once had, too.")] = False,
+    as_of: AsOfOption = None,
     rows: RowsOption = 0,
     output: FormatOption = OutputFormat.TABLE,
     as_json: JsonOption = False,
@@ -122,9 +123,14 @@ def columns(
 
     Example: lineage columns shop.orders --dropped
     """
+    if dropped and as_of is not None:
+        raise typer.BadParameter("--dropped lists all columns that there ever were: leave --as-of out")
+    then = as_of.replace(tzinfo=UTC) if as_of is not None and as_of.tzinfo is None else as_of
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
-        listed = _columns_of(opened, target, past=dropped or not target.is_table)
+        listed = _columns_of(opened, target, past=dropped or not target.is_table or then is not None)
+        if then is not None:
+            listed = [one for one in listed if one.is_there(then)]
         [dataset] = opened.datasets([target.dataset])
     output = chosen_format(output, as_json)
     if output is OutputFormat.JSON:

@@ -130,7 +130,7 @@ class _Export:
     def _columns(self, datasets: Iterable[str]) -> dict[str, list[StoredColumn]]:
         found: dict[str, list[StoredColumn]] = defaultdict(list)
         for column in self._store.columns(sorted(datasets), dropped=self._as_of is not None):
-            if column.dropped_at is None or (self._as_of is not None and column.dropped_at > self._as_of):
+            if column.is_there(self._as_of):
                 found[column.dataset].append(column)
         return found
 

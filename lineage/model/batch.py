@@ -129,7 +129,8 @@ def query_job_key(fingerprint: str, *defaults: str | None) -> str:
 class ColumnRecord:
     """A column or a nested field of a dataset. `inferred`: concluded from use, in no schema.
 
-    `path` is the text of its `ColumnPath`: a name with a dot in it stands in quotes there.
+    `path` is the text of its `ColumnPath`: a name with a dot in it stands in quotes there. `since` is when a schema
+    first had it, where that is before the time of the dataset's record.
     """
 
     path: str
@@ -137,6 +138,7 @@ class ColumnRecord:
     ordinal: int | None = None
     inferred: bool = False
     aliases: tuple[str, ...] = ()
+    since: datetime | None = None
 
     @property
     def name(self) -> str:

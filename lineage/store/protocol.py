@@ -123,6 +123,13 @@ class StoredColumn:
         """The column's or field's own name; `path` is the text of its whole path."""
         return ColumnPath.parse(self.path).name
 
+    def is_there(self, as_of: datetime | None = None) -> bool:
+        """Return whether the dataset has the column now, or had it then as far as was known."""
+        if as_of is None:
+            return self.dropped_at is None
+        is_named = self.first_seen is None or self.first_seen <= as_of
+        return is_named and (self.dropped_at is None or as_of < self.dropped_at)
+
 
 @dataclass(frozen=True, slots=True)
 class StoredEdge:

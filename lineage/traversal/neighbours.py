@@ -12,6 +12,5 @@ __all__ = ["columns_at"]
 
 
 def columns_at(store: LineageReader, datasets: Collection[str], as_of: datetime | None) -> list[StoredColumn]:
-    """Return the columns of these datasets now, or as they were: without those that were dropped before."""
-    columns = store.columns(datasets, dropped=as_of is not None)
-    return [each for each in columns if each.dropped_at is None or (as_of and as_of < each.dropped_at)]
+    """Return the columns of these datasets now, or as they were: without those dropped before or added later."""
+    return [each for each in store.columns(datasets, dropped=as_of is not None) if each.is_there(as_of)]

@@ -88,6 +88,15 @@ def test_columns(store: Path) -> None:
     assert any(line[:2] == ["1", "x"] for line in words(past)), past.out
 
 
+def test_columns_as_of(store: Path) -> None:
+    def listed(*options: str) -> list[str]:
+        return [one["column"] for one in lineage("columns", "mart.rev", "-s", store, "--json", *options).json]
+
+    assert listed() == listed("--as-of", "2026-01-02") == ["id", "total", "most"]
+    assert listed("--as-of", "2026-01-01T12:00:00") == ["id", "total"]
+    assert lineage("columns", "mart.rev", "-s", store, "--as-of", "2026-01-01", "--dropped").code == 2
+
+
 def test_jobs(store: Path) -> None:
     rows = lineage("jobs", "--table", "mart.rev", "-s", store, "--json").json
     assert [(one["writes"], one["reads"], one["file"], one["line"]) for one in rows] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Annotated
 
 import strawberry
@@ -15,6 +15,7 @@ from lineage.store.protocol import Direction, FeedKey, GraphStore, StoredEdge
 from lineage.traversal import Answer, Target, TraversalOptions
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
+from lineage.traversal.neighbours import columns_at
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
@@ -224,8 +225,7 @@ def _edges_among(store: GraphStore, answer: Answer, way: Direction, options: Tra
     for start in answer.starts:
         hops[start.key] = 0
         if start.is_table:
-            columns = store.columns([start.key], dropped=options.as_of is not None)
-            hops |= {one.key: 0 for one in columns if one.dropped_at is None or _later(one.dropped_at, options.as_of)}
+            hops |= {one.key: 0 for one in columns_at(store, [start.key], options.as_of)}
     reached = {key for key in hops if is_column_key(key)}
     inside = {dataset_of(key) for key in reached}
     edges: list[StoredEdge] = []
@@ -250,7 +250,3 @@ def _edges_among(store: GraphStore, answer: Answer, way: Direction, options: Tra
                     following |= {key} - asked
         waiting = following
     return _Joined(hops, edges)
-
-
-def _later(dropped_at: datetime, as_of: datetime | None) -> bool:
-    return as_of is not None and as_of < dropped_at

@@ -11,27 +11,27 @@ MATCH (n:`Table` {key: $key}) RETURN offset(id(n)) * 2 + 1 AS node
 
 // name: downstream_of_one
 MATCH (b:<label> {key: $key})-[e:<types>]->(c) WHERE <held>
-RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, <present> AS present
 
 // name: upstream_of_one
 MATCH (b:<label> {key: $key})<-[e:<types>]-(c) WHERE <held>
-RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, <present> AS present
 
 // name: downstream_within
 MATCH (a:<label> {key: $key})-[p:<types>* SHORTEST 1..<depth>]->(b)-[e:<types>]->(c) WHERE <held>
-RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at, length(p) AS near
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, <present> AS present, length(p) AS near
 
 // name: upstream_within
 MATCH (a:<label> {key: $key})<-[p:<types>* SHORTEST 1..<depth>]-(b)<-[e:<types>]-(c) WHERE <held>
-RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, c.dropped_at AS dropped_at, length(p) AS near
+RETURN <source> AS source, <end> AS far, <way> AS way, c.key AS key, <present> AS present, length(p) AS near
 
 // name: columns_of_one
 MATCH (b:`Table` {key: $key})-[:HAS_COLUMN]->(c:`Column`)
-RETURN <end> AS far, c.key AS key, c.dropped_at AS dropped_at
+RETURN <end> AS far, c.key AS key, <present> AS present
 
 // name: columns_within
 MATCH (a:<label> {key: $key})-[p:<types>* SHORTEST 1..<depth>]->(b:`Table`)-[:HAS_COLUMN]->(c:`Column`)
-RETURN <source> AS source, <end> AS far, c.key AS key, c.dropped_at AS dropped_at
+RETURN <source> AS source, <end> AS far, c.key AS key, <present> AS present
 
 // name: fields_within
 MATCH (a:<label> {key: $key})<-[p:<types>* SHORTEST 1..<depth>]-(b:`Column`)-[:HAS_FIELD]->(c:`Column`)
@@ -62,3 +62,9 @@ true
 // name: held_then
 label(e) IN ['HAS_FIELD', 'HAS_COLUMN'] OR coalesce(e.valid_from, e.first_seen) = $at
   OR (coalesce(e.valid_from, e.first_seen) < $at AND (e.valid_to IS NULL OR $at < e.valid_to))
+
+// name: present_now
+c.dropped_at IS NULL
+
+// name: present_then
+(c.dropped_at IS NULL OR $at < c.dropped_at) AND (c.first_seen IS NULL OR c.first_seen <= $at)

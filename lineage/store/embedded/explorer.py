@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 from lineage.model.names import dataset_of
@@ -45,6 +45,7 @@ class EmbeddedExplorer(Explorer):
         self._names = {
             "types": "|".join(f"`{name}`" for name in (*view.types, "HAS_FIELD", "HAS_COLUMN")),
             "held": own_query("embedded", "held_now" if view.as_of is None else "held_then"),
+            "present": own_query("embedded", "present_now" if view.as_of is None else "present_then"),
             **{name: own_query("embedded", name) for name in ("source", "end", "way")},
         }
         self._at = view.as_of.astimezone(UTC).replace(tzinfo=None) if view.as_of else None
@@ -133,19 +134,16 @@ class EmbeddedExplorer(Explorer):
     def _take_all(self, answer: dict[str, list[Any]], known: set[int]) -> None:
         take, columns = self._take, self._columns
         listed = set(columns)
-        rows = zip(answer["source"], answer["far"], answer["way"], answer["dropped_at"], strict=True)
-        for source, end, way, dropped_at in rows:
+        rows = zip(answer["source"], answer["far"], answer["way"], answer["present"], strict=True)
+        for source, end, way, present in rows:
             if source in known:
                 continue
             if way != Leads.COLUMN:
                 take(source, end, way)
-            elif self.view.down and source not in listed and self._is_there(dropped_at):
+            elif self.view.down and source not in listed and present:
                 columns.setdefault(source, []).append(end)
         self.keys.update(zip(answer["far"], answer["key"], strict=True))
         self._numbers.update(zip(answer["key"], answer["far"], strict=True))
-
-    def _is_there(self, dropped_at: datetime | None) -> bool:
-        return dropped_at is None or (self._at is not None and self._at < dropped_at)
 
     def _read_columns(self, datasets: list[int]) -> None:
         if len(datasets) > SINGLY:
@@ -153,9 +151,9 @@ class EmbeddedExplorer(Explorer):
             datasets = [dataset for dataset in datasets if dataset not in self._columns]
         for dataset in datasets:
             statement = own_query("embedded", "columns_of_one", **self._names)
-            answer = self._ask(statement, key=self.keys[dataset])
-            rows = zip(answer["far"], answer["key"], answer["dropped_at"], strict=True)
-            self._columns[dataset] = [end for end, _, dropped_at in rows if self._is_there(dropped_at)]
+            answer = self._ask(statement, key=self.keys[dataset], at=self._at)
+            rows = zip(answer["far"], answer["present"], strict=True)
+            self._columns[dataset] = [end for end, present in rows if present]
             for end, key in zip(answer["far"], answer["key"], strict=True):
                 self._name(end, key)
 
@@ -164,11 +162,11 @@ class EmbeddedExplorer(Explorer):
         found: dict[int, dict[int, None]] = defaultdict(dict)
         for label, key in self._roots:
             names = {**self._names, "label": label, "depth": str(min(self._depth + 1, DEEPEST))}
-            answer = self._ask(own_query("embedded", "columns_within", **names), key=key)
+            answer = self._ask(own_query("embedded", "columns_within", **names), key=key, at=self._at)
             self.keys.update(zip(answer["far"], answer["key"], strict=True))
             self._numbers.update(zip(answer["key"], answer["far"], strict=True))
-            for dataset, column, dropped_at in zip(answer["source"], answer["far"], answer["dropped_at"], strict=True):
-                if self._is_there(dropped_at):
+            for dataset, column, present in zip(answer["source"], answer["far"], answer["present"], strict=True):
+                if present:
                     found[dataset][column] = None
         self._columns |= {dataset: list(found[dataset]) for dataset in datasets if dataset in found}
 

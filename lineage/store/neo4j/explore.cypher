@@ -71,4 +71,4 @@ e:HAS_FIELD OR coalesce(e.valid_from, e.first_seen) = $at
 c.dropped_at IS NULL
 
 // name: present_then
-c.dropped_at IS NULL OR $at < c.dropped_at
+(c.dropped_at IS NULL OR $at < c.dropped_at) AND (c.first_seen IS NULL OR c.first_seen <= $at)

@@ -61,7 +61,7 @@ def ensure_column(state: State, dataset: str, path: str, at: datetime, first: da
 
 def complete_column(state: State, dataset: str, record: ColumnRecord, at: datetime, *, late: bool) -> None:
     """Bring what a record says into its column. An inferred column becomes a known one, never the other way."""
-    ensure_column(state, dataset, record.path, at)
+    ensure_column(state, dataset, record.path, at, record.since)
     key = column_key(dataset, record.path)
     known = state.columns[key]
     told, kept = (record.data_type, record.ordinal), (known.data_type, known.ordinal)

@@ -105,7 +105,9 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
         told, midnight = dataset_of(used.of), used.midnight
         mention = mentioned(told, midnight, midnight)
         if told != used.of:
-            mention.name_column(_path_today(used.of, midnight, naming), midnight, midnight)
+            # Used on that day, not since its midnight: then the column may not have been there.
+            seen = min((at for at in (used.last_read, used.last_write) if at is not None), default=midnight)
+            mention.name_column(_path_today(used.of, midnight, naming), seen, seen)
     return found
 
 

@@ -64,7 +64,7 @@ class RemoteExplorer(Explorer):
         keys = {self._all_keys[dataset]: dataset for dataset in datasets}
         self._columns.update({dataset: [] for dataset in datasets})
         for column in self._call("columns", list(keys), dropped=at is not None):
-            if column.dropped_at is None or (at is not None and at < column.dropped_at):
+            if column.is_there(at):
                 self._columns[keys[column.dataset]].append(self._number(column.key))
 
     def _read_family(self, nodes: list[int]) -> None:

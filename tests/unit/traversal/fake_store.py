@@ -259,9 +259,7 @@ class FakeExplorer(Explorer):
         for dataset in datasets:
             columns = self._store.columns([self._all[dataset]], dropped=dropped)
             self._columns[dataset] = [
-                self._number[column.key]
-                for column in columns
-                if column.dropped_at is None or (self.view.as_of and self.view.as_of < column.dropped_at)
+                self._number[column.key] for column in columns if column.is_there(self.view.as_of)
             ]
 
     def _read_family(self, nodes: list[int]) -> None:

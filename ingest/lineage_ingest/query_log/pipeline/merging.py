@@ -166,12 +166,23 @@ class Merger:
             last = turn == turns - 1 or turns == 0
             yield LineageBatch(
                 run=run if last else replace(run, key=f"{run.key}/{turn + 1}", counts={}),
-                datasets=tuple(self._datasets[key] for key in sorted(self._datasets)) if last else (),
+                datasets=tuple(self._dated(self._datasets[key]) for key in sorted(self._datasets)) if last else (),
                 jobs=tuple(job.runs.into(job.record) for job in picked),
                 edges=tuple(edge for job in picked for edge in job.edges.values()),
                 changes=tuple(self._changes[key] for key in sorted(self._changes, key=str)) if last else (),
                 diagnostics=self.diagnostics if last else (),
             )
+
+    def _dated(self, dataset: DatasetRecord) -> DatasetRecord:
+        """Return a dataset whose columns say since when schemas have them, where that is before its own time."""
+        schemas = self._schemas.get(dataset.key, ())
+        if dataset.at is None or not any(schema.began < dataset.at for schema in schemas):
+            return dataset
+        since: dict[str, datetime] = {}
+        for schema in schemas:
+            for path in schema.paths:
+                since[path] = min(schema.began, since.get(path, schema.began))
+        return replace(dataset, columns=tuple(replace(c, since=since.get(c.path)) for c in dataset.columns))
 
     def _end_replaced_columns(self) -> None:
         """Take in that columns ended which a definition had that was replaced, and the newest one has no more."""

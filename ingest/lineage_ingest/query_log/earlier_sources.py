@@ -11,9 +11,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunRecord
-from lineage.model.names import ColumnPath, column_key, dataset_of
+from lineage.model.names import ColumnPath, column_key, dataset_of, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.protocol import Direction, GraphStore, StoredEdge
+from lineage_ingest.column_names import TODAY, ColumnNames
 from lineage_ingest.composition import edges_past, merged_edge
 from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
 
@@ -25,28 +26,35 @@ _MOMENT = timedelta(microseconds=1)
 def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[LineageBatch]:
     """Yield what is to be stored for a batch: copies of what it drops that the store has, then the batch.
 
+    Columns that the batch renames are renamed in the store at once, so that it has them by their names of today.
+
     Raises:
-        StoreError: the store could not be read.
+        StoreError: the store could not be read or written.
     """
     drops = [one for one in batch.changes if one.kind in (ChangeKind.DROP, ChangeKind.DROP_COLUMN)]
+    names = ColumnNames(batch.changes)
+    if drops and (renames := tuple(one for one in batch.changes if one.kind is ChangeKind.RENAME_COLUMN)):
+        run = RunRecord(f"renames:{_digest(*renames)}", "renames", batch.run.source, batch.run.at, {})
+        store.apply(LineageBatch(run, changes=renames))
     for drop in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
-        keys = _keys(store, drop)
+        keys = _keys(store, drop, names)
         into = _edges_into(store, keys, drop)
         if not into:
             continue
         yield from _restated(store, keys, into, drop)
-        batch = _with_sources(batch, keys, into, drop)
+        batch = _with_sources(batch, keys, into, drop, names)
     yield batch
 
 
-def _keys(store: GraphStore, drop: DatasetChange) -> frozenset[str]:
+def _keys(store: GraphStore, drop: DatasetChange, names: ColumnNames) -> frozenset[str]:
     """Return the keys of what is dropped: a table and its columns, or a column and its fields."""
     columns = store.columns([drop.dataset], dropped=True)
     if drop.column is None:
         return frozenset((drop.dataset, *(column.key for column in columns)))
-    gone = ColumnPath.parse(drop.column).parts
+    key = names.key_at(column_key(drop.dataset, drop.column), drop.at, TODAY)
+    gone = ColumnPath.parse(split_column_key(key)[1]).parts
     within = (column for column in columns if ColumnPath.parse(column.path).parts[: len(gone)] == gone)
-    return frozenset((column_key(drop.dataset, drop.column), *(column.key for column in within)))
+    return frozenset((key, *(column.key for column in within)))
 
 
 def _edges_into(store: GraphStore, keys: Collection[str], drop: DatasetChange) -> list[EdgeRecord]:
@@ -79,30 +87,35 @@ def _restated(
     at = drop.at - _MOMENT
     jobs = tuple(observed_again(said.job, at) for said in restated)
     named = "\x1f".join(sorted(f"{edge.source}>{edge.target}" for edge in edges.values()))
-    digest = hashlib.sha256(f"{drop.dataset} {drop.column} {at} {named}".encode()).hexdigest()[:24]
+    digest = _digest(drop.dataset, drop.column, at, named)
     run = RunRecord(f"copies:{digest}", "copies", drop.dataset, at, {"jobs": len(jobs), "edges": len(edges)})
     yield LineageBatch(run, jobs=jobs, edges=tuple(edges.values()))
 
 
 def _with_sources(
-    batch: LineageBatch, keys: frozenset[str], into: Iterable[EdgeRecord], drop: DatasetChange
+    batch: LineageBatch, keys: frozenset[str], into: Iterable[EdgeRecord], drop: DatasetChange, names: ColumnNames
 ) -> LineageBatch:
     """Return the batch with the edges past what it drops, of those of its jobs that read it before."""
     views = {record.key for record in batch.datasets if record.kind is DatasetKind.VIEW}
-    before = {
-        job.key for job in batch.jobs if (job.last_seen if job.kind.defines_output else job.first_seen) <= drop.at
+    ran = {
+        job.key: job.last_seen
+        for job in batch.jobs
+        if (job.last_seen if job.kind.defines_output else job.first_seen) <= drop.at
     }
-    reading = [
-        e
-        for e in batch.edges
-        if e.source in keys and e.target not in keys and e.job in before and e.output not in views
-    ]
+    # A job states in the names of its time, the store has those of today.
+    stated = (names.edge_at(e, ran[e.job], TODAY) for e in batch.edges if e.job in ran and e.output not in views)
+    reading = [e for e in stated if e.source in keys and e.target not in keys]
     if not reading:
         return batch
+    past = (names.edge_at(e, TODAY, ran[e.job]) for e in edges_past(into, reading, keys.__contains__))
     edges: dict[tuple[str, str, str, str, str], EdgeRecord] = {}
-    for edge in (*batch.edges, *edges_past(into, reading, keys.__contains__)):
+    for edge in (*batch.edges, *past):
         _state(edges, edge)
     return replace(batch, edges=tuple(edges.values()))
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(" ".join(map(str, parts)).encode()).hexdigest()[:24]
 
 
 def _state(edges: dict[tuple[str, str, str, str, str], EdgeRecord], edge: EdgeRecord) -> None:

@@ -86,3 +86,26 @@ def test_a_table_that_is_altered_between_statements_that_a_temporary_table_ties_
             ingested(store, ran)
             assert stated(store) == {"o#y t#y", "t#y w#y", "o#y u#y"}
             assert [column.path for column in store.columns(["postgres/t"])] == ["y"]
+
+
+MADE = "CREATE TABLE t AS SELECT x AS a, y FROM o; CREATE TABLE c AS SELECT a FROM t"
+LATER_LOGS = {
+    "read and dropped under the new name": (
+        "ALTER TABLE t RENAME COLUMN a TO b; CREATE TABLE v AS SELECT b FROM t; ALTER TABLE t DROP COLUMN b",
+        {"o#y t#y", "o#x c#a", "o#x v#b"},
+    ),
+    "dropped after its source was renamed": (
+        "ALTER TABLE o RENAME COLUMN x TO z; CREATE TABLE v AS SELECT a FROM t; ALTER TABLE t DROP COLUMN a",
+        {"o#y t#y", "o#z c#a", "o#z v#a"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATER_LOGS)
+def test_a_later_log_renames_and_drops_what_was_copied(name: str, tmp_path: Path) -> None:
+    later, expected = LATER_LOGS[name]
+    with open_store(tmp_path / "s.lbug") as store:
+        ingested(store, in_order(MADE.split(";")))
+        for _ in range(2):
+            ingested(store, [Ran(text, "later", 100 + at) for at, text in enumerate(later.split(";"))])
+            assert stated(store) == expected

@@ -35,6 +35,16 @@ LOGS = {
         "CREATE TABLE c AS SELECT x FROM t",
         {"t#x c#x", "p#y t#x"},
     ),
+    "a column that is dropped under a later name": (
+        "CREATE TABLE t AS SELECT x AS a, y FROM o; ALTER TABLE t RENAME COLUMN a TO b;"
+        "CREATE TABLE c AS SELECT b FROM t; ALTER TABLE t DROP COLUMN b",
+        {"o#y t#y", "o#x c#b"},
+    ),
+    "a column that is dropped after its source was renamed": (
+        "CREATE TABLE t AS SELECT x AS a, y FROM o; ALTER TABLE o RENAME COLUMN x TO z;"
+        "CREATE TABLE c AS SELECT a FROM t; ALTER TABLE t DROP COLUMN a",
+        {"o#y t#y", "o#z c#a"},
+    ),
     "swapped by renames, with other columns": (
         "CREATE TABLE t AS SELECT x FROM o; CREATE TABLE t_new AS SELECT y FROM p; ALTER TABLE t RENAME TO t_old;"
         "ALTER TABLE t_new RENAME TO t; CREATE VIEW v AS SELECT * FROM t",

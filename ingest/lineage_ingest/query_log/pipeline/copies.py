@@ -13,6 +13,7 @@ from lineage.model.batch import DatasetChange, EdgeRecord, JobKind, JobRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import ChangeKind
 from lineage.model.transformations import EdgeKind, Subtype
+from lineage_ingest.column_names import ColumnNames
 from lineage_ingest.composition import edges_past
 
 __all__ = ["StatingJob", "state_past_ends"]
@@ -49,6 +50,13 @@ class _End(NamedTuple):
     remade: bool = True
     """Whether something was written to it after that."""
 
+    def named_at(self, at: datetime, names: ColumnNames) -> _End:
+        """Return it with the name that the column has at another time."""
+        if self.column is None:
+            return self
+        key = names.key_at(column_key(self.dataset, self.column), self.at, at)
+        return self._replace(column=split_column_key(key)[1])
+
 
 def state_past_ends(
     jobs: Sequence[StatingJob], changes: Iterable[DatasetChange], is_view: Callable[[str], bool]
@@ -57,9 +65,11 @@ def state_past_ends(
 
     The store ends edges into it then, and by a DROP those out of it; these edges go past it. A view keeps no rows.
     """
+    changes = list(changes)
     ends = [*_replacements(jobs), *_drops(jobs, changes)]
     if not ends:
         return
+    names = ColumnNames(changes)
     readers: dict[str, dict[int, StatingJob]] = defaultdict(dict)
     for job in jobs:
         if not all(map(is_view, job.record.writes)):
@@ -68,22 +78,32 @@ def state_past_ends(
     for end in sorted(ends, key=lambda one: (one.at, one.dataset, one.column or "")):
         for reader in list(readers[end.dataset].values()):
             if reader is not end.by and _read_before(reader, end):
-                read = [edge for edge in reader.stated() if _is_of(edge.source, end)]
-                _go_past(end, reader, [edge for edge in read if not _is_of(edge.target, end)], readers)
+                then = end.named_at(reader.record.last_seen, names)
+                read = [edge for edge in reader.stated() if _is_of(edge.source, then)]
+                _go_past(then, reader, [edge for edge in read if not _is_of(edge.target, then)], readers, names)
         if end.by is not None:
             read = [edge for edge in end.by.stated() if _is_of(edge.source, end)]
             if end.dataset in end.by.record.reads:
                 read.append(_of_own_rows(end.by.record.key, end.dataset))
-            _go_past(end, end.by, read, readers)
+            _go_past(end, end.by, read, readers, names)
 
 
 def _go_past(
-    end: _End, reader: StatingJob, read: Sequence[EdgeRecord], readers: dict[str, dict[int, StatingJob]]
+    end: _End,
+    reader: StatingJob,
+    read: Sequence[EdgeRecord],
+    readers: dict[str, dict[int, StatingJob]],
+    names: ColumnNames,
 ) -> None:
-    """Let a job state edges past what ends, for the edges by which it reads it."""
+    """Let a job state edges past what ends, for the edges by which it reads it; names are those of when it ran."""
     if not read:
         return
-    made = (edge for job in _in_force(end.makers, reader.record) for edge in job.stated())
+    ran = reader.record.last_seen
+    made = (
+        names.edge_at(edge, job.record.last_seen, ran)
+        for job in _in_force(end.makers, reader.record)
+        for edge in job.stated()
+    )
     past = list(edges_past([edge for edge in made if _is_of(edge.target, end)], read, partial(_is_of, end=end)))
     if reader is end.by or _ends_itself(reader.record, end):
         for edge in read:

@@ -43,6 +43,8 @@ _AROUND = (
     "table_edges_out_of_dataset",
     "feeds_out_of_dataset",
 )
+_MANY_JOBS = 100
+"""So many jobs are looked up among those that their run observed, not one by one."""
 _OUT_OF_COLUMN = ("edges_out_of_column", "row_edges_out_of_column")
 _AROUND_COLUMN = (*_OUT_OF_COLUMN, "edges_into_column")
 
@@ -244,8 +246,15 @@ class _Loading:
                 state.runs[run.key] = run
         renamed = {definition_job_key(key) for key in changed}
         renamed |= {key for key in state.jobs if event_job_key_under(key, self.naming.aliases) != key}
+        whole = {key for key, run in state.runs.items() if key != intake.run.key or run.complete_sources}
+        own = {observation.job.key for observation in intake.observations}
+        if intake.run.key in state.runs and (intake.complete_sources or len(own) >= _MANY_JOBS):
+            whole.add(intake.run.key)
+        # A run of an hour of events has all jobs of that hour, and each batch tells of some.
+        singly = own if intake.run.key in state.runs.keys() - whole else ()
         observed = [
-            *self._by_key("observed_by_run", state.runs.keys()),
+            *self._by_key("observed_by_run", whole),
+            *self._rows("observed_in_run", [{"run": intake.run.key, "key": key} for key in sorted(singly)]),
             *self._by_key("observed_of_job", renamed & state.jobs.keys()),
         ]
         for row in observed:

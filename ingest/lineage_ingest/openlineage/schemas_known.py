@@ -45,7 +45,10 @@ def stored_schemas(store: GraphStore, datasets: Iterable[str]) -> Schemas:
     Raises:
         StoreError: the store could not be read.
     """
-    known = [dataset.key for dataset in store.datasets(sorted(set(datasets))) if dataset.schema_known]
+    asked = sorted(set(datasets))
+    if not asked:
+        return {}
+    known = [dataset.key for dataset in store.datasets(asked) if dataset.schema_known]
     columns: dict[str, list[tuple[str, str | None]]] = defaultdict(list)
     for column in store.columns(known) if known else ():
         if column.parent is None and not column.inferred:

@@ -92,6 +92,9 @@ MATCH (:Run)-[e:OBSERVED]->(j:Job {key: $key})
 RETURN j.key AS job, e.users AS users, e.user_queries AS user_queries, e.other_users AS other_users,
        e.other_queries AS other_queries
 
+// name: observed_in_run
+MATCH (r:Run {key: $run})-[e:OBSERVED]->(j:Job {key: $key}) RETURN r.key AS run, j.key AS job, e
+
 // name: observed_by_run
 MATCH (r:Run {key: $key})-[e:OBSERVED]->(j:Job) RETURN r.key AS run, j.key AS job, e
 

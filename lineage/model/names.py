@@ -20,12 +20,14 @@ __all__ = [
     "is_column_key",
     "parse_column_name",
     "parse_table_name",
+    "plain_name",
     "renamed_path",
     "short_name",
     "split_column_key",
     "split_dataset_key",
     "split_location",
     "split_name",
+    "versioned_name",
 ]
 
 _PLAIN = re.compile(r"[^.\"`\[\]\s]+")
@@ -39,6 +41,8 @@ _SESSION_SCHEMAS = frozenset(("pg_temp", "temp", "_session"))
 """The schemas by which a temporary table can be named where it lies in none of its own."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]+)/?(.*)", re.DOTALL)
 _PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[((?:[^\]]|\]\])*)\]|([^."`\[\]]+)')
+# Behind the last part of a name that several tables have had, one after the other: which of them. In no SQL.
+_VERSION = re.compile("\x01\\d+")
 # In keys `#` parts a column's path from its dataset, so in names it is `%23`. A `%` is `%25` only where it would read
 # as one of these two: keys of names with other escapes (`%20` in a path) are as the names are.
 _ESCAPED = re.compile(r"#|%(?=2[35])")
@@ -160,6 +164,21 @@ def column_text(name: str) -> str:
     return name if _BARE.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
+def versioned_name(name: str, version: int) -> str:
+    """Return what tells one of the tables apart that have had a full name; `plain_name` returns the name.
+
+    >>> plain_name(versioned_name('shop."my orders"', 2))
+    'shop."my orders"'
+    """
+    *outer, last = (part for part, _ in split_name(name))
+    return format_name([*outer, f"{last}\x01{version}"])
+
+
+def plain_name(text: str) -> str:
+    """Return a name, or a text with names in it, without what tells tables of one name apart."""
+    return _VERSION.sub("", text) if "\x01" in text else text
+
+
 def parse_table_name(name: str, dialect: Dialect) -> tuple[str, ...]:
     """Return the parts of a table name that a person typed, folded as the dialect folds them.
 
@@ -189,6 +208,8 @@ class Naming:
     `namespace` is OpenLineage's (`postgres://host:port`, `bigquery`, …); without one, the dialect's name stands in.
     `session_tables` are temporary tables (bare and full name) that a session finds whatever its default schema is.
     `search_path` names the schemas that are searched after the default one for a table that exists.
+    `versions` are tables of which others have had the name (full name, and the name that tells this one apart), and
+    `remade` what a definition makes of them (that name, and the one of what it makes).
     """
 
     dialect: Dialect
@@ -197,6 +218,8 @@ class Naming:
     default_schema: str | None = None
     session_tables: tuple[tuple[str, str], ...] = ()
     search_path: tuple[str, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
+    remade: tuple[tuple[str, str], ...] = ()
 
     @property
     def dataset_namespace(self) -> str:
@@ -228,7 +251,25 @@ class Naming:
             and (shard := _SHARD.match(filled[-1]) or _SHARDS.match(filled[-1]))
         ):
             filled[-1] = f"{shard.group(1)}_*"
-        return format_name(filled)
+        return self.version_of(format_name(filled)) if self.versions else format_name(filled)
+
+    def version_of(self, name: str) -> str:
+        """Return the name that tells the table of this full name apart from others that have had it."""
+        return next((own for full, own in self.versions if full == name), name)
+
+    def made(self, name: str) -> str:
+        """Return the name that tells apart what a definition makes of the table that has its name."""
+        return next((own for old, own in self.remade if old == name), name)
+
+    def renamed(self, name: str, new: Sequence[str]) -> str:
+        """Return the full name that a table has once it is renamed: without a schema, that of its old full name.
+
+        >>> from lineage.model.dialects import dialect_named
+        >>> Naming(dialect_named("postgres"), default_schema="shop").renamed("core.orders", ["old_orders"])
+        'core.old_orders'
+        """
+        outer = [part for part, _ in split_name(plain_name(name))][: -len(new) or None]
+        return self.version_of(format_name([*outer, *new]))
 
     def candidates(self, parts: Sequence[str]) -> list[Sequence[str]]:
         """Return the names that a name of existing tables may mean, the first schema of the search path first.

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from lineage.catalog.alterations import altered_columns, new_table_name
 from lineage.model.dialects import Dialect
-from lineage.model.names import Naming, parse_table_name, split_name
+from lineage.model.names import Naming, parse_table_name, plain_name
 from lineage.sql.identifiers import Identifiers
 
 __all__ = [
@@ -99,10 +99,7 @@ def _is_stored(view: exp.Create) -> bool:
 def _altered(tree: exp.Alter, identifiers: Identifiers, naming: Naming, full_name: FullName) -> Definition | None:
     parts = identifiers.table_parts(tree.this)
     if (to := new_table_name(tree)) is not None:
-        new = identifiers.table_parts(to)
-        if naming.search_path and len(new) == 1:  # it stays in the schema where it is
-            parts = [part for part, _ in split_name(full_name(parts))]
-        return Definition(naming.qualify([*parts[: len(parts) - len(new)], *new]), alters=True)
+        return Definition(naming.renamed(full_name(parts), identifiers.table_parts(to)), alters=True)
     if next(altered_columns(tree, identifiers.column), None) is not None:
         return Definition(full_name(parts), alters=True)
     return None
@@ -179,4 +176,7 @@ def _definition(
     if not isinstance(table, exp.Table):
         return None
     parts = identifiers.table_parts(table)
-    return Definition(naming.qualify(parts), temporary) if parts else None
+    if not parts:
+        return None
+    name = naming.qualify(parts)
+    return Definition(plain_name(name) if temporary else naming.made(name), temporary)

@@ -115,10 +115,22 @@ class Script:
         options: ExtractionOptions,
         catalog: Catalog | None = None,
         seen: Callable[[str, str], bool] = lambda *_: False,
+        *,
+        alone: bool = True,
     ) -> None:
-        """Take the texts; `seen` tells whether use elsewhere shows that a table of unknown schema has a column."""
+        """Take the texts; `seen` tells whether use elsewhere shows that a table of unknown schema has a column.
+
+        Unless they run `alone`, others may see the tables that one part of a text makes and another one drops.
+        """
         self._texts = [
-            Text(name, (Part(given, name),) if isinstance(given, str) else given, options, index, self.has_table)
+            Text(
+                name,
+                (Part(given, name),) if isinstance(given, str) else given,
+                options,
+                index,
+                self.has_table,
+                alone=alone,
+            )
             for index, (name, given) in enumerate(texts.items())
         ]
         self._options = options

@@ -55,14 +55,23 @@ class TableWalk:
         """Tables of other texts that were made empty and are dropped."""
         self._at: Position = (0, 0)
         self._certain = True
+        self._pieces: Sequence[int] | None = None
 
     def read(
-        self, index: int, trees: Sequence[exp.Expr | None], namings: Sequence[Naming], uncertain: Container[int] = ()
+        self,
+        index: int,
+        trees: Sequence[exp.Expr | None],
+        namings: Sequence[Naming],
+        uncertain: Container[int] = (),
+        pieces: Sequence[int] | None = None,
     ) -> list[Naming]:
         """Take in the statements of a text; return their namings again, which find a temporary table after USE, too.
 
-        `uncertain` are statements that may not run: they take nothing away.
+        `uncertain` are statements that may not run: they take nothing away. `pieces` tells which piece of the text
+        each statement stands in, where others may run between two pieces: what one of them makes and another one
+        drops is not temporary then.
         """
+        self._pieces = pieces
         for stack in self._named.values():  # another session
             stack[:] = [made for made in stack if not made.session]
         self._session = {}
@@ -144,7 +153,8 @@ class TableWalk:
         """
         old = stack[-1]
         if definition.replaces and self._certain:
-            old.dropped = not old.empty
+            own = self._pieces is None or self._pieces[old.position[1]] == self._pieces[made.position[1]]
+            old.dropped = own and not old.empty
         elif old.position[0] != made.position[0]:
             return
         self._close(stack.pop(), definition.name)
@@ -154,7 +164,7 @@ class TableWalk:
         if not stack or (stack[-1].position[0] != self._at[0] and not self._certain):
             return
         made = stack.pop()
-        made.dropped = True
+        made.dropped = self._pieces is None or self._pieces[made.position[1]] == self._pieces[self._at[1]]
         self._close(made, name)
         if made.empty and made.position[0] != self._at[0]:
             self._gone[name] = made

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from lineage.catalog import Catalog
-from lineage.model.names import Naming, split_name
+from lineage.model.names import Naming, plain_name, split_name
 from lineage.sql.relations import BaseTables, Relation
 
 __all__ = ["CatalogTables", "NeedsDefinitionError", "TableEntry", "TableSource"]
@@ -88,6 +88,9 @@ class CatalogTables:
         if entry is None:
             name = self._naming.qualify(parts)
             schema = self._catalog.find(name)
+            if schema is not None and schema.name != name and self._naming.versions:
+                name = self._naming.version_of(schema.name)  # the catalog's name has more parts
+                schema = self._catalog.find(name)
             known = schema is not None and not schema.inferred
             learnt = schema is not None and schema.learnt
             columns = schema.names if schema and known else None
@@ -100,7 +103,9 @@ class CatalogTables:
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
         """Return whether the catalog has a table of one part in a schema."""
         found = self._catalog.find(self._naming.qualify([*schema, *parts]))
-        return found is not None and [part for part, _ in split_name(found.name)][-2:] == [schema[-1], *parts]
+        if found is None:
+            return False
+        return [part for part, _ in split_name(plain_name(found.name))][-2:] == [schema[-1], *parts]
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
         """Return which of some tables the catalog holds with the column, as one that was inferred from use."""

@@ -84,8 +84,12 @@ class Text:
         options: ExtractionOptions,
         index: int = 0,
         has_table: Callable[[str, Naming], bool] = lambda *_: False,
+        *,
+        alone: bool = True,
     ) -> None:
+        """Take the parts; unless they ran `alone`, statements that are not here may have run between two of them."""
         self.name = name
+        self._alone = alone
         self.index = index
         self.parts = parts
         self._options = options
@@ -140,7 +144,9 @@ class Text:
         self.undone = rolled_back(statements, self._options.naming.dialect.name)
         trees = [None if number in self.undone else parsed.tree for number, parsed in enumerate(statements)]
         uncertain = {number for number, parsed in enumerate(statements) if may_not_run(parsed)}
-        self.namings = walk.read(self.index, trees, self.namings, uncertain)
+        places = {id(part): number for number, part in enumerate(self.parts)}
+        pieces = None if self._alone else [places[id(part)] for part in self.part_of]
+        self.namings = walk.read(self.index, trees, self.namings, uncertain, pieces)
 
     def define(self, definitions: list[tuple[Definition, ...]]) -> None:
         """Take what each statement defines."""

@@ -237,6 +237,82 @@ LOGS = [
         {"u.s": {"g.s"}},
         id="a name with a schema is never the temporary table",
     ),
+    pytest.param(
+        [
+            "1: create table v as select y from f",
+            "2: create table x as select y from v",
+            "1: drop table v",
+        ],
+        {"f.y": {"x.y"}},
+        id="made and dropped by one session, and copied by another in between",
+    ),
+    pytest.param(
+        [
+            "1: create table w as select y, s from f",
+            "1: create temp table tmp as select y from w",
+            "1: create or replace table w as select z from o",
+            "1: create table u as select y from tmp",
+        ],
+        {"f.y": {"u.y"}, "o.z": {"w.z"}, "f.s": set()},
+        id="read by a temporary table before it was replaced, used after that",
+    ),
+    pytest.param(
+        [
+            "1: create table t (n int)",
+            "1: create table u (s int)",
+            "2: update t set n = a.s from u as a",
+            "1: alter table t rename to v",
+        ],
+        {"u.s": {"v.n"}},
+        id="written by another session, and renamed by the one that made it",
+    ),
+    pytest.param(
+        [
+            "1: create table a as select x from f",
+            "1: create table b as select y from o",
+            "2: create table c as select x from a",
+            "1: alter table a rename to aside",
+            "1: alter table b rename to a",
+            "1: alter table aside rename to b",
+            "2: create table d as select y from a",
+        ],
+        {"f.x": {"b.x", "c.x"}, "o.y": {"a.y", "d.y"}},
+        id="two tables change their names",
+    ),
+    pytest.param(
+        [
+            "1: create table t as select x from f",
+            "1: create table t_new as select y from o",
+            "1: drop table t",
+            "1: alter table t_new rename to t",
+            "1: create table t_new as select y + 1 as z from t",
+            "2: drop table t",
+            "2: alter table t_new rename to t",
+        ],
+        {"f.x": set(), "o.y": {"t.z"}},
+        id="made anew beside and put in its place, twice",
+    ),
+    pytest.param(
+        [
+            "1: create table w (x int)",
+            "1: create temp table g as select 1 as k",
+            "1: alter table w rename to g",
+            "1: create table v as select x from main.g",
+        ],
+        {"g.x": {"v.x"}},
+        id="renamed to the name of a temporary table",
+    ),
+    pytest.param(
+        [
+            "1: create table u as select y from f",
+            "1: create or replace table u as select y, s from f",
+            "1: create temp table u as select * from main.u",
+            "1: create table v as select y from u",
+            "1: alter table u rename column y to id",
+        ],
+        {"f.y": {"u.y", "v.y"}, "f.s": {"u.s"}},
+        id="a temporary table hides what was replaced, and a column of it is renamed",
+    ),
 ]
 
 

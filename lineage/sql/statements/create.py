@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from lineage.catalog.ddl import schema_columns
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.names import plain_name
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage.sql.definitions import is_temporary
 from lineage.sql.relations import BaseTable, Relation
@@ -32,9 +33,9 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
     properties = tree.args.get("properties")
     listed = properties.expressions if properties is not None else []
-    outcome = Outcome("", resolver.name(named), defines=True)
+    outcome = Outcome("", resolver.naming.made(resolver.name(named)), defines=True)
     if isinstance(tree, exp.Create) and is_temporary(tree):
-        outcome.target_kind = DatasetKind.TEMPORARY
+        outcome.target, outcome.target_kind = plain_name(outcome.target or ""), DatasetKind.TEMPORARY
     elif kind == "VIEW":
         outcome.target_kind = DatasetKind.VIEW
     if (to := next((item.this for item in listed if isinstance(item, exp.ToTableProperty)), None)) is not None:

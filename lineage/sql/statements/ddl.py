@@ -45,20 +45,13 @@ def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
     outcome = Outcome("ALTER_TABLE", target)
     changes = _change_columns(resolver, tree, outcome)
     if (to := new_table_name(tree)) is not None:
-        new = resolver.naming.qualify(_renamed_parts(resolver, tree, to))
+        new = resolver.naming.renamed(target, resolver.identifiers.table_parts(to))
         changes.append(TableChange(ChangeKind.RENAME, target, new))
     for action in actions:
         if isinstance(action, exp.SwapTable) and isinstance(action.this, exp.Table):
             changes.append(TableChange(ChangeKind.SWAP, target, _name(resolver, action.this)))
     outcome.changes = tuple(changes)
     return outcome
-
-
-def _renamed_parts(resolver: Resolver, tree: exp.Expr, to: exp.Table) -> list[str]:
-    """Return the parts of the name that RENAME TO gives; it stays in the schema of the old name."""
-    parts = resolver.existing_parts(tree.this)
-    new = resolver.identifiers.table_parts(to)
-    return [*parts[: len(parts) - len(new)], *new]
 
 
 def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> list[TableChange]:

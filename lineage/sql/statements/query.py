@@ -37,7 +37,7 @@ def query(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if into is not None and isinstance(into.this, exp.Table) and isinstance(into.this.this, exp.Identifier):
         outcome.operation = "CREATE_TABLE_AS"
         outcome.defines = True
-        outcome.target = resolver.name(into.this)
+        outcome.target = resolver.naming.made(resolver.name(into.this))
         if into.args.get("temporary") or into.this.name.startswith("#"):
             outcome.target_kind = DatasetKind.TEMPORARY
         outcome.relation = relation

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
-from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from lineage.model.batch import DatasetChange, EdgeRecord, JobKind, JobRecord
+from lineage.model.batch import DatasetChange, EdgeRecord, JobRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import ChangeKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.column_names import ColumnNames
 from lineage_ingest.composition import edges_past
+from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 
-__all__ = ["StatingJob", "state_past_ends"]
+__all__ = ["StatingJob", "state_past_columns", "state_past_versions"]
 
 
 class StatingJob(Protocol):
@@ -36,38 +36,64 @@ class StatingJob(Protocol):
         """Remove an edge."""
 
 
-class _End(NamedTuple):
-    """A table, or one of its columns, that is something else from a time on, or not there; and who had made it."""
+def state_past_versions(
+    jobs: Sequence[StatingJob], changes: Iterable[DatasetChange], keys: VersionKeys, is_view: Callable[[str], bool]
+) -> None:
+    """Let what was made of a version that has no name in the end come from what that was made of, too.
 
-    at: datetime
-    dataset: str
-    column: str | None
-    makers: Sequence[StatingJob]
-    since: datetime | None = None
-    """When it was first made so, where that is known to be of one definition."""
-    by: StatingJob | None = None
-    """The definition that takes its place: what that reads of the table is what was there before."""
-    remade: bool = True
-    """Whether something was written to it after that."""
+    A view keeps no rows: it reads what has the name, if anything has.
+    """
+    names = ColumnNames(changes)
+    made: list[tuple[EdgeRecord, datetime]] = []
+    behind: dict[str, dict[str, None]] = defaultdict(dict)
+    for job in jobs:
+        for output in job.record.writes:
+            if output in keys.gone:
+                behind[output].update(dict.fromkeys(job.record.reads))
+        made += [(edge, job.record.last_seen) for edge in job.stated() if keys.is_gone(edge.target)]
+    for job in jobs:
+        read = [edge for edge in job.stated() if keys.is_gone(edge.source) and not is_view(edge.output)]
+        rebuilt = [
+            _of_own_rows(job.record.key, old, new)
+            for new in job.record.writes
+            for old in job.record.reads
+            if old != new and old in keys.gone and keys.key(old) == keys.key(new) and not is_view(new)
+        ]
+        if (read or rebuilt) and not all(map(keys.is_gone, job.record.writes)):
+            then = (names.edge_at(edge, at, job.record.last_seen) for edge, at in made)
+            for edge in list(edges_past(then, [*read, *rebuilt], keys.is_gone)):
+                job.state(edge)
+        for edge in read:  # a table that is made anew of itself is not made of what it is now
+            if keys.key(dataset_of(edge.source)) == keys.key(edge.output) and dataset_of(edge.source) != edge.output:
+                job.take_back(edge)
+        _read_behind(job, behind, keys)
 
-    def named_at(self, at: datetime, names: ColumnNames) -> _End:
-        """Return it with the name that the column has at another time."""
-        if self.column is None:
-            return self
-        key = names.key_at(column_key(self.dataset, self.column), self.at, at)
-        return self._replace(column=split_column_key(key)[1])
+
+def _read_behind(job: StatingJob, behind: dict[str, dict[str, None]], keys: VersionKeys) -> None:
+    """Let a job read what versions were made of that are not in the graph."""
+    seen: dict[str, None] = dict.fromkeys(job.record.reads)
+    stack = [key for key in seen if key in keys.unseen]
+    while stack:
+        for source in behind[stack.pop()]:
+            if source not in seen:
+                seen[source] = None
+                stack += [source] if source in keys.unseen else []
+    if len(seen) > len(job.record.reads):
+        job.record = replace(job.record, reads=tuple(sorted(seen)))
 
 
-def state_past_ends(
+def _of_own_rows(job: str, source: str, target: str) -> EdgeRecord:
+    """Return what is said of a table that is made anew from itself: its rows decide those of what takes its place."""
+    return EdgeRecord(source, target, EdgeKind.REFERENCES, job, target, (Subtype.ROWS,))
+
+
+def state_past_columns(
     jobs: Sequence[StatingJob], changes: Iterable[DatasetChange], is_view: Callable[[str], bool]
 ) -> None:
-    """Let what was made of a table or column before a DROP or another definition come from what that was made of.
-
-    The store ends edges into it then, and by a DROP those out of it; these edges go past it. A view keeps no rows.
-    """
+    """Let what was made of a column before it was dropped come from what that was made of, too."""
     changes = list(changes)
-    ends = [*_replacements(jobs), *_drops(jobs, changes)]
-    if not ends:
+    drops = [change for change in changes if change.kind is ChangeKind.DROP_COLUMN]
+    if not drops:
         return
     names = ColumnNames(changes)
     readers: dict[str, dict[int, StatingJob]] = defaultdict(dict)
@@ -75,111 +101,54 @@ def state_past_ends(
         if not all(map(is_view, job.record.writes)):
             for dataset in {dataset_of(edge.source) for edge in job.stated()}:
                 readers[dataset][id(job)] = job
-    for end in sorted(ends, key=lambda one: (one.at, one.dataset, one.column or "")):
-        for reader in list(readers[end.dataset].values()):
-            if reader is not end.by and _read_before(reader, end):
-                then = end.named_at(reader.record.last_seen, names)
+    for drop in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
+        for reader in list(readers[drop.dataset].values()):
+            if reader.began <= drop.at:
+                then = _named_at(drop, reader.record.last_seen, names)
                 read = [edge for edge in reader.stated() if _is_of(edge.source, then)]
-                _go_past(then, reader, [edge for edge in read if not _is_of(edge.target, then)], readers, names)
-        if end.by is not None:
-            read = [edge for edge in end.by.stated() if _is_of(edge.source, end)]
-            if end.dataset in end.by.record.reads:
-                read.append(_of_own_rows(end.by.record.key, end.dataset))
-            _go_past(end, end.by, read, readers, names)
+                _go_past(then, reader, [edge for edge in read if not _is_of(edge.target, then)], jobs, readers, names)
+
+
+def _named_at(drop: DatasetChange, at: datetime, names: ColumnNames) -> DatasetChange:
+    """Return a DROP with the name that the column has at another time."""
+    key = names.key_at(column_key(drop.dataset, drop.column or ""), drop.at, at)
+    return replace(drop, column=split_column_key(key)[1])
 
 
 def _go_past(
-    end: _End,
+    drop: DatasetChange,
     reader: StatingJob,
     read: Sequence[EdgeRecord],
+    jobs: Sequence[StatingJob],
     readers: dict[str, dict[int, StatingJob]],
     names: ColumnNames,
 ) -> None:
-    """Let a job state edges past what ends, for the edges by which it reads it; names are those of when it ran."""
+    """Let a job state edges past a dropped column, for the edges by which it reads it; names are of when it ran."""
     if not read:
         return
     ran = reader.record.last_seen
-    made = (
-        names.edge_at(edge, job.record.last_seen, ran)
-        for job in _in_force(end.makers, reader.record)
-        for edge in job.stated()
+    every = (
+        names.edge_at(edge, job.record.last_seen, ran) for job in _makers(jobs, drop) for edge in list(job.stated())
     )
-    past = list(edges_past([edge for edge in made if _is_of(edge.target, end)], read, partial(_is_of, end=end)))
-    if reader is end.by or _ends_itself(reader.record, end):
-        for edge in read:
+    made = [edge for edge in every if _is_of(edge.target, drop)]
+    past = list(edges_past(made, read, lambda key: _is_of(key, drop)))
+    if drop.dataset in reader.record.writes and reader.record.first_seen <= drop.at <= reader.record.last_seen:
+        for edge in read:  # the table is made anew without it, from what it had before
             reader.take_back(edge)
     for edge in past:
         reader.state(edge)
         readers[dataset_of(edge.source)][id(reader)] = reader
 
 
-def _drops(jobs: Sequence[StatingJob], changes: Iterable[DatasetChange]) -> Iterator[_End]:
-    drops = [change for change in changes if change.kind in (ChangeKind.DROP, ChangeKind.DROP_COLUMN)]
-    writers: dict[str, list[StatingJob]] = {drop.dataset: [] for drop in drops}
-    for job in jobs:
-        for dataset in job.record.writes:
-            if dataset in writers:
-                writers[dataset].append(job)
-    for drop in drops:
-        makers = [job for job in writers[drop.dataset] if job.record.first_seen <= drop.at]
-        remade = any(job.record.last_seen > drop.at for job in writers[drop.dataset])
-        yield _End(drop.at, drop.dataset, drop.column, makers, remade=remade and drop.column is None)
+def _makers(jobs: Iterable[StatingJob], drop: DatasetChange) -> Iterator[StatingJob]:
+    return (job for job in jobs if drop.dataset in job.record.writes and job.record.first_seen <= drop.at)
 
 
-def _replacements(jobs: Sequence[StatingJob]) -> Iterator[_End]:
-    """Yield the definitions that another one of the same table replaced."""
-    versions: dict[str, list[StatingJob]] = defaultdict(list)
-    for job in jobs:
-        if job.record.kind is JobKind.DEFINITION:
-            versions[job.record.key].append(job)
-    for several in versions.values():
-        several.sort(key=lambda job: (job.record.last_seen, job.record.first_seen, job.record.sql or ""))
-        for old, new in pairwise(several):
-            first, last = new.record.first_seen, new.record.last_seen
-            until = first if first > old.record.last_seen else last
-            for dataset in old.record.writes:
-                yield _End(until, dataset, None, [old], old.record.first_seen, new)
-
-
-def _read_before(reader: StatingJob, end: _End) -> bool:
-    """Return whether a job made something before the end, and does not make that of what took the name."""
-    job = reader.record
-    if end.since is not None:
-        return end.dataset not in job.writes and end.since <= job.last_seen < end.at
-    if not end.remade:
-        return reader.began <= end.at
-    return (job.last_seen if job.kind.defines_output else job.first_seen) <= end.at
-
-
-def _of_own_rows(job: str, dataset: str) -> EdgeRecord:
-    """Return what is said of a table that is made anew from itself: no job says it of a table in the graph."""
-    return EdgeRecord(dataset, dataset, EdgeKind.REFERENCES, job, dataset, (Subtype.ROWS,))
-
-
-def _ends_itself(job: JobRecord, end: _End) -> bool:
-    """Return whether a job makes the table anew without a column, from what the table had before."""
-    return end.column is not None and end.dataset in job.writes and job.first_seen <= end.at <= job.last_seen
-
-
-def _in_force(makers: Sequence[StatingJob], reader: JobRecord) -> Iterator[StatingJob]:
-    """Yield the jobs whose rows were in the table when another one read it: the last definition, and what only adds."""
-    definitions = [job.record for job in makers if job.record.kind is JobKind.DEFINITION]
-    for job in makers:
-        own = job.record
-        newer = (one for one in definitions if own.last_seen < one.first_seen <= reader.first_seen)
-        if own.kind is not JobKind.DEFINITION or not any(newer):
-            yield job
-
-
-def _is_of(key: str, end: _End) -> bool:
-    """Return whether a key is that of what ends: a table and all its columns, or a column with its fields."""
-    if dataset_of(key) != end.dataset:
-        return False
-    if end.column is None:
-        return True
-    if not is_column_key(key):
+def _is_of(key: str, drop: DatasetChange) -> bool:
+    """Return whether a key is that of a column that is dropped, or of a field in it."""
+    if dataset_of(key) != drop.dataset or not is_column_key(key):
         return False
     path: ColumnPath | None = ColumnPath.parse(split_column_key(key)[1])
-    while path is not None and column_key(end.dataset, str(path)) != column_key(end.dataset, end.column):
+    while path is not None and column_key(drop.dataset, str(path)) != column_key(drop.dataset, drop.column or ""):
         path = path.parent
     return path is not None

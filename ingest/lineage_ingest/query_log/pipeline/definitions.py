@@ -16,6 +16,7 @@ from lineage.model.names import column_text
 from lineage.model.statement import ColumnSchema
 from lineage.sql.script import Decision
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place
+from lineage_ingest.query_log.pipeline.statistics import JobRuns
 
 __all__ = ["Definitions", "Span"]
 
@@ -27,6 +28,15 @@ class Span(NamedTuple):
 
     first: int | None
     last: int | None
+
+    @classmethod
+    def of(cls, runs: Iterable[JobRuns]) -> Span:
+        """Return when several ran first and last."""
+        listed = list(runs)
+        return cls(
+            min((one.first for one in listed if one.first is not None), default=None),
+            max((one.last for one in listed if one.last is not None), default=None),
+        )
 
 
 _NO_PARTS: Mapping[int, Span] = {}

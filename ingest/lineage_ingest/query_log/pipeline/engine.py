@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -14,6 +14,7 @@ from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setti
 from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.units import Part, Unit
+from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
 __all__ = ["Engine", "Opener", "LogCounts", "Progress", "Slice", "Template", "Work"]
 
@@ -74,12 +75,16 @@ class Engine(Protocol):
     def samples(self) -> list[Part]:
         """Return the sample of each template."""
 
-    def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
+    def sessions(self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None) -> list[Slice]:
         """Assign every run to its unit; return the units that are no templates.
 
         `templates` are those of sessions in which something changes what later statements mean, and no others; the
-        runs of all other sessions are their templates'.
+        runs of all other sessions are their templates'. Asked again with `versions`, what speaks of a name that
+        several tables have had is one unit for each of them.
         """
+
+    def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
+        """Return when the parts that are wanted ran, by unit and number, in any order; `templates` as above."""
 
     def extract(
         self, work: Collection[Work] | None, setting: Setting, knowledge: Knowledge, progress: Progress
@@ -106,10 +111,17 @@ class Engine(Protocol):
         """Let go of what was kept."""
 
 
-def unit_of(slice_or_template: Template | Slice, parts: Mapping[int, Part], span: Span, work: Work) -> Unit:
-    """Return the unit that a template or a slice is."""
+def unit_of(
+    slice_or_template: Template | Slice, parts: Mapping[int, Part], runs: Mapping[int, JobRuns], span: Span, work: Work
+) -> Unit:
+    """Return the unit that a template or a slice is; `runs` are those of its parts, `span` of all."""
     if isinstance(slice_or_template, Template):
         listed: tuple[Part, ...] = (slice_or_template.part,)
     else:
-        listed = tuple(parts[m.template].within(m.database, m.schema, m.search_path) for m in slice_or_template.members)
-    return Unit(slice_or_template.key, listed, span.first, span.last, work.overlay)
+        listed = tuple(
+            parts[m.template].within(m.database, m.schema, m.search_path, m.bound) for m in slice_or_template.members
+        )
+    spans: tuple[tuple[int | None, int | None], ...] = ()
+    if len(listed) > 1 and len(runs) == len(listed):
+        spans = tuple((runs[number].first, runs[number].last) for number in range(len(listed)))
+    return Unit(slice_or_template.key, listed, span.first, span.last, spans, work.overlay)

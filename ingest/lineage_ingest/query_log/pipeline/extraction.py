@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lineage.catalog import Catalog, TableSchema
-from lineage.model.batch import JobKind, LineageBatch, definition_job_key, query_job_key
+from lineage.model.batch import DiagnosticRecord, JobKind, LineageBatch, definition_job_key, query_job_key
 from lineage.model.dialects import dialect_named
-from lineage.model.names import ColumnPath, Naming, column_text, format_name, split_name
+from lineage.model.names import ColumnPath, Naming, column_text, format_name, plain_name, split_name
 from lineage.model.statement import (
     ChangeKind,
     ColumnRef,
@@ -34,6 +34,7 @@ from lineage.sql.session import SessionDefaults, session_defaults
 from lineage.sql.texts import Part as ScriptPart
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.units import Part, StatedColumn, Unit, units_from
+from lineage_ingest.query_log.pipeline.versions import NamesOfPart, names_of_parts
 from lineage_ingest.renaming import table_after
 
 __all__ = [
@@ -114,12 +115,11 @@ class SessionFacts(NamedTuple):
     schema: str | None = None
     transaction: str = ""
     temporary: tuple[str, ...] = ()
-    creates: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()
     renames: tuple[tuple[str, str], ...] = ()
     writes: bool = False
     rebuilds: tuple[str, ...] = ()
-    """Those of the tables that are made here of what has their name."""
+    """Those of the temporary tables that are made here of what has their name."""
     search_path: tuple[str, ...] = ()
     """The schemas that are searched after `schema`, which replaces the path before it, also if this is empty."""
 
@@ -127,7 +127,7 @@ class SessionFacts(NamedTuple):
     def stateful(self) -> bool:
         """Whether later statements of the session may mean something else by it."""
         names = self.database or self.schema or self.search_path
-        return bool(names or self.transaction or self.temporary or self.drops or self.renames)
+        return bool(names or self.transaction or self.temporary)
 
 
 class Facts(NamedTuple):
@@ -159,6 +159,8 @@ class Facts(NamedTuple):
     """The tables that a name without a schema may mean, in the order of the search path, or in a view's own schema."""
     defined_in: tuple[int, ...] = ()
     """The number of the part that each of `defines` stands in."""
+    parts: tuple[NamesOfPart, ...] = ()
+    """The tables that each part speaks of."""
 
 
 class UnitLineage(NamedTuple):
@@ -213,7 +215,8 @@ class Extractor:
             for number, (part, own) in enumerate(zip(unit.parts, namings, strict=True))
         ]
         seen = self._seen.setdefault(naming.dataset_namespace, {})
-        script = Script({"": parts}, options, self._catalog(naming, unit), lambda t, c: c in seen.get(t, ()))
+        catalog = self._catalog(naming, unit)
+        script = Script({"": parts}, options, catalog, lambda t, c: c in seen.get(t, ()), alone=False)
         statements = script.resolve()
         for number, part in enumerate(unit.parts):
             if part.stated is not None:
@@ -221,9 +224,14 @@ class Extractor:
         builder = BatchBuilder(
             naming, Catalog(), self._setting.undated_at, self._attribution(unit), self._setting.source
         )
-        builder.add_texts({part.name: part.text for part in parts}, statements)
+        told_apart = any(part.bindings.versions for part in unit.parts)
+        lasting = list(_without_moves(statements)) if told_apart else statements
+        builder.add_texts({part.name: part.text for part in parts}, lasting)
         batch = builder.batch("unit", self._setting.source, ())
         facts = _facts(unit, naming, statements, script.decisions())._replace(searched=tuple(script.searched))
+        if told_apart:
+            batch = replace(batch, diagnostics=tuple(map(_with_plain_names, batch.diagnostics)))
+            facts = facts._replace(problems=tuple(map(plain_name, facts.problems)))
         for table, columns in facts.inferred:
             seen.setdefault(table, set()).update(columns)
         return facts, UnitLineage(batch, tuple(builder.uses))
@@ -253,6 +261,8 @@ class Extractor:
             database or naming.default_database,
             schema or naming.default_schema,
             search_path=part.search_path,
+            versions=part.bindings.versions,
+            remade=part.bindings.remade,
         )
 
     def _catalog(self, naming: Naming, unit: Unit) -> Catalog:
@@ -273,11 +283,12 @@ class Extractor:
         return Catalog((*kept, *anew), naming.dialect)
 
     def _attribution(self, unit: Unit) -> Any:
-        first = moment(unit.first, self._setting.undated_at)
-        last = moment(unit.last, self._setting.undated_at)
+        undated_at = self._setting.undated_at
 
         def attribute(statement: StatementLineage, target: str | None) -> Attribution:
-            part = unit.parts[int(statement.source or 0)]
+            number = int(statement.source or 0)
+            part, (start, end) = unit.parts[number], unit.span(number)
+            first, last = moment(start, undated_at), moment(end, undated_at)
             # One that reads its own target adds to what was there: the definition before it goes on.
             if target is not None and statement.defines and statement.target not in statement.sources:
                 return Attribution(definition_job_key(target), JobKind.DEFINITION, None, first, last)
@@ -285,6 +296,20 @@ class Extractor:
             return Attribution(key, JobKind.QUERY, None, first, last)
 
         return attribute
+
+
+def _without_moves(statements: Iterable[StatementLineage]) -> Iterator[StatementLineage]:
+    """Yield statements without RENAME and SWAP: a table has a name of its own, whatever it is called (`Versions`)."""
+    for statement in statements:
+        kept = tuple(one for one in statement.changes if one.kind not in (ChangeKind.RENAME, ChangeKind.SWAP))
+        if kept or statement.edges or statement.altered or not statement.changes:
+            yield replace(statement, changes=kept) if len(kept) < len(statement.changes) else statement
+
+
+def _with_plain_names(record: DiagnosticRecord) -> DiagnosticRecord:
+    found = record.diagnostic
+    plain = replace(found, message=plain_name(found.message), hint=plain_name(found.hint or "") or found.hint)
+    return replace(record, diagnostic=plain)
 
 
 def moment(microseconds: int | None, otherwise: datetime) -> datetime:
@@ -379,24 +404,22 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decid
             if s.target is not None and s.schema and any(change.kind.of_column for change in s.changes)
         ),
         defined_in=tuple(defined_in),
+        parts=names_of_parts(
+            [part.text for part in unit.parts], unit.parts[0].dialect, naming.dataset_namespace, statements
+        ),
     )
 
 
 def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFacts:
     tables: dict[str, None] = {}
     temporary: dict[str, None] = {}
-    creates: dict[str, None] = {}
     drops: dict[str, None] = {}
     renames: list[tuple[str, str]] = []
     for statement in statements:
         names = [*statement.sources, *([statement.target] if statement.target else [])]
         tables.update(dict.fromkeys(map(_last, names)))
-        if statement.target is not None:
-            if statement.target_kind is DatasetKind.TEMPORARY:
-                if statement.defines:
-                    temporary[_last(statement.target)] = None
-            elif statement.defines:
-                creates[_last(statement.target)] = None
+        if statement.target is not None and statement.defines and statement.target_kind is DatasetKind.TEMPORARY:
+            temporary[_last(statement.target)] = None
         for change in statement.changes:
             tables[_last(change.table)] = None
             if change.kind is ChangeKind.DROP:
@@ -413,7 +436,6 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
         defaults.schema,
         _transaction(part.text),
         tuple(temporary),
-        tuple(creates),
         tuple(drops),
         tuple(renames),
         any(statement.target is not None or statement.changes for statement in statements),
@@ -421,7 +443,10 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
             dict.fromkeys(
                 _last(one.target)
                 for one in statements
-                if one.target is not None and one.defines and _last(one.target) in map(_last, one.sources)
+                if one.target is not None
+                and one.defines
+                and one.target_kind is DatasetKind.TEMPORARY
+                and _last(one.target) in map(_last, one.sources)
             )
         ),
         defaults.search_path,

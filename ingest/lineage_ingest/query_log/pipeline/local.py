@@ -23,10 +23,11 @@ from lineage_ingest.query_log.pipeline.extraction import (
     results_from,
 )
 from lineage_ingest.query_log.pipeline.gathering import OF_RUNS, count_rows
-from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession, assigned, in_order
+from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession, assigned, events_of, in_order
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA, templated
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
+from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
 __all__ = ["LocalEngine"]
 
@@ -41,6 +42,7 @@ class LocalEngine:
         self._templates: dict[int, Template] = {}
         self._slices: dict[int, Slice] = {}
         self._counted: Any = COUNTED_SCHEMA.empty_table()
+        self._of_units: dict[int, dict[int, JobRuns]] = {}
         self._spans: dict[int, Span] = {}
         self._lineage: dict[int, bytes] = {}
 
@@ -77,24 +79,27 @@ class LocalEngine:
         """Return the sample of each template."""
         return [template.part for template in self._templates.values()]
 
-    def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
+    def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
+        """Yield when the wanted parts of units ran."""
+        return events_of(in_order(self._runs).to_batches(), templates, wanted)
+
+    def sessions(self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None) -> list[Slice]:
         """Assign every run to its unit; return the units that are no templates."""
+        self._slices.clear()
         runs = self._runs
-        if any(one.facts.stateful for one in templates.values()):
+        if versions is not None or any(one.facts.stateful for one in templates.values()):
             runs = in_order(runs)
         counts = []
-        for batch in assigned(runs.to_batches(), templates):
+        for batch in assigned(runs.to_batches(), templates, versions):
             told = pc.is_valid(batch.column("members"))
             first = batch.filter(told)
             for key, members in zip(first.column("unit").to_pylist(), first.column("members").to_pylist(), strict=True):
-                self._slices[key] = Slice(key, tuple(Member.of(member) for member in members))
+                self._slices[key] = Slice(key, tuple(map(Member.of, members)))
             counts.append(pa.Table.from_batches([batch.filter(pc.invert(told)).select(COUNTED_SCHEMA.names)]))
         if counts:
             self._counted = counted(pa.concat_tables(counts))
-        grouped = self._counted.group_by("unit", use_threads=False).aggregate([("first", "min"), ("last", "max")])
-        names = ("unit", "first_min", "last_max")
-        for key, start, end in zip(*(grouped[name].to_pylist() for name in names), strict=True):
-            self._spans[key] = Span(start, end)
+        self._of_units = runs_by_unit(self._counted)
+        self._spans = {key: Span.of(parts.values()) for key, parts in self._of_units.items()}
         return list(self._slices.values())
 
     def extract(
@@ -116,11 +121,11 @@ class LocalEngine:
         if isinstance(found, Slice):
             parts = {member.template: self._templates[member.template].part for member in found.members}
         span = self._spans.get(work.key) or (found.span if isinstance(found, Template) else Span(None, None))
-        return unit_of(found, parts, span, work)
+        return unit_of(found, parts, self._of_units.get(work.key, {}), span, work)
 
     def runs(self) -> dict[int, dict[int, JobRuns]]:
         """Return how often each part of each unit ran."""
-        return runs_by_unit(self._counted)
+        return self._of_units
 
     def days(self) -> Iterator[Any]:
         """Yield the counts of runs, a day at a time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from lineage.catalog import TableSchema
@@ -21,16 +21,20 @@ from lineage.model.batch import (
     RunRecord,
     definition_job_key,
 )
+from lineage.model.names import split_dataset_key
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.composition import merged_edge
-from lineage_ingest.query_log.pipeline.copies import state_past_ends
-from lineage_ingest.query_log.pipeline.extraction import UnitLineage
+from lineage_ingest.query_log.pipeline.copies import state_past_columns, state_past_versions
+from lineage_ingest.query_log.pipeline.extraction import UnitLineage, moment
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
+from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
+from lineage_ingest.query_log.pipeline.versions import Versions
 
 __all__ = ["Merger"]
 
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+_NEVER = datetime.max.replace(tzinfo=UTC)
 _EdgeKey = tuple[str, str, EdgeKind, str]
 
 
@@ -39,10 +43,7 @@ class _Job:
     record: JobRecord
     edges: dict[_EdgeKey, EdgeRecord] = field(default_factory=dict)
     runs: JobRuns = field(default_factory=JobRuns)
-    began: datetime = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.began = self.record.first_seen
+    began: datetime = _NEVER
 
     def stated(self) -> Iterable[EdgeRecord]:
         """Return its edges."""
@@ -70,7 +71,9 @@ class _Schema(NamedTuple):
 class Merger:
     """Takes in the units of a log; `batches` are what they state together."""
 
-    def __init__(self) -> None:
+    def __init__(self, versions: Versions, undated_at: datetime) -> None:
+        """Take which tables the names of the log meant when, and the time of what has none."""
+        self._keys = VersionKeys(versions, undated_at)
         self._jobs: dict[str, dict[str, _Job]] = defaultdict(dict)
         """By key, and by SQL where several texts define one dataset."""
         self._datasets: dict[str, DatasetRecord] = {}
@@ -87,7 +90,8 @@ class Merger:
         batch = lineage.batch
         if not all(one.runs for one in runs.values()):
             batch = _of_what_ran(lineage, runs)
-        jobs = {record.key: self._job(record) for record in batch.jobs}
+        start = min((one.first for one in runs.values() if one.first is not None), default=None)
+        jobs = {record.key: self._job(record, moment(start, record.first_seen)) for record in batch.jobs}
         texts = {record.key: record.sql for record in batch.jobs}
         for edge in batch.edges:
             job = jobs[edge.job]
@@ -114,6 +118,8 @@ class Merger:
         for diagnostic in batch.diagnostics:
             self._diagnostics.setdefault(diagnostic.key, diagnostic)
         for change in batch.changes:
+            if not change.kind.of_column:  # the versions say it
+                continue
             key = (str(change.kind), change.dataset, change.other, change.column)
             last = self._changes.get(key)
             if last is None or last.at < change.at:
@@ -147,12 +153,6 @@ class Merger:
 
         Each has the run's key, with a number behind it from the second on.
         """
-        for job in (one for jobs in self._jobs.values() for one in jobs.values()):
-            # The times of its own runs; so far those of all that was resolved with it.
-            job.began, job.record = min(job.began, job.record.first_seen), job.runs.into(job.record)
-        self._end_replaced_columns()
-        self._take_rebuilds_for_definitions()
-        self._state_past_ends()
         ordered = {
             key: sorted(
                 jobs.values(), key=lambda job: (job.record.last_seen, job.record.first_seen, job.record.sql or "")
@@ -167,7 +167,7 @@ class Merger:
             yield LineageBatch(
                 run=run if last else replace(run, key=f"{run.key}/{turn + 1}", counts={}),
                 datasets=tuple(self._dated(self._datasets[key]) for key in sorted(self._datasets)) if last else (),
-                jobs=tuple(job.runs.into(job.record) for job in picked),
+                jobs=tuple(job.record for job in picked),
                 edges=tuple(edge for job in picked for edge in job.edges.values()),
                 changes=tuple(self._changes[key] for key in sorted(self._changes, key=str)) if last else (),
                 diagnostics=self.diagnostics if last else (),
@@ -183,6 +183,87 @@ class Merger:
             for path in schema.paths:
                 since[path] = min(schema.began, since.get(path, schema.began))
         return replace(dataset, columns=tuple(replace(c, since=since.get(c.path)) for c in dataset.columns))
+
+    def finish(self) -> None:
+        """Bring what was taken in under the names of the graph: ask for batches and counts after it."""
+        for job in self._every_job():
+            job.record = job.runs.into(job.record)
+        if not self._keys.plain:
+            state_past_versions(self._every_job(), self._changes.values(), self._keys, self._is_view)
+            self._name_versions()
+        self._end_replaced_columns()
+        self._take_rebuilds_for_definitions()
+        state_past_columns(self._every_job(), self._changes.values(), self._is_view)
+
+    def _every_job(self) -> list[_Job]:
+        return [job for jobs in self._jobs.values() for job in jobs.values()]
+
+    def named(self, keys: Iterable[str]) -> tuple[str, ...]:
+        """Return keys of datasets and columns as they are in the graph, but for those that are not."""
+        if self._keys.plain:
+            return tuple(keys)
+        return tuple(dict.fromkeys(self._keys.key(key) for key in keys if not self._keys.is_unseen(key)))
+
+    def _name_versions(self) -> None:
+        """Give all that was taken in the keys of the graph; part with what is not in it."""
+        keys = self._keys
+        jobs: dict[str, dict[str, _Job]] = defaultdict(dict)
+        for known in self._jobs.values():
+            for text, job in known.items():
+                record, at = job.record, job.record.last_seen
+                writes = tuple(dict.fromkeys(keys.key(key, at) for key in record.writes if not keys.is_unseen(key)))
+                if record.writes and not writes:
+                    continue
+                own = keys.job(record.key, at)
+                gone = [key for key in record.writes if keys.is_gone(key)]
+                if record.kind.defines_output:
+                    for key in record.writes:
+                        first, last = keys.since(key, record.first_seen), keys.since(key, record.last_seen)
+                        record = replace(record, first_seen=first, last_seen=last)
+                reads = tuple(dict.fromkeys(keys.key(key, at) for key in record.reads if not keys.is_unseen(key)))
+                new = replace(job, record=replace(record, key=own, reads=reads, writes=writes), edges={})
+                for edge in job.edges.values():
+                    if not (keys.is_unseen(edge.source) or keys.is_unseen(edge.target)):
+                        new.state(
+                            replace(
+                                edge,
+                                source=keys.key(edge.source, at),
+                                target=keys.key(edge.target, at),
+                                output=keys.key(edge.output, at),
+                                job=own,
+                            )
+                        )
+                jobs[own][f"{text}\x01{gone[0]}" if gone else text] = new
+        self._jobs = jobs
+        datasets: dict[str, DatasetRecord] = {}
+        for key in sorted(self._datasets, key=lambda one: (not keys.is_gone(one), one)):
+            if not keys.is_unseen(key):
+                known_as = self._datasets[key]
+                new_key = keys.key(key, known_as.at)
+                namespace, name = split_dataset_key(new_key, known_as.namespace)
+                since = known_as.at and keys.since(key, known_as.at)
+                datasets[new_key] = replace(known_as, namespace=namespace, name=name, at=since)
+        self._datasets = datasets
+        schemas, self._schemas = self._schemas, defaultdict(set)
+        for key, found in schemas.items():
+            if not keys.is_unseen(key):
+                self._schemas[keys.key(key)] |= {
+                    one._replace(at=keys.since(key, one.at), began=keys.since(key, one.began)) for one in found
+                }
+        diagnostics = {}
+        for diagnostic in self._diagnostics.values():
+            known_job = diagnostic.job and keys.job(diagnostic.job)
+            named = replace(diagnostic, job=known_job if known_job in jobs else None)
+            diagnostics[named.key] = named
+        self._diagnostics = diagnostics
+        changes = [
+            replace(change, dataset=keys.key(change.dataset, change.at))
+            for change in self._changes.values()
+            if not keys.is_unseen(change.dataset)
+        ]
+        defined = {key for job in jobs for key in [job.removeprefix(definition_job_key(""))] if key != job}
+        changes += keys.changes(defined)
+        self._changes = {(str(one.kind), one.dataset, one.other, one.column): one for one in changes}
 
     def _end_replaced_columns(self) -> None:
         """Take in that columns ended which a definition had that was replaced, and the newest one has no more."""
@@ -211,15 +292,10 @@ class Merger:
                     continue
                 record = replace(job.record, key=own, kind=JobKind.DEFINITION)
                 edges = {place: replace(edge, job=own) for place, edge in job.edges.items()}
-                rebuilt = self._jobs[own][record.sql or ""] = _Job(record, edges, job.runs)
-                rebuilt.began = job.began
+                self._jobs[own][record.sql or ""] = _Job(record, edges, job.runs, job.began)
                 del self._jobs[key][text]
             if not self._jobs[key]:
                 del self._jobs[key]
-
-    def _state_past_ends(self) -> None:
-        jobs = [job for jobs in self._jobs.values() for job in jobs.values()]
-        state_past_ends(jobs, self._changes.values(), self._is_view)
 
     def _is_view(self, dataset: str) -> bool:
         known = self._datasets.get(dataset)
@@ -238,13 +314,14 @@ class Merger:
             "diagnostics": len(self._diagnostics),
         }
 
-    def _job(self, record: JobRecord) -> _Job:
+    def _job(self, record: JobRecord, began: datetime) -> _Job:
         versions = self._jobs[record.key]
         version = (record.sql or "") if record.kind.defines_output else ""
         known = versions.get(version)
         if known is None:
-            known = versions[version] = _Job(record)
+            known = versions[version] = _Job(record, began=began)
             return known
+        known.began = min(known.began, began)
         old = known.record
         if _size(record) < _size(old):  # one text, whatever the order: its spans are kept
             known.edges = {key: replace(edge, spans=()) for key, edge in known.edges.items()}

@@ -1,8 +1,8 @@
 """The stage "sessions": which statements of a session need each other, and with which defaults each ran.
 
-A session is read in its order. Statements that a temporary table, a renaming or a rolled-back transaction ties
-together are one unit, a slice of the session; the others are their templates, or these with other defaults after USE
-or SET. Slices that repeat, in whatever sessions, are one.
+A session is read in its order. Statements that a temporary table or a rolled-back transaction ties together are one
+unit, a slice of the session; the others are their templates, or these with other defaults after USE or SET. Slices
+that repeat, in whatever sessions, are one. What names tables that others have had the name of is a unit for each.
 """
 
 from __future__ import annotations
@@ -18,38 +18,65 @@ from lineage_ingest.query_log.pipeline.extraction import SessionFacts
 from lineage_ingest.query_log.pipeline.packets import bucket_of, dealt, packets, tables, unpacked
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted, totals_of
 from lineage_ingest.query_log.pipeline.units import slice_key
+from lineage_ingest.query_log.pipeline.versions import Bindings, Event, Moment, Versions
 
 __all__ = [
     "ASSIGNED_SCHEMA",
     "BY_DAY",
     "BY_UNIT",
+    "EVENTS",
     "MEMBERS",
     "NO_DAY",
     "Member",
     "TemplateInSession",
     "assigned",
     "assigned_packets",
+    "event_packets",
+    "events_in",
+    "events_of",
     "in_order",
 ]
 
-MEMBERS, BY_DAY, BY_UNIT = "members", "by day", "by unit"
-"""The kinds of packets: the parts of units that are no templates; counts by unit, day and user; by unit and user."""
+MEMBERS, BY_DAY, BY_UNIT, EVENTS = "members", "by day", "by unit", "events"
+"""The kinds of packets: the parts of units that are no templates; counts by unit, day and user; by unit and user.
+
+And when parts ran that say which table has a name.
+"""
 NO_DAY = -1
 """The bucket of what ran nobody knows when; that of all else BY_DAY is the day."""
 
 
 class Member(NamedTuple):
-    """A template within a slice, and the defaults that it ran with."""
+    """A template within a slice, the defaults that it ran with, and what its names meant."""
 
     template: int
     database: str | None
     schema: str | None
     search_path: tuple[str, ...] = ()
+    bound: Bindings | None = None
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Member:
         """Return the member in a value of `ASSIGNED_SCHEMA`."""
-        return cls(row["template"], row["database"], row["schema"], tuple(row["search_path"]))
+        bound = None
+        if row["versions"] or row["remade"]:
+            bound = Bindings(*(tuple((one["old"], one["new"]) for one in row[name]) for name in Bindings._fields))
+        return cls(row["template"], row["database"], row["schema"], tuple(row["search_path"]), bound)
+
+    def row(self) -> dict[str, Any]:
+        """Return the member as a value of `ASSIGNED_SCHEMA`."""
+        pairs = {
+            name: [{"old": old, "new": new} for old, new in listed]
+            for name, listed in zip(Bindings._fields, self.bound or Bindings(), strict=True)
+        }
+        own = {"template": self.template, "database": self.database, "schema": self.schema}
+        return {**own, "search_path": list(self.search_path), **pairs}
+
+    def identity(self) -> tuple[object, ...]:
+        """Return what makes it this member and no other."""
+        if self.bound is not None:
+            return tuple(self)
+        return tuple(self[:4]) if self.search_path else tuple(self[:3])
 
 
 class TemplateInSession(NamedTuple):
@@ -61,6 +88,7 @@ class TemplateInSession(NamedTuple):
     schema: str | None
 
 
+_PAIRS = pa.list_(pa.struct([("old", pa.string()), ("new", pa.string())]))
 _MEMBERS = pa.list_(
     pa.struct(
         [
@@ -68,42 +96,79 @@ _MEMBERS = pa.list_(
             ("database", pa.string()),
             ("schema", pa.string()),
             ("search_path", pa.list_(pa.string())),
+            ("versions", _PAIRS),
+            ("remade", _PAIRS),
         ]
     )
 )
 ASSIGNED_SCHEMA = pa.schema([*COUNTED_SCHEMA, pa.field("members", _MEMBERS)])
 """Counts of runs by unit; and of each unit that is no template, where a worker meets it first, a row of its members."""
 
+_EVENTS = pa.schema(
+    [
+        pa.field("started_at", pa.int64()),
+        pa.field("session", pa.string()),
+        pa.field("position", pa.int64()),
+        pa.field("unit", pa.int64()),
+        pa.field("part", pa.int64()),
+    ]
+)
 _LARGEST_SLICE = 500
 _AT_ONCE = 65_536
 _COUNTED_AT_ONCE = 262_144
 _ORDER = ("session", "started_at", "position", "template")
 _MOST_KNOWN = 200_000
 _OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
-_TAKEN = ("template", "started_at", "user", "duration_us", "runs")
+_TAKEN = ("template", "started_at", "user", "duration_us", "runs", "position")
 
 
-def assigned(batches: Iterable[Any], templates: Mapping[int, TemplateInSession]) -> Iterator[Any]:
+def assigned(
+    batches: Iterable[Any], templates: Mapping[int, TemplateInSession], versions: Versions | None = None
+) -> Iterator[Any]:
     """Yield the runs counted by the units that they are parts of, as batches of `ASSIGNED_SCHEMA`.
 
     Args:
         batches: of `RUN_SCHEMA`; if a template does something to its session, sorted by session, started_at and
             position, a session in one worker whole.
         templates: all that occur in sessions in which one does.
+        versions: which tables the names meant when, if one has meant several.
     """
-    stateful = pa.array([key for key, one in templates.items() if one.facts.stateful], pa.int64())
-    known: set[int] = set()
+    assign = _Assignment(templates, versions)
+    bound = pa.array(sorted(versions.units()) if versions is not None else [], pa.int64())
     for rows in _whole_sessions(batches):
-        touched = rows["session"].filter(pc.is_in(rows["template"], value_set=stateful)).unique().drop_null()
-        inside = pc.fill_null(pc.is_in(rows["session"], value_set=touched), False)
+        inside = assign.inside(rows)
         held = _Columns()
         for session in _sessions(rows.filter(inside)):
-            _assign(session, templates, known, held)
-        counts = counted(pa.concat_tables([_plain(rows.filter(pc.invert(inside))), held.runs_table()]))
+            assign.session(session, held)
+        rest = rows.filter(pc.invert(inside))
+        one_by_one = pc.is_in(rest["template"], value_set=bound)
+        for runs in _sessions(rest.filter(one_by_one)):
+            assign.apart(runs, held)
+        counts = counted(pa.concat_tables([_plain(rest.filter(pc.invert(one_by_one))), held.runs_table()]))
         for table in (_with_members(counts, None), held.members_table()):
             yield from table.combine_chunks().to_batches()
-        if len(known) > _MOST_KNOWN:
-            known.clear()
+        assign.forget_some()
+
+
+def events_of(
+    batches: Iterable[Any], templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]
+) -> Iterator[Event]:
+    """Yield when parts of units ran; the arguments are those of `assigned`, and which parts."""
+    assign = _Assignment(templates, None)
+    units = pa.array(sorted({unit for unit, part in wanted if not part}), pa.int64())
+    for rows in _whole_sessions(batches):
+        inside = assign.inside(rows)
+        held = _Columns()
+        for session in _sessions(rows.filter(inside)):
+            assign.session(session, held)
+            for unit, part, at in zip(held.unit, held.part, session.moments(), strict=True):
+                if (unit, part) in wanted:
+                    yield Event(at, unit, part)
+            held = _Columns()
+        rest = rows.filter(pc.invert(inside))
+        for runs in _sessions(rest.filter(pc.is_in(rest["template"], value_set=units))):
+            for unit, at in zip(runs.template, runs.moments(), strict=True):
+                yield Event(at, unit, 0)
 
 
 def in_order(runs: pa.Table) -> pa.Table:
@@ -112,24 +177,50 @@ def in_order(runs: pa.Table) -> pa.Table:
 
 
 def assigned_packets(
-    batches: Iterable[pa.RecordBatch], templates: Mapping[int, TemplateInSession], *, whole: bool
+    batches: Iterable[pa.RecordBatch],
+    templates: Mapping[int, TemplateInSession],
+    versions: Versions | None,
+    *,
+    whole: bool,
 ) -> Iterator[pa.RecordBatch]:
     """Yield packets of runs as packets of counts: MEMBERS, BY_DAY (the bucket is the day) and BY_UNIT.
 
     Where templates do something to their session, the packets have to come by bucket, each `whole` in one worker.
     """
     found = unpacked(batches) if whole else ([table] for table in tables(batches))
-    yield from packets(_parcels(found, templates))
+    yield from packets(_parcels(found, templates, versions))
+
+
+def event_packets(
+    batches: Iterable[pa.RecordBatch],
+    templates: Mapping[int, TemplateInSession],
+    wanted: frozenset[tuple[int, int]],
+    *,
+    whole: bool,
+) -> Iterator[pa.RecordBatch]:
+    """Yield packets of runs as packets of EVENTS: when the wanted parts of units ran."""
+    for runs in unpacked(batches) if whole else ([table] for table in tables(batches)):
+        rows = in_order(pa.concat_tables(runs))
+        events = [(*one.at, one.unit, one.part) for one in events_of(rows.to_batches(), templates, wanted)]
+        columns = [pa.array(values, own.type) for values, own in zip(zip(*events, strict=True), _EVENTS, strict=False)]
+        if columns:
+            yield from packets([(EVENTS, 0, pa.Table.from_arrays(columns, schema=_EVENTS))])
+
+
+def events_in(table: pa.Table) -> Iterator[Event]:
+    """Yield the events in a packet of EVENTS."""
+    for time, session, position, unit, part in zip(*(c.to_pylist() for c in table.columns), strict=True):
+        yield Event((time, session, position), unit, part)
 
 
 def _parcels(
-    found: Iterable[list[pa.Table]], templates: Mapping[int, TemplateInSession]
+    found: Iterable[list[pa.Table]], templates: Mapping[int, TemplateInSession], versions: Versions | None
 ) -> Iterator[tuple[str, int, pa.Table]]:
     held: list[pa.Table] = []
     size = 0
     for runs in found:
         rows = in_order(pa.concat_tables(runs))
-        made = pa.Table.from_batches(assigned(rows.to_batches(), templates), ASSIGNED_SCHEMA)
+        made = pa.Table.from_batches(assigned(rows.to_batches(), templates, versions), ASSIGNED_SCHEMA)
         is_count = pc.is_null(made["members"])
         yield MEMBERS, 0, made.filter(pc.invert(is_count)).select(["unit", "members"])
         held.append(made.filter(is_count).select(COUNTED_SCHEMA.names))
@@ -173,7 +264,7 @@ def _whole_sessions(batches: Iterable[Any]) -> Iterator[Any]:
 def _plain(rows: Any) -> Any:
     """Return runs whose units are their templates."""
     part = pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)
-    columns = [rows["template"], part, *(rows[name] for name in _TAKEN[1:])]
+    columns = [rows["template"], part, *(rows[name] for name in _TAKEN[1:-1])]
     return pa.Table.from_arrays(columns, schema=RUNS_OF_UNITS_SCHEMA)
 
 
@@ -204,11 +295,19 @@ class _Columns:
 
 
 class _Rows(NamedTuple):
+    session: str | None
     template: list[int]
     started_at: list[int | None]
     user: list[str | None]
     duration_us: list[int | None]
     runs: list[int]
+    position: list[int | None]
+
+    def moments(self) -> list[Moment]:
+        """Return when each ran, to be compared with what other sessions did."""
+        session = self.session or ""
+        times = zip(self.started_at, self.position, strict=True)
+        return [(-1 if time is None else time, session, position or 0) for time, position in times]
 
 
 def _sessions(rows: Any) -> Iterator[_Rows]:
@@ -218,33 +317,86 @@ def _sessions(rows: Any) -> Iterator[_Rows]:
     start = 0
     for end in range(1, len(sessions) + 1):
         if end == len(sessions) or sessions[end] != sessions[start]:
-            yield _Rows(*(column[start:end] for column in columns))
+            yield _Rows(sessions[start], *(column[start:end] for column in columns))
             start = end
 
 
-def _assign(rows: _Rows, templates: Mapping[int, TemplateInSession], known: set[int], held: _Columns) -> None:
-    """Add a session's runs to the columns, each with its unit."""
-    ran = [templates[number] for number in rows.template]
-    units: list[int] = list(rows.template)
-    parts: list[int] = [0] * len(ran)
-    defaults = _defaults(ran)
-    for together in _slices(ran):
-        at = together[0]
-        if len(together) == 1 and defaults[at] == (ran[at].database, ran[at].schema, ()):
-            continue
-        listed = [Member(rows.template[one], *defaults[one]) for one in together]
-        key = slice_key(listed)
-        if key not in known:
-            known.add(key)
-            held.members[key] = [member._asdict() for member in listed]
-        for number, one in enumerate(together):
-            units[one], parts[one] = key, number
-    held.unit += units
-    held.part += parts
-    held.started_at += rows.started_at
-    held.user += rows.user
-    held.duration_us += rows.duration_us
-    held.runs += rows.runs
+class _Assignment:
+    """Finds the unit of each run."""
+
+    def __init__(self, templates: Mapping[int, TemplateInSession], versions: Versions | None) -> None:
+        self._templates = templates
+        self._versions = versions
+        self._stateful = pa.array([key for key, one in templates.items() if one.facts.stateful], pa.int64())
+        self._known: set[int] = set()
+
+    def inside(self, rows: Any) -> Any:
+        """Return which rows are of sessions in which something changes what later statements mean."""
+        is_stateful = pc.is_in(rows["template"], value_set=self._stateful)
+        touched = rows["session"].filter(is_stateful).unique().drop_null()
+        return pc.fill_null(pc.is_in(rows["session"], value_set=touched), False)
+
+    def session(self, rows: _Rows, held: _Columns) -> None:
+        """Add the runs of such a session to the columns, each with its unit."""
+        ran = [self._templates[number] for number in rows.template]
+        units: list[int] = list(rows.template)
+        parts: list[int] = [0] * len(ran)
+        defaults = _defaults(ran)
+        moments = rows.moments() if self._versions is not None else []
+        for together in _slices(ran):
+            at = together[0]
+            key = rows.template[at]
+            listed = [Member(rows.template[one], *defaults[one]) for one in together]
+            is_slice = len(together) > 1 or defaults[at] != (ran[at].database, ran[at].schema, ())
+            if is_slice:
+                key = slice_key(one.identity() for one in listed)
+            if self._versions is not None:
+                bound = [self._versions.bindings(key, n, moments[one]) for n, one in enumerate(together)]
+                if any(bound):
+                    is_slice = True
+                    listed = [one._replace(bound=own) for one, own in zip(listed, bound, strict=True)]
+                    key = slice_key(one.identity() for one in listed)
+            if is_slice:
+                self._note(key, listed, held)
+            for number, one in enumerate(together):
+                units[one], parts[one] = key, number
+        self._add(rows, units, parts, held)
+
+    def apart(self, rows: _Rows, held: _Columns) -> None:
+        """Add runs to the columns of which each is its template, with what its names mean then."""
+        assert self._versions is not None
+        units: list[int] = list(rows.template)
+        for at, moment in enumerate(rows.moments()):
+            template = rows.template[at]
+            bound = self._versions.bindings(template, 0, moment)
+            if bound is not None:
+                own = self._defaults_of(template)
+                listed = [Member(template, *own, bound=bound)]
+                units[at] = slice_key(one.identity() for one in listed)
+                self._note(units[at], listed, held)
+        self._add(rows, units, [0] * len(units), held)
+
+    def _defaults_of(self, template: int) -> tuple[str | None, str | None]:
+        assert self._versions is not None
+        return self._versions.defaults[template]
+
+    def _note(self, key: int, listed: list[Member], held: _Columns) -> None:
+        if key not in self._known:
+            self._known.add(key)
+            held.members[key] = [member.row() for member in listed]
+
+    def _add(self, rows: _Rows, units: list[int], parts: list[int], held: _Columns) -> None:
+        held.unit += units
+        held.part += parts
+        held.started_at += rows.started_at
+        held.user += rows.user
+        held.duration_us += rows.duration_us
+        held.runs += rows.runs
+
+    def forget_some(self) -> None:
+        """Let go of which units are known, if these are many."""
+        if len(self._known) > _MOST_KNOWN:
+            self._known.clear()
 
 
 def _defaults(ran: list[TemplateInSession]) -> list[tuple[str | None, str | None, tuple[str, ...]]]:
@@ -298,13 +450,7 @@ class _Reading:
 
     ties: _Ties
     temporary: dict[str, int] = field(default_factory=dict)
-    """Which statement made each temporary table that is there."""
-    hiding: set[str] = field(default_factory=set)
-    """The names of tables of the session itself."""
-    made: dict[str, int] = field(default_factory=dict)
-    """Which statement made each other table, and may see it renamed."""
-    mentioned: dict[str, list[int]] = field(default_factory=dict)
-    renamed: dict[str, int] = field(default_factory=dict)
+    """Which statement made each temporary table."""
     opened: int | None = None
     """Where the transaction that is open began."""
 
@@ -312,9 +458,8 @@ class _Reading:
 def _slices(ran: list[TemplateInSession]) -> list[list[int]]:
     """Return which statements of a session belong together, each group in order."""
     reading = _Reading(_Ties(list(range(len(ran)))))
-    staged = _staged(ran)
     for at, template in enumerate(ran):
-        _read(reading, at, template, staged.get(at, ()), ran)
+        _read(reading, at, template, ran)
     slices: list[list[int]] = []
     for group in reading.ties.groups():
         if len(group) <= _LARGEST_SLICE:
@@ -326,34 +471,16 @@ def _slices(ran: list[TemplateInSession]) -> list[list[int]]:
     return slices
 
 
-def _read(
-    reading: _Reading, at: int, template: TemplateInSession, staged: Iterable[str], ran: list[TemplateInSession]
-) -> None:
+def _read(reading: _Reading, at: int, template: TemplateInSession, ran: list[TemplateInSession]) -> None:
     facts, ties = template.facts, reading.ties
-    fresh = {*facts.temporary, *staged}
     for table in facts.tables:
-        if table in reading.temporary and (table not in fresh or table in facts.rebuilds):
+        if table in reading.temporary and (table not in facts.temporary or table in facts.rebuilds):
             ties.tie(reading.temporary[table], at)
-        if table in reading.made and table in fresh and table in facts.rebuilds:
-            ties.tie(reading.made[table], at)
-        reading.mentioned.setdefault(table, []).append(at)
-    for table in facts.drops:
-        if table not in reading.hiding:  # what is dropped may be a real one of the name, with its schema
-            reading.temporary.pop(table, None)
-        reading.made.pop(table, None)
-        if table in reading.renamed:
-            ties.tie(reading.renamed.pop(table), at)
-    for table in fresh:
+    for table in facts.temporary:
         reading.temporary[table] = at
-    reading.hiding.update(facts.temporary)
-    for table in facts.creates:
-        if table not in fresh:
-            reading.made[table] = at
-            reading.mentioned[table] = [at]
     for old, new in facts.renames:
-        if old in reading.temporary:
-            reading.temporary[new] = reading.temporary.pop(old)
-        _rename(reading, at, old, new)
+        if old in reading.temporary:  # what is renamed may be a real one of the name, with its schema
+            reading.temporary[new] = reading.temporary[old]
     if facts.transaction == "begin":
         reading.opened = at
     elif facts.transaction == "commit":
@@ -365,30 +492,3 @@ def _read(
                 ties.tie(number, at)
     if reading.opened is None and not facts.transaction and template.dialect in _OPENS_BY_ITSELF:
         reading.opened = at
-
-
-def _rename(reading: _Reading, at: int, old: str, new: str) -> None:
-    made = [reading.made[name] for name in (old, new) if name in reading.made]
-    for since in made[:1]:
-        for name in (old, new):
-            for mention in reading.mentioned.get(name, ()):
-                if mention >= since:
-                    reading.ties.tie(mention, at)
-        reading.made[new] = since
-        reading.made.pop(old, None)
-    reading.renamed[new] = at
-
-
-def _staged(ran: list[TemplateInSession]) -> dict[int, list[str]]:
-    """Return the tables that statements make, which the session drops again and does not make anew after that."""
-    found: dict[int, list[str]] = {}
-    gone: set[str] = set()
-    made_later: set[str] = set()
-    for at in range(len(ran) - 1, -1, -1):
-        facts = ran[at].facts
-        for table in facts.creates:
-            if table in gone and table not in made_later:
-                found.setdefault(at, []).append(table)
-            made_later.add(table)
-        gone.update(facts.drops)
-    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,12 +45,15 @@ from lineage_ingest.query_log.pipeline.packets import tables, unpack
 from lineage_ingest.query_log.pipeline.sessions import (
     BY_DAY,
     BY_UNIT,
+    EVENTS,
     MEMBERS,
     Member,
     TemplateInSession,
+    events_in,
 )
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
+from lineage_ingest.query_log.pipeline.versions import Event, Versions
 from lineage_ingest.query_log.pipeline.workers import AT_ONCE, FACTS, LINEAGE, REFUSED, RESULTS, Normalise
 
 if TYPE_CHECKING:
@@ -121,26 +124,35 @@ class SparkEngine:
         found = self._tables(self._templates, TEMPLATES)
         return [Part.of(part) for table in found for part in table["part"].to_pylist()]
 
-    def sessions(self, templates: Mapping[int, TemplateInSession]) -> list[Slice]:
-        """Assign every run to its unit; return the units that are no templates."""
+    def _sessions(self, templates: Mapping[int, TemplateInSession]) -> tuple[DataFrame, bool]:
+        """Return the runs, and whether those of a session have to be together, as they are then."""
         assert self._all is not None
         runs = self._all.where(f.col("kind") == RUNS)
         whole = any(one.facts.stateful for one in templates.values())
-        if whole:
-            runs = _by_bucket(runs, self._processors * 4)
-        shared = self._spark.sparkContext.broadcast(dict(templates))
+        return (_by_bucket(runs, self._processors * 4) if whole else runs), whole
+
+    def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
+        """Yield when the wanted parts of units ran."""
+        runs, whole = self._sessions(templates)
+        shared = self._spark.sparkContext.broadcast((dict(templates), wanted))
+        found = runs.mapInArrow(partial(workers.find_events, shared=shared, whole=whole), _PACKETS)
+        for table in self._tables(found, EVENTS):
+            yield from events_in(table)
+
+    def sessions(self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None) -> list[Slice]:
+        """Assign every run to its unit; return the units that are no templates."""
+        self._slices.clear()
+        runs, whole = self._sessions(templates)
+        shared = self._spark.sparkContext.broadcast((dict(templates), versions))
         units = self._keep(runs.mapInArrow(partial(workers.assign, shared=shared, whole=whole), _PACKETS))
         for table in self._tables(units, MEMBERS):
             for key, listed in zip(table["unit"].to_pylist(), table["members"].to_pylist(), strict=True):
-                self._slices[key] = Slice(key, tuple(Member.of(member) for member in listed))
+                self._slices[key] = Slice(key, tuple(map(Member.of, listed)))
         self._days = units.where(f.col("kind") == BY_DAY)
         totals = _by_bucket(units.where(f.col("kind") == BY_UNIT), self._processors * 4)
         found = list(self._tables(totals.mapInArrow(workers.sum_up, _PACKETS), BY_UNIT))
         self._runs = runs_by_unit(pa.concat_tables([COUNTED_SCHEMA.empty_table().drop(["day"]), *found]))
-        for key, parts in self._runs.items():
-            firsts = [one.first for one in parts.values() if one.first is not None]
-            lasts = [one.last for one in parts.values() if one.last is not None]
-            self._spans[key] = Span(min(firsts, default=None), max(lasts, default=None))
+        self._spans = {key: Span.of(parts.values()) for key, parts in self._runs.items()}
         return list(self._slices.values())
 
     def extract(
@@ -222,7 +234,8 @@ class SparkEngine:
         for one in work:
             span = self._spans.get(one.key, Span(None, None))
             found: Template | Slice | None = self._slices.get(one.key)
-            units.append(unit_of(found or Template(one.key, parts[one.key], span, 0), parts, span, one))
+            runs = self._runs.get(one.key, {})
+            units.append(unit_of(found or Template(one.key, parts[one.key], span, 0), parts, runs, span, one))
         return units
 
     def runs(self) -> dict[int, dict[int, JobRuns]]:

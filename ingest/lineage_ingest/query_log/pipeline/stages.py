@@ -12,11 +12,12 @@ from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, Usage
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import Completeness
 from lineage_ingest.query_log.pipeline.definitions import Definitions, Span
-from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Slice, Work
+from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Work
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
 from lineage_ingest.query_log.pipeline.merging import Merger
 from lineage_ingest.query_log.pipeline.sessions import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
+from lineage_ingest.query_log.pipeline.versions import Versions, versions_of, watched
 
 __all__ = ["Extraction", "UndatedLogError", "extract_log"]
 
@@ -119,43 +120,54 @@ def extract_log(engine: Engine, setting: Setting, base: Knowledge, progress: Pro
     for facts in engine.extract(None, setting, base, progress):
         first[facts.key] = facts
     progress("sessions", 0, None)
-    slices = _slices(engine, first, templates)
+    known = _in_sessions(first, templates)
+    slices = engine.sessions(known)
+    found = dict(first)
+    if slices:
+        found.update(
+            (facts.key, facts) for facts in engine.extract([Work(s.key) for s in slices], setting, base, progress)
+        )
+    versions = _versions(engine, known, found)
+    if versions is not None and versions.parts:
+        versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
+        slices = engine.sessions(known, versions)
+        new = [Work(one.key) for one in slices if one.key not in found]
+        found.update((facts.key, facts) for facts in engine.extract(new, setting, base, progress))
     runs = engine.runs()
-    spans = {key: _span(parts) for key, parts in runs.items()}
+    spans = {key: Span.of(parts.values()) for key, parts in runs.items()}
     spans_of_parts = {
         key: {number: Span(one.first, one.last) for number, one in parts.items()}
         for key, parts in runs.items()
         if len(parts) > 1
     }
     definitions = Definitions(base)
-    for key, facts in first.items():
+    for key, facts in found.items():
         if key in runs:
-            definitions.add(facts, spans[key])
-    if slices:
-        for facts in engine.extract([Work(one.key) for one in slices], setting, base, progress):
-            definitions.add(facts, spans[facts.key], spans_of_parts.get(facts.key, {}))
+            definitions.add(facts, spans[key], spans_of_parts.get(key, {}))
     waves = 1
     while waves < _MOST_WAVES and (stale := definitions.stale()):
         waves += 1
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
         for facts in engine.extract(work, setting, definitions.knowledge(), progress):
             definitions.add(facts, spans[facts.key], spans_of_parts.get(facts.key, {}))
-    found = _merged(engine, setting, base, definitions, log, runs, waves, progress)
-    found.templates = first
-    return found
+    extraction = _merged(engine, setting, base, definitions, log, versions, waves, progress)
+    extraction.templates = first
+    return extraction
 
 
-def _slices(engine: Engine, first: dict[int, Facts], templates: dict[int, Any]) -> list[Slice]:
+def _in_sessions(first: dict[int, Facts], templates: dict[int, Any]) -> dict[int, TemplateInSession]:
+    """Return what the templates do to their sessions; nothing, if none does anything."""
     stateful = any(facts.session.stateful for facts in first.values())
-    known = {key: TemplateInSession(facts.session, *templates[key]) for key, facts in first.items()} if stateful else {}
-    return engine.sessions(known)
+    return {key: TemplateInSession(facts.session, *templates[key]) for key, facts in first.items()} if stateful else {}
 
 
-def _span(parts: dict[int, JobRuns]) -> Span:
-    return Span(
-        min((one.first for one in parts.values() if one.first is not None), default=None),
-        max((one.last for one in parts.values() if one.last is not None), default=None),
-    )
+def _versions(engine: Engine, known: dict[int, TemplateInSession], found: dict[int, Facts]) -> Versions | None:
+    """Return which tables the names of the log meant when; None where each has meant one throughout."""
+    runs = engine.runs()
+    parts = {(key, n): part for key in runs for n, part in enumerate(found[key].parts) if n in runs[key]}
+    firsts = {(key, n): runs[key][n].first for key, n in parts}
+    wanted = watched(parts, firsts)
+    return versions_of(engine.events(known, wanted), parts, firsts) if wanted else None
 
 
 def _merged(
@@ -164,11 +176,12 @@ def _merged(
     base: Knowledge,
     definitions: Definitions,
     log: LogCounts,
-    runs: dict[int, dict[int, JobRuns]],
+    versions: Versions | None,
     waves: int,
     progress: Progress,
 ) -> Extraction:
-    merger = Merger()
+    runs = engine.runs()
+    merger = Merger(versions or Versions(), setting.undated_at)
     uses: dict[tuple[int, int], tuple[tuple[str, ...], tuple[str, ...]]] = {}
     namespaces: set[str] = set()
     for done, (key, lineage) in enumerate(engine.lineage(sorted(runs))):
@@ -181,6 +194,8 @@ def _merged(
             )
         if done % 1_000 == 0:
             progress("merging", done, len(runs))
+    merger.finish()
+    uses = {use: (merger.named(read), merger.named(written)) for use, (read, written) in uses.items()}
     counts: Counter[str] = Counter()
     failures: Counter[str] = Counter()
     for facts in definitions.facts():

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from lineage_ingest.query_log.pipeline.versions import Bindings
+
 __all__ = ["PART_TYPE", "Part", "StatedColumn", "Unit", "slice_key", "units_from", "work_batches"]
 
 _TEXT = pa.string()
@@ -35,6 +37,9 @@ PART_TYPE = pa.struct(
 """A template's sample on its way between the stages."""
 
 
+_UNBOUND = Bindings()
+
+
 class StatedColumn(NamedTuple):
     """A column, and one that it was written from, as the source of the log itself says."""
 
@@ -58,6 +63,8 @@ class Part:
     stated: tuple[StatedColumn, ...] | None = None
     search_path: tuple[str, ...] = ()
     """The schemas that are searched after the default one; a template by itself has none."""
+    bindings: Bindings = _UNBOUND
+    """Which tables its names mean, where others have had them too."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Part:
@@ -66,11 +73,14 @@ class Part:
         listed = None if stated is None else tuple(sorted(StatedColumn(**edge) for edge in stated))
         return cls(**{**row, "stated": listed})
 
-    def within(self, database: str | None, schema: str | None, search_path: tuple[str, ...] = ()) -> Part:
-        """Return the part with other defaults."""
-        if (database, schema, search_path) == (self.database, self.schema, self.search_path):
+    def within(
+        self, database: str | None, schema: str | None, search_path: tuple[str, ...], bindings: Bindings | None
+    ) -> Part:
+        """Return the part with other defaults, and with what its names mean."""
+        if (database, schema, search_path) == (self.database, self.schema, self.search_path) and bindings is None:
             return self
-        return replace(self, database=database, schema=schema, search_path=search_path)
+        bound = bindings or _UNBOUND
+        return replace(self, database=database, schema=schema, search_path=search_path, bindings=bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +95,18 @@ class Unit:
     parts: tuple[Part, ...]
     first: int | None
     last: int | None
+    spans: tuple[tuple[int | None, int | None], ...] = ()
+    """When each of several parts ran first and last."""
     overlay: Mapping[str, tuple[str, ...] | None] | None = None
 
+    def span(self, part: int) -> tuple[int | None, int | None]:
+        """Return when a part ran first and last."""
+        return self.spans[part] if self.spans else (self.first, self.last)
 
-def slice_key(members: Iterable[tuple[int, str | None, str | None, tuple[str, ...]]]) -> int:
-    """Return the key of a session's statements that belong together: template, database, schema, path of each."""
-    listed = tuple(tuple(member if member[3] else member[:3]) for member in members)
-    digest = hashlib.blake2b(repr(listed).encode(), digest_size=8).digest()
+
+def slice_key(members: Iterable[tuple[object, ...]]) -> int:
+    """Return the key of a session's statements that belong together: template, database, schema, … of each."""
+    digest = hashlib.blake2b(repr(tuple(members)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
 

@@ -17,7 +17,7 @@ from lineage_ingest.query_log.pipeline.engine import Opener
 from lineage_ingest.query_log.pipeline.extraction import Extractor, extracted
 from lineage_ingest.query_log.pipeline.gathering import TEMPLATES, gathered
 from lineage_ingest.query_log.pipeline.packets import packets, tables, unpacked
-from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assigned_packets
+from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assigned_packets, event_packets
 from lineage_ingest.query_log.pipeline.statistics import totals_of
 from lineage_ingest.query_log.pipeline.templating import templated
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
@@ -65,7 +65,12 @@ def read(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
 
 def assign(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:
     """Yield packets of RUNS as packets of MEMBERS, BY_DAY and BY_UNIT."""
-    return assigned_packets(batches, shared.value, whole=whole)
+    return assigned_packets(batches, *shared.value, whole=whole)
+
+
+def find_events(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:
+    """Yield packets of RUNS as packets of EVENTS."""
+    return event_packets(batches, *shared.value, whole=whole)
 
 
 def sum_up(batches: Iterable[Any]) -> Iterator[Any]:

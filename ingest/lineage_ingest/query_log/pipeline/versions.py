@@ -1,0 +1,420 @@
+"""Which table a name means when: DDL of a log, in order of time.
+
+A table that is dropped and made anew, replaced or renamed leaves its name to another one. Each of them is a version,
+with a name of its own while the log is read (`versioned_name`), so that nothing else has to know of times. What is
+made anew by the same definition, from the same versions, is the same version: a nightly rebuild is one.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import count
+from typing import NamedTuple, TypeAlias
+
+from lineage.model.dialects import dialect_named
+from lineage.model.names import versioned_name
+from lineage.model.statement import ChangeKind, DatasetKind, StatementLineage
+
+__all__ = ["Bindings", "Event", "Moment", "NamesOfPart", "Step", "Versions", "names_of_parts", "versions_of", "watched"]
+
+Place: TypeAlias = "tuple[str, str]"
+"""A table's name: namespace and full name."""
+Moment: TypeAlias = "tuple[int, str, int]"
+"""When something ran: microseconds since 1970, its session, and its position there."""
+UnitPart: TypeAlias = "tuple[int, int]"
+"""A unit, and the number of one of its parts."""
+
+_CREATES = re.compile(
+    r"\s*create\s+(?:(or\s+(?:replace|alter))\b|(?:\w+\s+){0,3}?(?:table|view)\s+(if\s+not\s+exists)\b)", re.IGNORECASE
+)
+_MOST_VERSIONS = 20
+"""What one definition makes of ever new versions of what it reads is told apart so often."""
+_VIEWS_FOLLOW_TABLES = frozenset(("postgres", "redshift", "materialize", "risingwave"))
+"""Dialects where a view goes on reading a table that gets another name."""
+
+
+class Step(StrEnum):
+    """What a statement does to a name."""
+
+    CREATE = "create"
+    """Nothing has the name, else it would fail."""
+    CREATE_UNLESS_THERE = "create unless there"
+    REPLACE = "replace"
+    DROP = "drop"
+    RENAME = "rename"
+    SWAP = "swap"
+
+
+_MAKING = frozenset((Step.CREATE, Step.CREATE_UNLESS_THERE, Step.REPLACE))
+
+
+class NamesOfPart(NamedTuple):
+    """The tables that a part of a unit speaks of, by their full names, but for those of its session alone."""
+
+    namespace: str
+    names: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    steps: tuple[tuple[Step, str, str | None], ...] = ()
+    late: bool = False
+    """It makes a view: what that reads is what has the name whenever the view is read."""
+
+
+class Event(NamedTuple):
+    """A part with steps ran."""
+
+    at: Moment
+    unit: int
+    part: int
+
+
+class Bindings(NamedTuple):
+    """Which tables the names in a part mean in a run, where others have had them too.
+
+    `versions` are pairs of a full name and the version's own name, `remade` of the version that a definition reads
+    and the one that it makes in its place.
+    """
+
+    versions: tuple[tuple[str, str], ...] = ()
+    remade: tuple[tuple[str, str], ...] = ()
+
+
+def names_of_parts(
+    parts: Sequence[str], dialect: str, namespace: str, statements: Iterable[StatementLineage]
+) -> tuple[NamesOfPart, ...]:
+    """Return the tables that each part of a unit speaks of; `parts` are their texts."""
+    names: list[dict[str, None]] = [{} for _ in parts]
+    reads: list[dict[str, None]] = [{} for _ in parts]
+    steps: list[list[tuple[Step, str, str | None]]] = [[] for _ in parts]
+    late = [False] * len(parts)
+    follows = dialect_named(dialect).name in _VIEWS_FOLLOW_TABLES
+    for statement in statements:
+        part = int(statement.source or 0)
+        own = [name for name in statement.targets if name not in statement.temporary]
+        if statement.target_kind is DatasetKind.TEMPORARY:
+            own = [name for name in own if name != statement.target]
+        names[part].update(dict.fromkeys((*statement.sources, *own)))
+        reads[part].update(dict.fromkeys(statement.sources))
+        if statement.defines and statement.target in own:
+            steps[part].append((_step(parts[part]), statement.target, None))
+            is_view = statement.target_kind is DatasetKind.VIEW and statement.operation == "CREATE_VIEW"
+            late[part] = is_view and not follows
+        for change in statement.changes:
+            names[part][change.table] = None
+            if change.kind is ChangeKind.DROP:
+                steps[part].append((Step.DROP, change.table, None))
+            elif not change.kind.of_column and change.other is not None:
+                names[part][change.other] = None
+                step = Step.RENAME if change.kind is ChangeKind.RENAME else Step.SWAP
+                steps[part].append((step, change.table, change.other))
+    return tuple(
+        NamesOfPart(namespace, tuple(names[n]), tuple(reads[n]), tuple(steps[n]), late[n]) for n in range(len(parts))
+    )
+
+
+def _step(text: str) -> Step:
+    found = _CREATES.match(text)
+    if found is None:
+        return Step.CREATE
+    return Step.REPLACE if found.group(1) else Step.CREATE_UNLESS_THERE
+
+
+def watched(parts: Mapping[UnitPart, NamesOfPart], firsts: Mapping[UnitPart, int | None]) -> frozenset[UnitPart]:
+    """Return the parts whose runs say which table has a name: none, where each name is of one table throughout.
+
+    `firsts` is when each part ran first.
+    """
+    makers: dict[Place, set[UnitPart]] = defaultdict(set)
+    made: dict[Place, int] = {}
+    unsteady: set[Place] = set()
+    for key, part in parts.items():
+        for step, table, other in part.steps:
+            place = part.namespace, table
+            if step in _MAKING:
+                makers[place].add(key)
+            else:
+                unsteady.update((part.namespace, name) for name in (table, other) if name is not None)
+            if step is Step.REPLACE:
+                at = firsts.get(key) or 0
+                made[place] = min(at, made.get(place, at))
+    unsteady.update(place for place, keys in makers.items() if len(keys) > 1)
+    for key, part in parts.items():
+        first = firsts.get(key)
+        for name in part.names:
+            replaced = made.get((part.namespace, name))
+            if replaced is not None and first is not None and first < replaced:
+                unsteady.add((part.namespace, name))
+    return frozenset(
+        key
+        for key, part in parts.items()
+        if any((part.namespace, n) in unsteady for _, table, other in part.steps for n in (table, other) if n)
+    )
+
+
+class Renaming(NamedTuple):
+    """A version gets another name."""
+
+    at: Moment
+    namespace: str
+    version: str
+    table: str
+    other: str
+
+
+class End(NamedTuple):
+    """What becomes of a version: its last name, whether it has that in the end, and whether the log made it."""
+
+    name: str
+    lasts: bool
+    made: bool
+    at: Moment | None = None
+    """When it went, if it did."""
+    since: Moment | None = None
+    """When the log made it first."""
+    named: Moment | None = None
+    """When it took its last name from another version."""
+
+
+@dataclass(slots=True)
+class Versions:
+    """The tables that names of a log meant, one after the other."""
+
+    timelines: dict[Place, tuple[list[Moment], list[str | None]]] = field(default_factory=dict)
+    """By name: from when on it means which version, or none; before that the one that was there before the log."""
+    parts: dict[UnitPart, NamesOfPart] = field(default_factory=dict)
+    """The parts that speak of these names, with nothing else in them."""
+    ends: dict[Place, End] = field(default_factory=dict)
+    """By namespace and a version's own name."""
+    renamings: list[Renaming] = field(default_factory=list)
+    """In order of time; none, if all were made by the log: these have had their last names all along."""
+    defaults: dict[int, tuple[str | None, str | None]] = field(default_factory=dict)
+    """The default database and schema of the templates among the units."""
+
+    def units(self) -> frozenset[int]:
+        """Return the units that speak of these names."""
+        return frozenset(unit for unit, _ in self.parts)
+
+    def bindings(self, unit: int, part: int, at: Moment) -> Bindings | None:
+        """Return what the names in a part mean in a run; None where that is what they mean anyway."""
+        own = self.parts.get((unit, part))
+        return None if own is None else self._bindings(own, at)
+
+    def _bindings(self, part: NamesOfPart, at: Moment) -> Bindings | None:
+        versions: dict[str, str] = {}
+        remade: dict[str, str] = {}
+        created = {table for step, table, _ in part.steps if step in _MAKING}
+        until = self._end_of_view(part, created, at) if part.late else at
+        for name in part.names:
+            before = self._meant(part.namespace, name, until if name not in created else at)
+            if name in created:
+                after = self._meant(part.namespace, name, at, after=True)
+                if name in part.reads and len(part.steps) == 1:
+                    remade[before] = after
+                else:
+                    before = after
+            versions[name] = before
+        for step, table, other in part.steps:
+            if step is Step.RENAME and other is not None:
+                versions[other] = self._meant(part.namespace, table, at)
+        found = tuple(sorted((name, own) for name, own in versions.items() if name != own))
+        made = tuple(sorted((old, new) for old, new in remade.items() if old != new))
+        return Bindings(found, made) if found or made else None
+
+    def _meant(self, namespace: str, name: str, at: Moment | None, *, after: bool = False) -> str:
+        """Return the version that a name means just before a time (or after it; in the end, without one).
+
+        Where none has the name, it is the next one that gets it, else the last that had it.
+        """
+        line = self.timelines.get((namespace, name))
+        if line is None:
+            return name
+        times, states = line
+        index = len(times) if at is None else (bisect_right if after else bisect_left)(times, at)
+        if index == 0:
+            return name if (namespace, name) in self.ends else next(state for state in states if state is not None)
+        if (state := states[index - 1]) is not None:
+            return state
+        later = (state for state in states[index:] if state is not None)
+        earlier = (state for state in reversed(states[: index - 1]) if state is not None)
+        return next(later, None) or next(earlier, name)
+
+    def _end_of_view(self, part: NamesOfPart, created: Collection[str], at: Moment) -> Moment | None:
+        """Return when the view that a part makes went; None if it is there in the end."""
+        for name in created:
+            times, states = self.timelines.get((part.namespace, name), ((), ()))
+            index = bisect_right(times, at)
+            if index and (own := states[index - 1]) is not None:
+                later = (i for i in range(index, len(times)) if states[i] != own)
+                return next((times[i] for i in later), None)
+        return None
+
+
+def versions_of(
+    events: Iterable[Event], parts: Mapping[UnitPart, NamesOfPart], firsts: Mapping[UnitPart, int | None]
+) -> Versions | None:
+    """Return which tables the names of a log meant when; None where no name has meant more than one.
+
+    Args:
+        events: the runs of the parts that are `watched`.
+        parts: all parts, with the tables that they speak of.
+        firsts: when each part ran first.
+    """
+    walk = _Walk(parts, _mentions(parts, firsts))
+    for event in sorted(events):
+        walk.take(event)
+    return walk.versions()
+
+
+def _mentions(parts: Mapping[UnitPart, NamesOfPart], firsts: Mapping[UnitPart, int | None]) -> dict[Place, int]:
+    """Return when each table is first spoken of, by what does not make it."""
+    found: dict[Place, int] = {}
+    for key, part in parts.items():
+        first = firsts.get(key)
+        if first is None:
+            continue
+        made = {table for step, table, _ in part.steps if step is not Step.DROP} - set(part.reads)
+        for name in part.names:
+            place = part.namespace, name
+            if name not in made and (place not in found or first < found[place]):
+                found[place] = first
+    return found
+
+
+class _Walk:
+    def __init__(self, parts: Mapping[UnitPart, NamesOfPart], mentions: Mapping[Place, int]) -> None:
+        self._parts = parts
+        self._mentions = mentions
+        self._lines: dict[Place, tuple[list[Moment], list[str | None]]] = defaultdict(lambda: ([], []))
+        self._known: dict[tuple[Place, UnitPart, object], list[str]] = defaultdict(list)
+        """The versions that a definition made of a table, from the same versions of others."""
+        self._made_by: dict[tuple[Place, UnitPart], list[str]] = defaultdict(list)
+        self._makers: dict[Place, UnitPart] = {}
+        self._numbers: dict[Place, Iterator[int]] = defaultdict(lambda: count(1))
+        self._places: dict[Place, set[str]] = defaultdict(set)
+        """The names that each version has now."""
+        self._last: dict[Place, str] = {}
+        self._since: dict[Place, Moment] = {}
+        self._gone: dict[Place, Moment] = {}
+        self._named: dict[Place, Moment] = {}
+        self._before: set[Place] = set()
+        """What was there before the log."""
+        self._renamings: list[Renaming] = []
+
+    def take(self, event: Event) -> None:
+        part = self._parts[event.unit, event.part]
+        meant = tuple((name, self._now(part.namespace, name)) for name in part.reads)
+        for step, table, other in part.steps:
+            place = part.namespace, table
+            if step in _MAKING:
+                self._create(place, event, part, step, meant)
+            elif step is Step.DROP:
+                self._set(place, None, event.at)
+            elif other is not None:
+                self._move(part.namespace, table, other, event.at, swap=step is Step.SWAP)
+
+    def _now(self, namespace: str, name: str) -> str | None:
+        """Return the version that a name means now; of one that nothing was said of, the one before the log."""
+        states = self._lines[namespace, name][1] if (namespace, name) in self._lines else None
+        return states[-1] if states else name
+
+    def _create(
+        self, place: Place, event: Event, part: NamesOfPart, step: Step, meant: tuple[tuple[str, str | None], ...]
+    ) -> None:
+        touched = place in self._lines
+        namespace, name = place
+        reads_itself = name in part.reads
+        if not touched and reads_itself:
+            return
+        if not touched and step is Step.REPLACE and self._mentions.get(place, event.at[0]) < event.at[0]:
+            self._touch(place)
+        now = self._now(namespace, name) if place in self._lines else None
+        if now is not None and step is Step.CREATE_UNLESS_THERE:
+            return
+        maker = event.unit, event.part
+        if reads_itself and now is not None and self._makers.get((namespace, now)) == maker:
+            return
+        known = self._known[place, maker, meant]
+        own = next((one for one in known if self._places[namespace, one] <= {name}), None)
+        every = self._made_by[place, maker]
+        if own is None and len(every) >= _MOST_VERSIONS:
+            own = next((one for one in every if self._places[namespace, one] <= {name}), None)
+        if own is None:
+            plain_is_free = (namespace, name) not in self._before and (namespace, name) not in self._since
+            own = name if plain_is_free else versioned_name(name, next(self._numbers[place]))
+            known.append(own)
+            every.append(own)
+            self._makers[namespace, own] = maker
+            self._since[namespace, own] = event.at
+        self._set(place, own, event.at)
+
+    def _touch(self, place: Place) -> None:
+        """Note that there was a table of a name before the log."""
+        self._before.add(place)
+        self._places[place].add(place[1])
+        self._last[place] = place[1]
+        self._lines[place]  # it has a timeline from now on
+
+    def _set(self, place: Place, own: str | None, at: Moment) -> None:
+        namespace, name = place
+        if place not in self._lines and place not in self._since and own is None:
+            self._touch(place)
+        times, states = self._lines[place]
+        old = states[-1] if states else (name if place in self._before else None)
+        if old == own and states:
+            return
+        if old is not None and old != own:
+            self._places[namespace, old].discard(name)
+            if not self._places[namespace, old]:
+                self._gone[namespace, old] = at
+        if own is not None:
+            if any(state not in (None, own) for state in states) or place in self._before:
+                self._named[namespace, own] = at
+            self._places[namespace, own].add(name)
+            self._last[namespace, own] = name
+            self._gone.pop((namespace, own), None)
+        times.append(at)
+        states.append(own)
+
+    def _move(self, namespace: str, table: str, other: str, at: Moment, *, swap: bool) -> None:
+        for name in (table, other) if swap else (table,):
+            if (namespace, name) not in self._lines and (namespace, name) not in self._since:
+                self._touch((namespace, name))
+        moving, there = self._now(namespace, table), self._now(namespace, other) if swap else None
+        if moving is None:
+            return
+        for old, new, version in ((table, other, moving), (other, table, there)):
+            if version is not None:
+                self._renamings.append(Renaming(at, namespace, version, old, new))
+        self._places[namespace, moving].add(other)  # it goes nowhere between the two
+        self._set((namespace, table), there, at)
+        self._set((namespace, other), moving, at)
+
+    def versions(self) -> Versions | None:
+        lines = {place: line for place, line in self._lines.items() if line[0]}
+        if not lines:
+            return None
+        bound = {place for place, (_, states) in lines.items() if any(s is not None and s != place[1] for s in states)}
+        ends = {
+            (namespace, own): End(
+                name,
+                bool(self._places[namespace, own]),
+                (namespace, own) not in self._before,
+                self._gone.get((namespace, own)),
+                self._since.get((namespace, own)),
+                self._named.get((namespace, own)),
+            )
+            for (namespace, own), name in self._last.items()
+        }
+        parts = {}
+        for key, part in self._parts.items():
+            names = tuple(name for name in part.names if (part.namespace, name) in bound)
+            if names:
+                parts[key] = NamesOfPart(
+                    part.namespace, names, tuple(n for n in part.reads if n in names), part.steps, part.late
+                )
+        renamed = any((one.namespace, one.version) in self._before for one in self._renamings)
+        return Versions({place: lines[place] for place in bound}, parts, ends, self._renamings if renamed else [])

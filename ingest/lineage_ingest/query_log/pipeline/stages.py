@@ -165,9 +165,8 @@ def _versions(engine: Engine, known: dict[int, TemplateInSession], found: dict[i
     """Return which tables the names of the log meant when; None where each has meant one throughout."""
     runs = engine.runs()
     parts = {(key, n): part for key in runs for n, part in enumerate(found[key].parts) if n in runs[key]}
-    firsts = {(key, n): runs[key][n].first for key, n in parts}
-    wanted = watched(parts, firsts)
-    return versions_of(engine.events(known, wanted), parts, firsts) if wanted else None
+    wanted = watched(parts)
+    return versions_of(engine.events(known, wanted), parts) if wanted else None
 
 
 def _merged(

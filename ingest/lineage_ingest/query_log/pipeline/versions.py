@@ -29,9 +29,7 @@ Moment: TypeAlias = "tuple[int, str, int]"
 UnitPart: TypeAlias = "tuple[int, int]"
 """A unit, and the number of one of its parts."""
 
-_CREATES = re.compile(
-    r"\s*create\s+(?:(or\s+(?:replace|alter))\b|(?:\w+\s+){0,3}?(?:table|view)\s+(if\s+not\s+exists)\b)", re.IGNORECASE
-)
+_UNLESS_THERE = re.compile(r"\s*create\s+(?:\w+\s+){0,3}?(?:table|view)\s+if\s+not\s+exists\b", re.IGNORECASE)
 _MOST_VERSIONS = 20
 """What one definition makes of ever new versions of what it reads is told apart so often."""
 _VIEWS_FOLLOW_TABLES = frozenset(("postgres", "redshift", "materialize", "risingwave"))
@@ -42,15 +40,13 @@ class Step(StrEnum):
     """What a statement does to a name."""
 
     CREATE = "create"
-    """Nothing has the name, else it would fail."""
     CREATE_UNLESS_THERE = "create unless there"
-    REPLACE = "replace"
     DROP = "drop"
     RENAME = "rename"
     SWAP = "swap"
 
 
-_MAKING = frozenset((Step.CREATE, Step.CREATE_UNLESS_THERE, Step.REPLACE))
+_MAKING = frozenset((Step.CREATE, Step.CREATE_UNLESS_THERE))
 
 
 class NamesOfPart(NamedTuple):
@@ -100,7 +96,8 @@ def names_of_parts(
         names[part].update(dict.fromkeys((*statement.sources, *own)))
         reads[part].update(dict.fromkeys(statement.sources))
         if statement.defines and statement.target in own:
-            steps[part].append((_step(parts[part]), statement.target, None))
+            step = Step.CREATE_UNLESS_THERE if _UNLESS_THERE.match(parts[part]) else Step.CREATE
+            steps[part].append((step, statement.target, None))
             is_view = statement.target_kind is DatasetKind.VIEW and statement.operation == "CREATE_VIEW"
             late[part] = is_view and not follows
         for change in statement.changes:
@@ -116,20 +113,9 @@ def names_of_parts(
     )
 
 
-def _step(text: str) -> Step:
-    found = _CREATES.match(text)
-    if found is None:
-        return Step.CREATE
-    return Step.REPLACE if found.group(1) else Step.CREATE_UNLESS_THERE
-
-
-def watched(parts: Mapping[UnitPart, NamesOfPart], firsts: Mapping[UnitPart, int | None]) -> frozenset[UnitPart]:
-    """Return the parts whose runs say which table has a name: none, where each name is of one table throughout.
-
-    `firsts` is when each part ran first.
-    """
+def watched(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[UnitPart]:
+    """Return the parts whose runs say which table has a name: none, where each name is of one table throughout."""
     makers: dict[Place, set[UnitPart]] = defaultdict(set)
-    made: dict[Place, int] = {}
     unsteady: set[Place] = set()
     for key, part in parts.items():
         for step, table, other in part.steps:
@@ -138,16 +124,7 @@ def watched(parts: Mapping[UnitPart, NamesOfPart], firsts: Mapping[UnitPart, int
                 makers[place].add(key)
             else:
                 unsteady.update((part.namespace, name) for name in (table, other) if name is not None)
-            if step is Step.REPLACE:
-                at = firsts.get(key) or 0
-                made[place] = min(at, made.get(place, at))
     unsteady.update(place for place, keys in makers.items() if len(keys) > 1)
-    for key, part in parts.items():
-        first = firsts.get(key)
-        for name in part.names:
-            replaced = made.get((part.namespace, name))
-            if replaced is not None and first is not None and first < replaced:
-                unsteady.add((part.namespace, name))
     return frozenset(
         key
         for key, part in parts.items()
@@ -253,41 +230,22 @@ class Versions:
         return None
 
 
-def versions_of(
-    events: Iterable[Event], parts: Mapping[UnitPart, NamesOfPart], firsts: Mapping[UnitPart, int | None]
-) -> Versions | None:
+def versions_of(events: Iterable[Event], parts: Mapping[UnitPart, NamesOfPart]) -> Versions | None:
     """Return which tables the names of a log meant when; None where no name has meant more than one.
 
     Args:
         events: the runs of the parts that are `watched`.
         parts: all parts, with the tables that they speak of.
-        firsts: when each part ran first.
     """
-    walk = _Walk(parts, _mentions(parts, firsts))
+    walk = _Walk(parts)
     for event in sorted(events):
         walk.take(event)
     return walk.versions()
 
 
-def _mentions(parts: Mapping[UnitPart, NamesOfPart], firsts: Mapping[UnitPart, int | None]) -> dict[Place, int]:
-    """Return when each table is first spoken of, by what does not make it."""
-    found: dict[Place, int] = {}
-    for key, part in parts.items():
-        first = firsts.get(key)
-        if first is None:
-            continue
-        made = {table for step, table, _ in part.steps if step is not Step.DROP} - set(part.reads)
-        for name in part.names:
-            place = part.namespace, name
-            if name not in made and (place not in found or first < found[place]):
-                found[place] = first
-    return found
-
-
 class _Walk:
-    def __init__(self, parts: Mapping[UnitPart, NamesOfPart], mentions: Mapping[Place, int]) -> None:
+    def __init__(self, parts: Mapping[UnitPart, NamesOfPart]) -> None:
         self._parts = parts
-        self._mentions = mentions
         self._lines: dict[Place, tuple[list[Moment], list[str | None]]] = defaultdict(lambda: ([], []))
         self._known: dict[tuple[Place, UnitPart, object], list[str]] = defaultdict(list)
         """The versions that a definition made of a table, from the same versions of others."""
@@ -329,8 +287,6 @@ class _Walk:
         reads_itself = name in part.reads
         if not touched and reads_itself:
             return
-        if not touched and step is Step.REPLACE and self._mentions.get(place, event.at[0]) < event.at[0]:
-            self._touch(place)
         now = self._now(namespace, name) if place in self._lines else None
         if now is not None and step is Step.CREATE_UNLESS_THERE:
             return

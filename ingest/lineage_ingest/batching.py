@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from lineage.catalog import Catalog
 from lineage.model.batch import (
@@ -21,7 +22,7 @@ from lineage.model.batch import (
     RunRecord,
     file_job_key,
 )
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.evidence import SourcePosition, is_sound
 from lineage.model.names import ColumnPath, Naming, column_key, column_text, dataset_key, split_location
 from lineage.model.statement import (
@@ -125,11 +126,24 @@ class _Job:
     sql: list[str] = field(default_factory=list)
     length: int = 0
     positions: list[SourcePosition] = field(default_factory=list)
+    earlier: dict[tuple[str, int], _Earlier] = field(default_factory=dict)
+    """What made the temporary tables that its statements read."""
+    moved: dict[tuple[str, int], int] = field(default_factory=dict)
+    """What turns a place in the file of one of those into one in the job's SQL."""
     edges: dict[tuple[str, str, EdgeKind, str], list[tuple[Edge, int]]] = field(
         default_factory=lambda: defaultdict(list)
     )
     reads: dict[str, None] = field(default_factory=dict)
     writes: dict[str, None] = field(default_factory=dict)
+
+
+class _Earlier(NamedTuple):
+    """A statement that made a temporary table, its literals masked."""
+
+    text: str
+    span: Span
+    is_of_file: bool
+    """Whether it stands in the file of the job."""
 
 
 class BatchBuilder:
@@ -166,6 +180,8 @@ class BatchBuilder:
         """By table and column, what the column was called before the batch renamed it."""
         self._waiting: list[tuple[Mapping[str, str], list[StatementLineage]]] = []
         """Texts and their statements: what a later file renames is known when all are there."""
+        self._texts: dict[str, str] = {}
+        """The texts of the statements that are being added, by name."""
         self._gone_columns: set[str] = set()
         """Keys of columns that statements name and a later one drops: they are in no record."""
         self.uses: list[Use] = []
@@ -183,6 +199,7 @@ class BatchBuilder:
     def _add_waiting(self) -> None:
         names, left = composed_names([statement for _, listed in self._waiting for statement in listed])
         together = iter(zip(names, left, strict=True))
+        self._texts = {name: text for texts, _ in self._waiting for name, text in texts.items()}
         for texts, listed in self._waiting:
             for statement in listed:
                 later, changes = next(together)
@@ -195,6 +212,7 @@ class BatchBuilder:
                 self._add(name, texts[name], replace(statement, edges=own, row_references=rows), later, at)
                 self._besides(name, texts[name], statement, later)
         self._waiting.clear()
+        self._texts = {}
 
     def add_gone_file(self, key: str) -> None:
         """Add a file that is no longer there: it states nothing."""
@@ -222,6 +240,8 @@ class BatchBuilder:
         for table in self._catalog:
             self._know(table.name, ColumnRecord.of_schema(table.columns))
         datasets = tuple(self._record(name, dataset) for name, dataset in sorted(self._datasets.items()))
+        for job in self._jobs.values():
+            self._append_earlier(job)
         jobs = tuple(self._job(job) for job in self._jobs.values())
         edges = self._all_edges()
         statements = self._statements
@@ -419,7 +439,35 @@ class BatchBuilder:
         if isinstance(target, ColumnRef):
             end = self._column_key(output, later.column(target.table or "", target.column))
         key = (self._column_key(self._table_key(table), path), end, edge.kind, output)
+        self._note_earlier(job, edge)
         job.edges[key].append((edge, offset))
+
+    def _note_earlier(self, job: _Job, edge: Edge) -> None:
+        """Note the statements that made the temporary tables of an edge: the SQL of a file's job has them, too."""
+        if edge.before is None or not job.of.source:
+            return
+        for one in edge.before.in_order():
+            if one.key not in job.earlier and (text := self._texts.get(one.source)) is not None:
+                masked = mask_literals(text[one.span.start : one.span.end], self._naming.dialect)
+                is_of_file = job.of.file_key is None or self._file_key(one.source) == job.of.file_key
+                job.earlier[one.key] = _Earlier(masked, one.span, is_of_file)
+
+    def _file_key(self, text: str) -> str | None:
+        file = self._files.get(text)
+        return file.key if file is not None else None
+
+    @staticmethod
+    def _append_earlier(job: _Job) -> None:
+        """Append the statements that made temporary tables to a job's SQL, behind its own."""
+        for key, one in job.earlier.items():
+            if key in job.moved:
+                continue
+            start = job.length + 2
+            position = (one.span.line, one.span.column) if one.is_of_file else (0, 0)
+            job.positions.append(SourcePosition(start, *position))
+            job.sql += [";\n", one.text]
+            job.length = start + len(one.text)
+            job.moved[key] = start - one.span.start
 
     def _add_row_reference(
         self, job: _Job, reference: RowReference, output: str, later: LaterNames, offset: int
@@ -434,8 +482,8 @@ class BatchBuilder:
         target, end = reference.target, output
         if isinstance(target, ColumnRef):
             end = self._column_key(output, later.column(target.table or "", target.column))
-        place, via = reference.span, reference.via
-        edge = Edge(ColumnRef(name, ""), target, EdgeKind.REFERENCES, reference.subtype, span=place, via=via)
+        edge = reference.as_edge()
+        self._note_earlier(job, edge)
         job.edges[source, end, EdgeKind.REFERENCES, output].append((edge, offset))
 
     # Datasets
@@ -511,7 +559,7 @@ class BatchBuilder:
 
     def _edges(self, job: _Job) -> Iterable[EdgeRecord]:
         for (source, target, kind, output), stated in job.edges.items():
-            proofs = {proof for edge, offset in stated if (proof := edge.proof(offset)) is not None}
+            proofs = {proof for edge, offset in stated if (proof := edge.proof(offset, job.moved)) is not None}
             if not all(is_sound(proof) and max(proof) <= job.length for proof in proofs):
                 proofs = {proof for proof in proofs if is_sound(proof) and max(proof) <= job.length}
                 self._diagnostics.append(DiagnosticRecord(_MISPLACED, self._source or job.of.source or "", job.of.key))

@@ -75,10 +75,12 @@ def _excerpt(job: StoredJob, span: tuple[int, int], at: int, width: int, source:
     beside = width - len(place) - 2
     room = beside if end - start + 2 * _LEAST + 4 <= beside else width
     around = max(_LEAST, min(_MOST, (room - (end - start) - 4) // 2))
-    left, right = max(0, start - around), min(len(sql), end + around)
-    line = Text(("… " if left else "") + _one_line(sql[left:start]), style="dim", end="")
+    begins = max((one.offset for one in job.positions if one.offset <= start), default=0)
+    ends = min((one.offset - 2 for one in job.positions if one.offset > start), default=len(sql))
+    left, right = max(begins, start - around), min(ends, end + around)
+    line = Text(("… " if left > begins else "") + _one_line(sql[left:start]), style="dim", end="")
     line.append(_one_line(sql[start:end]), style="not dim bold underline")
-    line.append(_one_line(sql[end:right]) + (" …" if right < len(sql) else ""))
+    line.append(_one_line(sql[end:right]) + (" …" if right < ends else ""))
     return [Text(f"{place}  ") + line] if room == beside else [Text(place), *wrap_styled(line, width)]
 
 

@@ -18,7 +18,10 @@ _CHAIN = re.compile(r"\d+-\d+(?: \d+-\d+)*")
 
 
 class SourcePosition(NamedTuple):
-    """Where a statement of a job's SQL begins: `offset` in that SQL, `line` and `column`, from 1, in its file."""
+    """Where a statement of a job's SQL begins: `offset` in that SQL, `line` and `column`, from 1, in its file.
+
+    The line of a statement of another file is 0.
+    """
 
     offset: int
     line: int
@@ -72,7 +75,7 @@ def position_in_source(sql: str, positions: Iterable[SourcePosition], start: int
     (5, 8)
     """
     last = max((one for one in positions if one.offset <= start), default=None)
-    if last is None:
+    if last is None or not last.line:
         return None
     newlines = sql.count("\n", last.offset, start)
     column = start - sql.rfind("\n", 0, start) if newlines else last.column + start - last.offset

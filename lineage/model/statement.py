@@ -6,6 +6,7 @@ times as long to make.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ __all__ = [
     "ColumnSchema",
     "Completeness",
     "DatasetKind",
+    "EarlierStatement",
     "Edge",
     "RowReference",
     "StatementLineage",
@@ -56,12 +58,48 @@ class TableRef(NamedTuple):
         return {"table": self.table}
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierStatement:
+    """A statement that made a temporary table of the script: where it reads the source, in the order of `places`.
+
+    `source` names its text, `span` is its place there; `before` is the one that made a temporary table that it reads.
+    """
+
+    source: str
+    span: Span
+    places: tuple[Span, ...]
+    before: EarlierStatement | None = None
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from the other statements of the script."""
+        return self.source, self.span.start
+
+    def in_order(self) -> list[EarlierStatement]:
+        """Return the statements that are read before it, and it, in the order in which a value goes through them."""
+        found: list[EarlierStatement] = []
+        one: EarlierStatement | None = self
+        while one is not None:
+            found.append(one)
+            one = one.before
+        return found[::-1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement as JSON values."""
+        return {
+            "source": self.source,
+            "span": self.span.to_dict(),
+            "places": [span.to_dict() for span in self.places],
+        }
+
+
 class Edge(NamedTuple):
     """A value flow or an influence that a statement states, and the place in the SQL that proves it.
 
     `span` is where the source is read, `via` where what that gives is read in turn, up to the output: in the queries
-    around a CTE, sub-query or alias. `limited` marks a SORT that decides, with a LIMIT, which rows there are.
-    `ambiguous` marks one of several tables that an unprefixed column may belong to; a diagnostic names them all.
+    around a CTE, sub-query or alias. `before` is the statement that made the temporary table which it comes through:
+    there the source is read. `limited` marks a SORT that decides, with a LIMIT, which rows there are. `ambiguous` marks
+    one of several tables that an unprefixed column may belong to; a diagnostic names them all.
     """
 
     source: ColumnRef
@@ -73,6 +111,7 @@ class Edge(NamedTuple):
     limited: bool = False
     ambiguous: bool = False
     via: tuple[Span, ...] = ()
+    before: EarlierStatement | None = None
 
     def __str__(self) -> str:
         marks = [str(self.subtype)]
@@ -82,9 +121,18 @@ class Edge(NamedTuple):
         arrow = "->" if self.kind is EdgeKind.CONTRIBUTES else "~>"
         return f"{self.source} {arrow} {self.target} [{' '.join(marks)}]"
 
-    def proof(self, offset: int = 0) -> Chain | None:
-        """Return the places that prove it, moved by an offset; None where it has none."""
-        return _proof(self.span, self.via, offset)
+    def proof(self, offset: int = 0, earlier: Mapping[tuple[str, int], int] | None = None) -> Chain | None:
+        """Return the places that prove it, moved by an offset; None where it has none.
+
+        `earlier` says by how much those of the statements before it are moved; of others nothing is told.
+        """
+        if self.span is None:
+            return None
+        listed = self.before.in_order() if self.before is not None else []
+        moves = earlier or {}
+        spans = [(span, moves[one.key]) for one in listed if one.key in moves for span in one.places]
+        spans += [(span, offset) for span in (self.span, *self.via)]
+        return tuple(number + moved for span, moved in spans for number in (span.start, span.end))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the edge as JSON values."""
@@ -96,6 +144,7 @@ class Edge(NamedTuple):
             "masking": self.masking,
             "span": self.span.to_dict() if self.span else None,
             "via": [span.to_dict() for span in self.via],
+            "before": [one.to_dict() for one in self.before.in_order()] if self.before is not None else [],
             "limited": self.limited,
             "ambiguous": self.ambiguous,
         }
@@ -112,19 +161,17 @@ class RowReference(NamedTuple):
     subtype: Subtype
     span: Span | None = None
     via: tuple[Span, ...] = ()
+    before: EarlierStatement | None = None
 
     def __str__(self) -> str:
         return f"{self.source} ~> {self.target} [{self.subtype}]"
 
-    def proof(self) -> Chain | None:
-        """Return the places that prove it; None where it has none."""
-        return _proof(self.span, self.via)
-
-
-def _proof(span: Span | None, via: tuple[Span, ...], offset: int = 0) -> Chain | None:
-    if span is None:
-        return None
-    return tuple(number + offset for one in (span, *via) for number in (one.start, one.end))
+    def as_edge(self) -> Edge:
+        """Return the reference as an edge from a column without a name."""
+        source = ColumnRef(self.source.table, "")
+        return Edge(
+            source, self.target, EdgeKind.REFERENCES, self.subtype, span=self.span, via=self.via, before=self.before
+        )
 
 
 class UnresolvedReference(NamedTuple):

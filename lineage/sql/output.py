@@ -10,15 +10,15 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, Severity, Span
 from lineage.model.names import column_text
-from lineage.model.statement import ColumnRef, Completeness, Edge, RowReference, TableRef
+from lineage.model.statement import ColumnRef, Completeness, EarlierStatement, Edge, RowReference, TableRef
 from lineage.sql.effects import LIMITED_SORT, STEPS
-from lineage.sql.relations import FieldPath, Mention, Sources, TableRows
+from lineage.sql.relations import Composite, FieldPath, Mention, Relation, Rows, Sources, TableRows, absorb_rows
 from lineage.sql.spans import span_of
 from lineage.sql.statements import Outcome
 
-__all__ = ["completeness_of", "edge_count", "edges_of"]
+__all__ = ["as_made_by", "completeness_of", "edge_count", "edges_of"]
 
-_Place: TypeAlias = tuple[Span | None, tuple[Span, ...]]
+_Place: TypeAlias = tuple[Span | None, tuple[Span, ...], EarlierStatement | None]
 _Places: TypeAlias = dict[int, _Place]
 _MOST_PLACES = 12
 """Of more places the last ones are kept, and the first two."""
@@ -44,7 +44,7 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
     """
     edges: list[Edge] = []
     tables: dict[RowReference, None] = {}
-    known: _Places = {id(None): (whole, ())}
+    known: _Places = {id(None): (whole, (), None)}
     append, new = edges.append, tuple.__new__
     first, last = (whole.start, whole.end) if whole is not None else (0, sys.maxsize)
 
@@ -53,17 +53,18 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
             place = known.get(id(mention))
             if place is None:
                 if type(mention) is exp.Column and (span := span_of(mention)) is not None and first <= span[0] <= last:
-                    place = known[id(mention)] = (span, ())
+                    place = known[id(mention)] = (span, (), None)
                 else:
                     place = _read_at(mention, whole, known)
-            span, via = place
+            span, via, before = place
             kind, subtype, masking, limited = _FIELDS[effect]
             if type(source) is TableRows:
                 if source.table != target.table:
-                    tables.setdefault(RowReference(TableRef(source.table), target, subtype, span, via))
+                    tables.setdefault(RowReference(TableRef(source.table), target, subtype, span, via, before))
                 continue
             # Past the constructor, which takes as long again as the tuple.
-            append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, source.ambiguous, via)))
+            read, doubt = source.reference, source.ambiguous
+            append(new(Edge, (read, target, kind, subtype, masking, span, limited, doubt, via, before)))
 
     for written in (outcome, *outcome.others):
         for name, sources in _by_name(written):
@@ -83,20 +84,53 @@ def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
             pairs.append(mention)
             mention = mention[0]
             continue
+        if isinstance(mention, EarlierStatement):
+            found = known[id(mention)] = (whole, (), mention)
+            break
         span = span_of(mention)
         # A node may come from elsewhere than the statement's own text.
         is_own = span is not None and (whole is None or whole[0] <= span[0] <= whole[1])
-        found = known[id(mention)] = (span if is_own else whole, ())
+        found = known[id(mention)] = (span if is_own else whole, (), None)
     for pair in reversed(pairs):
         then = (known.get(id(pair[1])) or _read_at(pair[1], whole, known))[0]
         if then is not whole and then is not None:
-            span, via = found
+            span, via, before = found
             if span is whole:
-                found = (then, ())
+                found = (then, (), before)
             else:
-                found = (span, (*via, then) if len(via) < _MOST_PLACES else (via[0], *via[2:], then))
+                found = (span, (*via, then) if len(via) < _MOST_PLACES else (via[0], *via[2:], then), before)
         known[id(pair)] = found
     return found
+
+
+def as_made_by(relation: Relation, source: str, whole: Span | None) -> Relation:
+    """Return the relation of a temporary table for the statements that read it: its places are those of its statement.
+
+    `source` names the text, `whole` is the statement's place in it.
+    """
+    if whole is None or type(relation) is not Relation:
+        return relation
+    known: _Places = {id(None): (whole, (), None)}
+    made: dict[int, EarlierStatement] = {}
+
+    def marked(sources: Sources) -> Sources:
+        if isinstance(sources, Composite):
+            return sources
+        return {key: statement(mention) for key, mention in sources.items()}
+
+    def statement(mention: Mention) -> EarlierStatement:
+        span, via, before = place = known.get(id(mention)) or _read_at(mention, whole, known)
+        if id(place) not in made:
+            made[id(place)] = EarlierStatement(source, whole, () if span is None else (span, *via), before)
+        return made[id(place)]
+
+    rows: Rows | None = None
+    if relation.rows is not None:
+        rows = Rows()
+        absorb_rows(rows.own, relation.rows)
+        rows.own = marked(rows.own)
+    sources = [marked(one) for one in relation.sources]
+    return Relation(list(relation.names), sources, rows, relation.opens)
 
 
 def _by_name(outcome: Outcome) -> Iterable[tuple[str, Sources]]:

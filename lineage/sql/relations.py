@@ -13,7 +13,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from lineage.model.names import column_text
-from lineage.model.statement import ColumnRef, TableRef
+from lineage.model.statement import ColumnRef, EarlierStatement, TableRef
 from lineage.sql.effects import COMPOSE, IDENTITY, ROWS
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "FieldPath",
     "FunctionTable",
     "Mention",
+    "OfTemporary",
     "Relation",
     "RenamedStar",
     "RowFields",
@@ -74,7 +75,7 @@ class TableRows(Source):
         self.reference = TableRef(table)
 
 
-Mention: TypeAlias = "exp.Expr | tuple[Mention, exp.Expr] | None"
+Mention: TypeAlias = "exp.Expr | EarlierStatement | tuple[Mention, exp.Expr] | None"
 """Where a column is read; with where what that gives is read in turn, as often as it is: `((a, b), c)`."""
 
 Sources: TypeAlias = "dict[tuple[Source, int], Mention]"
@@ -94,6 +95,12 @@ class Composite(dict[tuple[Source, int], "Mention"]):
         self.whole = whole
 
 
+class OfTemporary(dict[tuple[Source, int], "Mention"]):
+    """The sources of a column of a temporary table, each with the statement that made that, if it is known."""
+
+    __slots__ = ()
+
+
 def absorb(sink: Sources, sources: Sources, effect: int, mention: exp.Expr | None) -> None:
     """Add `sources`, seen through `effect`, to `sink`; the first mention of a source is kept."""
     composed = COMPOSE[effect]
@@ -109,17 +116,22 @@ def read_again(first: Mention, then: Mention) -> Mention:
     while isinstance(then, tuple):
         then, last = then
         outer.append(last)
-    found = first if then is None else then if first is None else (first, then)
-    for last in reversed(outer):
-        found = last if found is None else (found, last)
+    found = first
+    for node in (then, *reversed(outer)):
+        if found is None:
+            found = node
+        elif isinstance(node, exp.Expr):
+            found = (found, node)
     return found
 
 
 def placed(sources: Sources, mention: exp.Expr) -> Sources:
     """Return sources that each have a place: `mention`, where they had none. Those that have are shared."""
-    if None not in sources.values():
+    if type(sources) is not OfTemporary and None not in sources.values():
         return sources
-    found: Sources = {key: place or mention for key, place in sources.items()}
+    found: Sources = {
+        key: (place, mention) if type(place) is EarlierStatement else place or mention for key, place in sources.items()
+    }
     return Composite(found, sources.fields, sources.whole) if isinstance(sources, Composite) else found
 
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.names import ColumnPath, Naming, column_text
-from lineage.model.statement import ColumnRef, Edge, UnresolvedReference
+from lineage.model.statement import ColumnRef, EarlierStatement, Edge, UnresolvedReference
 from lineage.sql.alias_visibility import alias_visibility
 from lineage.sql.budget import Budget
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
@@ -27,6 +27,7 @@ from lineage.sql.relations import (
     STAR,
     BaseTable,
     Composite,
+    OfTemporary,
     Relation,
     Rows,
     Source,
@@ -231,7 +232,7 @@ class Resolver:
     def adopt(self, relation: Relation) -> Relation:
         """Return the relation of a temporary table or a variable with this statement's objects for its base columns.
 
-        The places of mention stay behind: they lie in the text that defined the table.
+        The nodes of mention stay behind: they lie in the text that defined the table.
         """
         rows: Rows | None = None
         if relation.rows is not None:
@@ -243,7 +244,10 @@ class Resolver:
         return Relation(list(relation.names), [self._adopt_sources(s) for s in relation.sources], rows, opens)
 
     def _adopt_sources(self, sources: Sources) -> Sources:
-        adopted: Sources = {(self._adopt_source(source), effect): None for source, effect in sources}
+        adopted: Sources = OfTemporary(
+            ((self._adopt_source(source), effect), place if type(place) is EarlierStatement else None)
+            for (source, effect), place in sources.items()
+        )
         if not isinstance(sources, Composite):
             return adopted
         fields, whole = sources.fields, sources.whole

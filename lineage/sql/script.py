@@ -26,8 +26,10 @@ from lineage.sql.contents import Content, TableContents, VariableContents, same
 from lineage.sql.definitions import Definition, Position
 from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.inlining import Functions
+from lineage.sql.output import as_made_by
 from lineage.sql.relations import Relation
 from lineage.sql.resolver import SetOperationReferences
+from lineage.sql.statements import Outcome
 from lineage.sql.table_walk import TableWalk
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.texts import Part, Text, definers, last_part, tied_by_changes
@@ -279,9 +281,7 @@ class Script:
         if outcome is not None:
             known = outcome.schema or None
             self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
-            self._relations[position] = outcome.relation
-            writes = (outcome, *outcome.others)
-            self._additions[position] = {one.target: one.addition() for one in writes if one.adds_to_temporary}
+            self._note_contents(position, outcome, statement.span)
         if position in self._reads:  # it is resolved again
             self._contents.forget()
             self._variables.forget()
@@ -291,6 +291,19 @@ class Script:
                 self._seen[reference.table].add(reference.column)
         self._decisions[position] = tables.decisions
         text.results[number] = without_effect(statement) if number in text.undone else statement
+
+    def _note_contents(self, position: Position, outcome: Outcome, whole: Span | None) -> None:
+        """Note what a statement makes or adds to, for those that read it; `whole` is its place in its text."""
+        text = self._texts[position[0]]
+        name, made = text.part_of[position[1]].name, outcome.relation
+        if made is not None and any(one.temporary for one in (text.definitions or [])[position[1]]):
+            made = as_made_by(made, name, whole)
+        self._relations[position] = made
+        self._additions[position] = {
+            one.target: as_made_by(one.addition(), name, whole)
+            for one in (outcome, *outcome.others)
+            if one.adds_to_temporary
+        }
 
     def _replaced_elsewhere(self, own: Iterable[Definition], position: Position) -> str | None:
         """Return the name of another text that ends what a statement makes."""

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 __all__ = ["take_apart"]
 
-_LEAVES = frozenset((exp.Identifier, exp.Literal))
+_NOTHING_BELOW = frozenset((exp.Identifier, exp.Literal, str, bool, int, type(None)))
 
 
 def take_apart(tree: exp.Expr) -> None:
@@ -16,16 +16,17 @@ def take_apart(tree: exp.Expr) -> None:
     """
     stack = [tree]
     push, pop = stack.append, stack.pop
+    nothing_below, column = _NOTHING_BELOW, exp.Column
     while stack:
         args = pop().args
         for value in args.values():
-            if isinstance(value, exp.Expr):
-                if type(value) is exp.Column:  # its parts have none
-                    value.args.clear()
-                elif type(value) not in _LEAVES:
-                    push(value)
-            elif type(value) is list:
-                for item in value:
-                    if isinstance(item, exp.Expr) and type(item) not in _LEAVES:
-                        push(item)
+            kind = type(value)
+            if kind in nothing_below:
+                continue
+            if kind is column:  # its parts have none
+                value.args.clear()
+            elif kind is list:
+                stack += [item for item in value if type(item) not in nothing_below and isinstance(item, exp.Expr)]
+            elif isinstance(value, exp.Expr):
+                push(value)
         args.clear()

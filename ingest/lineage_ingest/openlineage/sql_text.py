@@ -153,7 +153,7 @@ def _row_references(statement: StatementLineage, output: Place, tied: _Tied) -> 
             job="",
             output=output.key,
             subtypes=tuple(dict.fromkeys(one.subtype for one in said)),
-            spans=tuple(sorted({proof for one in said if (proof := one.proof()) is not None})),
+            spans=tuple(sorted({proof for one in said if (proof := one.as_edge().proof()) is not None})),
         )
 
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
-from lineage.sql.relations import STAR, BaseTable, Relation, Rows, Sources, absorb
+from lineage.sql.relations import STAR, BaseTable, Relation, Rows, Sources, TemporaryTable, absorb
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.match_recognize import recognized
 from lineage.sql.rules.pivots import pivoted
@@ -72,6 +72,9 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> 
     if type(relation) is BaseTable and relation.rows is not None:
         for own in relation.rows.own:
             rows.own.setdefault(own, node)  # the place is where the table is named
+    elif type(relation) is TemporaryTable and relation.rows is not None:
+        for own, place in relation.rows.own.items():
+            rows.own.setdefault(own, node if place is None else (place, node))
     elif relation.rows is not None:
         rows.inputs.append(relation.rows)
     alias, qualified = _alias(resolver, node, first)

@@ -71,6 +71,37 @@ def test_proofs_lie_in_the_sql_of_the_job_and_their_statements_in_the_file() -> 
         assert lines[line - 1][column - 1 : column - 1 + end - start] == text[start:end]
 
 
+def test_the_sql_of_a_job_has_what_made_its_temporary_tables() -> None:
+    sql = "CREATE TEMP TABLE s AS\n  SELECT sum(a) AS b FROM u WHERE c = 'xx'; CREATE TABLE t AS SELECT b FROM s"
+    made = batch({"f.sql": sql}, {"u": ["a", "c"]})
+    [job] = [job for job in made.jobs if job.writes == ("pg/t",)]
+    assert (
+        job.sql
+        == "CREATE TABLE t AS SELECT b FROM s;\nCREATE TEMP TABLE s AS\n  SELECT sum(a) AS b FROM u WHERE c = '**'"
+    )
+    chains = {edge.source: [[job.sql[a:b] for a, b in places_of(chain)] for chain in edge.spans] for edge in made.edges}
+    assert chains == {"pg/u#a": [["a", "b"]], "pg/u#c": [["c", "s"]], "pg/u": [["u", "s"]]}
+    lines = sql.splitlines()
+    for start, end in (place for edge in made.edges for place in places_of(edge.spans[0])):
+        line, column = position_in_source(job.sql, job.positions, start) or (0, 0)
+        assert lines[line - 1][column - 1 : column - 1 + end - start] == job.sql[start:end]
+
+
+def test_what_made_a_temporary_table_in_another_file_has_no_line_in_this_one() -> None:
+    texts = {
+        "a.sql": "CREATE TABLE s AS SELECT sum(a) AS b FROM u",
+        "b.sql": "CREATE TABLE t AS SELECT b FROM s; DROP TABLE s",
+    }
+    made = batch(texts, {"u": ["a"]})
+    [job] = [job for job in made.jobs if job.writes == ("pg/t",)]
+    [edge] = from_columns(made)
+    [chain] = edge.spans
+    (first, _), (then, _) = places_of(chain)
+    assert (job.sql or "")[first:].startswith("a)")
+    assert position_in_source(job.sql or "", job.positions, first) is None
+    assert position_in_source(job.sql or "", job.positions, then) == (1, 26)
+
+
 def test_several_ways_between_two_columns_are_one_edge() -> None:
     made = batch({"f.sql": "CREATE VIEW v AS SELECT md5(a) || a AS x, md5(a) AS y FROM t"})
     by_target: dict[str, EdgeRecord] = {edge.target: edge for edge in from_columns(made)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lineage import Catalog, extract_script
+from lineage.model.diagnostics import Span
 from lineage.model.statement import Edge
 
 CATALOG = Catalog.from_dict({"fct": ["region", "sold_at", "net_eur"], "dim": ["region", "name"]}, "postgres")
@@ -70,10 +71,34 @@ def test_of_many_places_the_last_ones_are_kept() -> None:
     assert names == ["net_eur", "c0", *(f"c{level}" for level in range(29, 40))]
 
 
-def test_places_of_another_statement_are_none_of_this_one() -> None:
-    sql = (
-        "create temp table tmp as select sum(net_eur) as rev from fct;\n"
-        "create table t as select round(rev) as r from tmp"
-    )
-    edge = extract_script(sql, "postgres", CATALOG)[1].edges[0]
-    assert proofs(sql, [edge]) == {"net_eur": ["rev"]}
+TEMPORARY = """create temp table s as with l as (select * from fct)
+  select region, sum(net_eur) as rev from l group by region;
+create temp table s2 as select rev * 2 as twice, region from s where region <> 'x';
+insert into s2 select net_eur + 1, region from fct;
+create table t as select round(twice) as r, region from s2"""
+
+
+def made_before(edge: Edge) -> list[list[str]]:
+    listed = edge.before.in_order() if edge.before is not None else []
+    assert all(TEMPORARY[one.span.start :].startswith(("create temp", "insert")) for one in listed)
+    return [[TEMPORARY[span.start : span.end] for span in one.places] for one in listed]
+
+
+def test_through_temporary_tables_each_statement_in_its_turn() -> None:
+    *_, statement = extract_script({"f.sql": TEMPORARY}, "postgres", CATALOG)
+    found = {str(edge): (made_before(edge), proofs(TEMPORARY, [edge])) for edge in statement.edges}
+    assert found == {
+        "fct.net_eur -> t.r [AGGREGATION]": ([["*", "net_eur"], ["rev"]], {"net_eur": ["twice"]}),
+        "fct.net_eur -> t.r [TRANSFORMATION]": ([["net_eur"]], {"net_eur": ["twice"]}),
+        "fct.region -> t.region [IDENTITY]": ([["*"], ["region"]], {"region": ["region"]}),
+        "fct.region ~> t [FILTER]": ([["*"], ["region"]], {"region": ["s2"]}),
+        "fct.region ~> t [GROUP_BY]": ([["*", "region"], ["s"]], {"region": ["s2"]}),
+    }
+
+
+def test_a_temporary_table_of_parts_of_a_session() -> None:
+    parts = ["create temp table s as select sum(net_eur) as rev from fct", "create table t as select rev from s"]
+    [edge] = extract_script(parts, "postgres", CATALOG)[1].edges
+    assert edge.before is not None
+    assert (edge.before.source, edge.span) == ("1", Span(25, 28, 1, 26))
+    assert [parts[0][span.start : span.end] for span in edge.before.places] == ["net_eur"]

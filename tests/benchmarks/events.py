@@ -7,6 +7,7 @@ answered; both into one service, so that the rates are of one run.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import itertools
 import json
@@ -15,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from tests.e2e.test_serve_command import served
@@ -35,6 +36,7 @@ def run() -> dict[str, Any]:
         tempfile.TemporaryDirectory() as folder,
         served("--store", str(Path(folder) / "store.lbug")) as (address, process),
     ):
+        threading.Thread(target=_read_log, args=(process.stderr,), daemon=True).start()
         warm = _events(numbers, 2 * JOBS)
         _send(address, [warm])
         began = time.perf_counter()
@@ -54,6 +56,13 @@ def run() -> dict[str, Any]:
         "events_per_second_by_8_clients": round(by_clients),
         "service_megabytes": int(status.split()[0]) // 1024,
     }
+
+
+def _read_log(log: IO[bytes] | None) -> None:
+    """Read what the service logs, a line a request: it would wait once the pipe is full."""
+    with contextlib.suppress(OSError, ValueError):
+        while log is not None and log.read(65_536):
+            pass
 
 
 def _events(numbers: Iterable[int], count: int) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ within queries recurse, and their nesting is limited before parsing.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
@@ -58,6 +58,7 @@ ExpressionRule: TypeAlias = "Callable[[Resolver, Scope, exp.Expr, int, Stack, So
 RelationRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Relation]"
 
 _DEFAULT_BUDGET = Budget()
+_NOTHING_RENAMED: Mapping[tuple[str, str], str] = {}
 _NUMBERS_REPEATED_NAMES = frozenset(("duckdb",))
 """Dialects where the columns of a query that stands in FROM, or is stored, are told apart by numbers behind them."""
 
@@ -223,29 +224,30 @@ class Resolver:
         relation = self._base.get(entry.name)
         if relation is None:
             if entry.relation is not None:
-                relation = TemporaryTable(entry.name, self.adopt(entry.relation))
+                relation = TemporaryTable(entry.name, self.adopt(entry.relation, entry.renamed))
             else:
                 relation = self._shared.table(entry.name, entry.columns)
             self._base[entry.name] = relation
         return entry.name, relation
 
-    def adopt(self, relation: Relation) -> Relation:
+    def adopt(self, relation: Relation, renamed: Mapping[tuple[str, str], str] = _NOTHING_RENAMED) -> Relation:
         """Return the relation of a temporary table or a variable with this statement's objects for its base columns.
 
-        The nodes of mention stay behind: they lie in the text that defined the table.
+        `renamed` says what columns of tables are called since. The nodes of mention stay behind: they lie in the text
+        that defined the table.
         """
         rows: Rows | None = None
         if relation.rows is not None:
             flat: Sources = {}
             absorb_rows(flat, relation.rows)
             rows = Rows()
-            rows.own = self._adopt_sources(flat)
+            rows.own = self._adopt_sources(flat, renamed)
         opens = [self._shared.table(r.name, None) for r in relation.opens if isinstance(r, BaseTable)]
-        return Relation(list(relation.names), [self._adopt_sources(s) for s in relation.sources], rows, opens)
+        return Relation(list(relation.names), [self._adopt_sources(s, renamed) for s in relation.sources], rows, opens)
 
-    def _adopt_sources(self, sources: Sources) -> Sources:
+    def _adopt_sources(self, sources: Sources, renamed: Mapping[tuple[str, str], str]) -> Sources:
         adopted: Sources = OfTemporary(
-            ((self._adopt_source(source), effect), place if type(place) is EarlierStatement else None)
+            ((self._adopt_source(source, renamed), effect), place if type(place) is EarlierStatement else None)
             for (source, effect), place in sources.items()
         )
         if not isinstance(sources, Composite):
@@ -253,14 +255,15 @@ class Resolver:
         fields, whole = sources.fields, sources.whole
         return Composite(
             adopted,
-            None if fields is None else {name: self._adopt_sources(inner) for name, inner in fields.items()},
-            None if whole is None else self._adopt_sources(whole),
+            None if fields is None else {name: self._adopt_sources(inner, renamed) for name, inner in fields.items()},
+            None if whole is None else self._adopt_sources(whole, renamed),
         )
 
-    def _adopt_source(self, source: Source) -> Source:
+    def _adopt_source(self, source: Source, renamed: Mapping[tuple[str, str], str]) -> Source:
         if type(source) is TableRows:
             return self._shared.rows(source.table)
-        return self.source(source.table, source.column, source.ambiguous)
+        column = renamed.get((source.table, source.column), source.column) if renamed else source.column
+        return self.source(source.table, column, source.ambiguous)
 
     def report(
         self,

@@ -20,7 +20,14 @@ from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.model.names import Naming, split_name
-from lineage.model.statement import Completeness, DatasetKind, Edge, StatementLineage
+from lineage.model.statement import (
+    ChangeKind,
+    Completeness,
+    DatasetKind,
+    Edge,
+    StatementLineage,
+    TableChange,
+)
 from lineage.sql.budget import Budget
 from lineage.sql.contents import Content, TableContents, VariableContents, same
 from lineage.sql.definitions import Definition, Position
@@ -158,6 +165,8 @@ class Script:
         self.searched: dict[tuple[str, ...], None] = {}
         """The full names that names without a schema may mean, in the order of the search path; of a view's own
         schema that name alone."""
+        self._renames: dict[Position, tuple[TableChange, ...]] = {}
+        """The columns that statements rename."""
         self._open: dict[Position, None] = {}
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
         self._contents = TableContents()
@@ -278,6 +287,7 @@ class Script:
             lasting = tuple(c for c in statement.changes if not self._of_session(c.table, position))
             kind = statement.target_kind if lasting else DatasetKind.TEMPORARY
             statement = replace(statement, changes=lasting, target_kind=kind)
+            self._renames[position] = tuple(c for c in lasting if c.kind is ChangeKind.RENAME_COLUMN)
         if outcome is not None:
             known = outcome.schema or None
             self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
@@ -413,6 +423,19 @@ class Script:
         additions = [*additions[:known], *(one for one in additions[known:] if self.require(one, name, use))]
         first = Content([], relation, self._behind(position, made))
         return self._contents.after(first, position, additions, lambda found: self._addition(found, made))
+
+    def renamed_between(self, since: Position, until: Position) -> dict[tuple[str, str], str]:
+        """Return what columns that are renamed between two statements of a text are called behind the last one."""
+        found: dict[tuple[str, str], str] = {}
+        for position in sorted(self._renames) if self._renames else ():
+            if since < position < until:
+                for change in self._renames[position]:
+                    old, new = str(change.column), str(change.other)
+                    for key, name in list(found.items()):
+                        if key[0] == change.table and name == old:
+                            found[key] = new
+                    found.setdefault((change.table, old), new)
+        return found
 
     def _addition(self, position: Position, made: Position | None) -> Content:
         """Return what a resolved statement adds to a temporary table."""
@@ -616,7 +639,7 @@ class _ScriptTables:
     def _temporary(self, definition: Definition, position: Position) -> TableEntry:
         name, content = definition.name, self._script.content(definition, position, self._use)
         self._behind[name] = tuple(content.behind)
-        return TableEntry(name, None, content.relation)
+        return TableEntry(name, None, content.relation, renamed=self._script.renamed_between(position, self._use))
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
         """Return which of some tables other statements show to have a column."""

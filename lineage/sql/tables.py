@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from lineage.catalog import Catalog
@@ -20,11 +20,15 @@ class NeedsDefinitionError(Exception):
         self.position = position
 
 
+_NOTHING_RENAMED: Mapping[tuple[str, str], str] = {}
+
+
 class TableEntry(NamedTuple):
     """A table's full name; its columns in order, if a schema is known; or the relation of a temporary table.
 
     `learnt`: an earlier ingest told the columns. `candidates`: the names that it may mean, of several schemas of a
-    search path of which none is known to have it.
+    search path of which none is known to have it. `renamed`: what columns behind a temporary table are called since,
+    by table and name.
     """
 
     name: str
@@ -32,6 +36,7 @@ class TableEntry(NamedTuple):
     relation: Relation | None = None
     learnt: bool = False
     candidates: tuple[str, ...] = ()
+    renamed: Mapping[tuple[str, str], str] = _NOTHING_RENAMED
 
 
 class TableSource(Protocol):

@@ -263,9 +263,10 @@ class StatementLineage:
     them. `inferred` are columns that no schema knew and that were concluded from their use; `unresolved` are the
     names that could not be traced. `presumed` says that a name was read in the likeliest of several ways, and that a
     schema may show another. `altered` are columns that it gives the target, or gives another type, whatever else the
-    target has. `temporary` are those of its targets that are temporary tables, `row_references` the tables whose rows
-    decide the target's. `other_targets` are the tables that it writes beside `target`. `read_by_name` are those of its
-    sources that are what has the name in the end, whatever had it when the statement ran: a view reads them so.
+    target has, `added` those of them that it adds. `temporary` are those of its targets that are temporary tables,
+    `row_references` the tables whose rows decide the target's. `other_targets` are the tables that it writes beside
+    `target`. `read_by_name` are those of its sources that are what has the name in the end, whatever had it when the
+    statement ran: a view reads them so.
     """
 
     operation: str
@@ -285,6 +286,7 @@ class StatementLineage:
     unresolved: tuple[UnresolvedReference, ...] = ()
     changes: tuple[TableChange, ...] = ()
     altered: tuple[ColumnSchema, ...] = ()
+    added: tuple[str, ...] = ()
     temporary: tuple[str, ...] = ()
     row_references: tuple[RowReference, ...] = ()
     presumed: bool = False

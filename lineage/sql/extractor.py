@@ -235,6 +235,7 @@ def resolve_statement(
         other_targets=_other_targets(outcome),
         changes=outcome.changes,
         altered=outcome.altered,
+        added=outcome.added,
         temporary=tuple(
             str(written.target)
             for written in (outcome, *outcome.others)

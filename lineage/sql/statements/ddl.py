@@ -64,11 +64,14 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
     columns: dict[str, Sources] = dict(known.columns())
     only: dict[str, Sources] = {}
     altered: dict[str, ColumnSchema] = {}
+    added: list[str] = []
     for one in altered_columns(tree, resolver.identifiers.column):
         name = one.name
         if name is not None and one.kind in (Alteration.ADD, Alteration.TYPE, Alteration.ONLY):
             altered[name] = ColumnSchema(name, type_text(one.data_type, resolver.naming.dialect))
         if one.kind is Alteration.ADD and name is not None:
+            if name not in columns or one.node is None or not one.node.args.get("exists"):  # IF NOT EXISTS
+                added.append(name)
             columns.setdefault(name, {})
             computed_columns(resolver, outcome, [one.node] if one.node is not None else [], known)
         elif one.kind is Alteration.TYPE and one.node is not None:
@@ -83,7 +86,7 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
             if name is not None:
                 columns = _renamed(columns, name, one.to.name, known)
             changes.append(TableChange(ChangeKind.RENAME_COLUMN, target, str(one.to), str(one.column)))
-    outcome.altered = tuple(altered.values())
+    outcome.altered, outcome.added = tuple(altered.values()), tuple(added)
     columns = only or columns
     is_known = bool(only) or not known.is_open
     if is_known:

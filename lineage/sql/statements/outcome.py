@@ -35,6 +35,7 @@ class Outcome:
     schema: tuple[ColumnSchema, ...] = ()
     changes: tuple[TableChange, ...] = ()
     altered: tuple[ColumnSchema, ...] = ()
+    added: tuple[str, ...] = ()
     relation: Relation | None = None
     others: list[Outcome] = field(default_factory=list)
     opens: list[Relation] = field(default_factory=list)

@@ -88,11 +88,16 @@ def test_a_table_that_is_altered_between_statements_that_a_temporary_table_ties_
             assert [column.path for column in store.columns(["postgres/t"])] == ["y"]
 
 
-MADE = "CREATE TABLE t AS SELECT x AS a, y FROM o; CREATE TABLE c AS SELECT a FROM t"
+MADE = "CREATE TABLE o (x int, y int); CREATE TABLE t AS SELECT x AS a, y FROM o; CREATE TABLE c AS SELECT a FROM t"
 LATER_LOGS = {
     "read and dropped under the new name": (
         "ALTER TABLE t RENAME COLUMN a TO b; CREATE TABLE v AS SELECT b FROM t; ALTER TABLE t DROP COLUMN b",
         {"o#y t#y", "o#x c#a", "o#x v#b"},
+    ),
+    "added after an unprefixed column of that name was read from another table": (
+        "CREATE TABLE v AS SELECT a FROM t JOIN o ON true; ALTER TABLE o ADD COLUMN a int;"
+        "CREATE TABLE w AS SELECT o.a FROM o",
+        {"o#x t#a", "o#y t#y", "t#a c#a", "t#a v#a", "o#a w#a"},
     ),
     "dropped after its source was renamed": (
         "ALTER TABLE o RENAME COLUMN x TO z; CREATE TABLE v AS SELECT a FROM t; ALTER TABLE t DROP COLUMN a",

@@ -154,7 +154,7 @@ class Facts(NamedTuple):
     makes: tuple[str, ...] = ()
     """Tables that are made, whether their columns are known or not."""
     before: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Tables of which columns are renamed or dropped, with the columns that they had."""
+    """Tables of which columns are added, renamed or dropped, with the columns that they had."""
     searched: tuple[tuple[str, ...], ...] = ()
     """The tables that a name without a schema may mean, in the order of the search path, or in a view's own schema."""
     defined_in: tuple[int, ...] = ()
@@ -401,7 +401,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decid
         tuple(
             (s.target, _columns_before(s))
             for s in statements
-            if s.target is not None and s.schema and any(change.kind.of_column for change in s.changes)
+            if s.target is not None and s.schema and (s.added or any(change.kind.of_column for change in s.changes))
         ),
         defined_in=tuple(defined_in),
         parts=names_of_parts(
@@ -454,7 +454,7 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
 
 
 def _columns_before(statement: StatementLineage) -> tuple[str, ...]:
-    """Return the columns that a table had before an ALTER TABLE renamed or dropped some; those dropped come last."""
+    """Return the columns that a table had before an ALTER TABLE; those that it drops come last."""
     columns = [column.name for column in statement.schema]
     for change in reversed(statement.changes):
         if change.column is None:
@@ -465,7 +465,7 @@ def _columns_before(statement: StatementLineage) -> tuple[str, ...]:
         elif change.kind is ChangeKind.RENAME_COLUMN and change.other is not None:
             new = ColumnPath.parse(change.other).name
             columns = [old if column == new else column for column in columns]
-    return tuple(columns)
+    return tuple(column for column in columns if column not in statement.added)
 
 
 def _transaction(text: str) -> str:

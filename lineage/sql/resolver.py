@@ -197,7 +197,7 @@ class Resolver:
 
     def existing_name(self, table: exp.Table) -> str:
         """Return the full name of a table that a statement changes or ends, whatever is known of it."""
-        return self._tables.name(self.existing_parts(table))
+        return self._tables.existing_name(self.identifiers.table_parts(table))
 
     def existing_parts(self, table: exp.Table) -> list[str]:
         """Return the parts of the name of a table that is there, with the schema of the search path that has it."""

@@ -555,10 +555,21 @@ class _ScriptTables:
         """The tables that a view reads which have the name in the end, and another one when it is defined."""
 
     def name(self, parts: Sequence[str]) -> str:
-        """Return a table's full name."""
+        """Return the full name of a table that the statement creates; a real one may have a temporary one's name."""
+        script, use = self._script, self._use
+        temporary = script.temporary_name(parts, use)
+        if temporary is not None:
+            return temporary
+        naming = script.naming(use)
+        if not naming.session_tables:
+            return self._catalog.name(parts)
+        return script.catalog_tables(replace(naming, session_tables=())).name(parts)
+
+    def existing_name(self, parts: Sequence[str]) -> str:
+        """Return the full name of a table that is there: a temporary one comes first."""
         script, use = self._script, self._use
         temporary = script.temporary_name(parts, use) or script.naming(use).session_table(parts)
-        return temporary or self._catalog.name(parts)
+        return temporary or self._catalog.name(self.existing(parts))
 
     def existing(self, parts: Sequence[str]) -> Sequence[str]:
         """Return the name of a table that is there with the first schema of the search path that has it.
@@ -627,7 +638,7 @@ class _ScriptTables:
 
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
         """Return whether a table of one part is known in a schema, and no temporary table of that name hides it."""
-        hides = self._script.definition(self.name(parts), self._use)
+        hides = self._script.definition(self.existing_name(parts), self._use)
         if hides is not None and hides[1].temporary:
             return False
         name = self._catalog.name([*schema, *parts])

@@ -94,7 +94,8 @@ class TableWalk:
         def full_name(parts: Sequence[str]) -> str:
             return self._existing(parts, naming)
 
-        definition = defined_by(tree, naming, full_name)
+        # What is created is not the temporary table that has the name.
+        definition = defined_by(tree, replace(naming, session_tables=()) if elsewhere else naming, full_name)
         if isinstance(tree, exp.Drop):
             for table in tree.args.get("tables") or [tree.this]:
                 if isinstance(table, exp.Table) and (tree.args.get("kind") or "").upper() in ("TABLE", "VIEW", ""):

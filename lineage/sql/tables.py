@@ -52,6 +52,9 @@ class TableSource(Protocol):
     def existing(self, parts: Sequence[str]) -> Sequence[str]:
         """Return the name of a table that is there with the first schema of the search path that has it, if any has."""
 
+    def existing_name(self, parts: Sequence[str]) -> str:
+        """Return the full name of a table that is there."""
+
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return what is known of a table; at the least its full name."""
 
@@ -85,6 +88,10 @@ class CatalogTables:
     def existing(self, parts: Sequence[str]) -> Sequence[str]:
         """Return the name as it is: only the statements of a script have a search path."""
         return parts
+
+    def existing_name(self, parts: Sequence[str]) -> str:
+        """Return the table's full name."""
+        return self.find(parts).name
 
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return the table's full name and its columns, if the catalog has it."""

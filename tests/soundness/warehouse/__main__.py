@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter
 
 from lineage_ingest.query_log.pipeline.opening import EngineKind
+from tests.neo4j_fixture import first_there_is
 from tests.soundness.warehouse.campaign import Campaign, Plan
 from tests.soundness.warehouse.check import Settings
 from tests.soundness.warehouse.generator import KINDS
@@ -43,6 +45,7 @@ def main() -> int:
     parser.add_argument("--model", action="store_true", help="ask no store: hold what this test knows against DuckDB")
     parser.add_argument("--ignore", default="", help=f"checks to leave out, of {', '.join(_CHECKS)}")
     parser.add_argument("--engine", choices=("local", "spark"), default="local", help="what reads query logs")
+    parser.add_argument("--store", choices=("embedded", "neo4j"), default="embedded", help="what is ingested into")
     parser.add_argument("--shrink", type=float, default=120.0, help="seconds to shrink a failure, 0: not at all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
     parser.add_argument("--to", type=Path, help="folder that gets a file for each failure")
@@ -53,11 +56,19 @@ def main() -> int:
     if options.known:
         without |= KNOWN.keys()
     ignored = frozenset(name for name in options.ignore.split(",") if name)
-    settings = Settings(asked=not options.model, engine=EngineKind(options.engine), ignored=ignored)
-    plan = Plan(options.seed, options.way, frozenset(without), settings, options.shrink)
+    with ExitStack() as stack:
+        address = first_there_is(stack) if options.store == "neo4j" else None
+        settings = Settings(asked=not options.model, engine=EngineKind(options.engine), store=address, ignored=ignored)
+        return _check(options, frozenset(without), settings)
+
+
+def _check(options: argparse.Namespace, without: frozenset[str], settings: Settings) -> int:
+    """Check the warehouses and print what fails; return the exit code."""
+    jobs = 1 if settings.store is not None else options.jobs  # it is one database
+    plan = Plan(options.seed, options.way, without, settings, options.shrink)
     total = Campaign(plan)
     began = perf_counter()
-    for part in run_parts(plan, range(options.first, options.first + options.warehouses), options.jobs):
+    for part in run_parts(plan, range(options.first, options.first + options.warehouses), jobs):
         total.add(part)
         total.seconds = perf_counter() - began
         for failure in part.failures:

@@ -13,13 +13,15 @@ from typing import TypeAlias
 
 from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.pipeline.opening import EngineKind
+from tests.contract.conftest import emptied
+from tests.neo4j_fixture import Neo4jAddress
 from tests.soundness.experiment import WAYS, Outcome, RejectedError
 from tests.soundness.warehouse.ingests import Answers, Ingester, ask, day_of, frozen
 from tests.soundness.warehouse.laboratory import Laboratory, Variant
 from tests.soundness.warehouse.tree import Run, State, Warehouse
 from tests.soundness.warehouse.world import InvalidError, Lineage, World
 
-__all__ = ["Checker", "Finding", "Settings", "runs_of", "world_of"]
+__all__ = ["Checker", "Finding", "Settings", "histories", "runs_of", "world_of"]
 
 _ORDERS = range(1, 7)
 
@@ -58,8 +60,8 @@ class Settings:
     """Whether a store is asked at all: else only this test's own knowledge is held against DuckDB."""
     again: bool = True
     engine: EngineKind = EngineKind.LOCAL
-    store: str | None = None
-    """The address of a store that is emptied for each; an embedded one of its own, if it is left out."""
+    store: Neo4jAddress | None = None
+    """The Neo4j that is emptied for each; an embedded store of its own, if it is left out."""
     ignored: frozenset[str] = frozenset()
     """Kinds of finding that are not looked for."""
 
@@ -91,10 +93,10 @@ class Checker:
         Raises:
             RejectedError, InvalidError: the warehouse cannot be built.
         """
-        histories = _histories(warehouse)
-        lineages = [world_of(runs).lineage() for runs in histories]
+        all_runs = histories(warehouse)
+        lineages = [world_of(runs).lineage() for runs in all_runs]
         if self.settings.experiments:
-            found = self._modelled(histories[-1], lineages[-1])
+            found = self._modelled(all_runs[-1], lineages[-1])
             if found is not None or not self.settings.asked:
                 return found
         with tempfile.TemporaryDirectory() as folder, _store(Path(folder), self.settings) as store:
@@ -112,7 +114,7 @@ class Checker:
         (folder / "input").mkdir()
         ingest = {"files": ingester.state, "log": ingester.part, "events": ingester.events}[warehouse.way]
         past: list[Answers] = []
-        for number, (runs, lineage) in enumerate(zip(_histories(warehouse), lineages, strict=True)):
+        for number, (runs, lineage) in enumerate(zip(histories(warehouse), lineages, strict=True)):
             after = f"day {number}" if warehouse.states else f"log {number}"
             ingest(number)
             answers = ask(store, lineage)
@@ -303,7 +305,7 @@ def _different(before: dict[str, Outcome], now: dict[str, Outcome], reached: fro
 
 @contextmanager
 def _store(folder: Path, settings: Settings) -> Iterator[GraphStore]:
-    with open_store(settings.store or folder / "store.lbug") as store:
+    with emptied(settings.store)() if settings.store else open_store(folder / "store.lbug") as store:
         yield store
 
 
@@ -313,7 +315,7 @@ def runs_of(state: State) -> tuple[Run, ...]:
     return tuple(replace(run, session=number) for number, file in enumerate(files, 1) for run in file.runs)
 
 
-def _histories(warehouse: Warehouse) -> list[tuple[Run, ...]]:
+def histories(warehouse: Warehouse) -> list[tuple[Run, ...]]:
     """Return what has taken effect after each ingest."""
     if warehouse.states:
         return [runs_of(state) for state in warehouse.states]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.neo4j_fixture import Neo4jAddress
 from tests.soundness.warehouse.campaign import Campaign, Plan
 from tests.soundness.warehouse.check import Settings
 from tests.soundness.warehouse.known import KNOWN
@@ -19,6 +20,14 @@ def test_nothing_is_missed_and_nothing_is_invented(first: int) -> None:
     assert "\n".join(map(str, campaign.failures)) == ""
     assert not campaign.rejected
     assert campaign.asked >= CHUNK
+
+
+def test_neo4j_holds_what_the_embedded_store_holds(neo4j_uri: Neo4jAddress) -> None:
+    settings = Settings(experiments=False, store=neo4j_uri)
+    campaign = Campaign(Plan(SEED, "log", frozenset(KNOWN), settings, shrink_seconds=20))
+    campaign.run(range(2))
+    assert "\n".join(map(str, campaign.failures)) == ""
+    assert campaign.asked >= 2
 
 
 def test_what_is_known_of_a_warehouse_is_what_a_database_shows() -> None:

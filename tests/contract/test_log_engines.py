@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,38 @@ def test_both_engines_leave_the_same_graph(source: str, kind: str, spark: Any, t
     assert dumps[0].nodes == dumps[1].nodes
     assert dumps[0].relationships == dumps[1].relationships
     assert any(label == "Usage" for label, _, _ in dumps[0].nodes)
+
+
+DDL = [
+    "1: create table t as select x, s from f",
+    "2: create temp table tmp as select x from t",
+    "3: create table c as select x from t",
+    "1: create or replace table t as select y as x from o",
+    "2: create table d as select x from tmp",
+    "3: create table e as select x from t",
+    "1: alter table t rename to u",
+    "1: create table t as select z as x from p",
+    "3: create table g as select x from t",
+    "3: insert into g select x from u",
+    "2: drop table c",
+]
+
+
+def test_both_engines_tell_the_tables_of_one_name_apart(spark: Any, tmp_path: Path) -> None:
+    rows = []
+    for minute, row in enumerate(DDL):
+        session, text = row.split(": ")
+        at = (AT + timedelta(minutes=minute)).isoformat()
+        rows.append(json.dumps({"query_text": text, "started_at": at, "session": session}))
+    (tmp_path / "log.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    given = LogInput(source_named("generic", dialect="duckdb"), (str(tmp_path / "log.jsonl"),))
+    dumps = [graph_of(given, engine, tmp_path / f"{engine}.lbug") for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
+    assert dumps[0].nodes == dumps[1].nodes
+    assert dumps[0].relationships == dumps[1].relationships
+    stated = {(kind, start, end) for kind, start, end, _ in dumps[0].relationships}
+    assert ("CONTRIBUTES", "duckdb/f#x", "duckdb/d#x") in stated
+    assert ("CONTRIBUTES", "duckdb/u#x", "duckdb/e#x") in stated
+    assert ("CONTRIBUTES", "duckdb/t#x", "duckdb/g#x") in stated
 
 
 @pytest.mark.parametrize("source", ["generic", "redshift"])

@@ -374,6 +374,20 @@ def test_what_an_earlier_log_made(
     assert [one[:3] for one in store.dump().relationships] == [one[:3] for one in before.relationships]
 
 
+def test_a_later_log_makes_a_table_anew_from_itself(store: GraphStore, tmp_path: Path) -> None:
+    rows = ["1: create table f (y int)", "1: create table u as select y from f", "1: create table c as select y from u"]
+    ingest_rows(store, tmp_path / "1.jsonl", 0, rows)
+    anew = [
+        "1: create table u_new as select y + 1 as z from u",
+        "1: drop table u",
+        "1: alter table u_new rename to u",
+        "1: create table d as select z from u",
+    ]
+    for _ in range(2):
+        ingest_rows(store, tmp_path / "2.jsonl", 1, anew)
+        assert reached(store, "f.y") == {"u.z", "c.y", "d.z"}
+
+
 def test_a_log_reads_the_columns_that_a_later_row_of_it_renames(store: GraphStore, tmp_path: Path) -> None:
     ingest_rows(store, tmp_path / "1.jsonl", 0, ["1: create table u (x int)", "1: create table v (n int)"])
     rows = ["1: delete from v using u where n = x", "1: alter table v rename column n to y"]

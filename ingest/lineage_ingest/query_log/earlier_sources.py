@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, split_column_key
@@ -18,7 +18,7 @@ from lineage_ingest.column_names import TODAY, ColumnNames
 from lineage_ingest.composition import edges_past, merged_edge
 from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
 
-__all__ = ["with_earlier_sources"]
+__all__ = ["edges_before", "with_earlier_sources"]
 
 _MOMENT = timedelta(microseconds=1)
 
@@ -42,8 +42,22 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
         if not into:
             continue
         yield from _restated(store, keys, into, drop)
-        batch = _with_sources(batch, keys, into, drop, names)
+        if drop.column is not None:  # what read a table is known by its versions
+            batch = _with_sources(batch, keys, into, drop, names)
     yield batch
+
+
+def edges_before(store: GraphStore, at: datetime | None, datasets: Collection[str]) -> list[EdgeRecord]:
+    """Return the edges into datasets (by key) just before a time; without one, now.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    if not datasets:
+        return []
+    keys = {*datasets, *(column.key for column in store.columns(sorted(datasets), dropped=True))}
+    hops = store.expand(sorted(keys), Direction.UPSTREAM, as_of=None if at is None else at - _MOMENT)
+    return [_record(hop.edge) for hop in hops if hop.edge.target in keys]
 
 
 def _keys(store: GraphStore, drop: DatasetChange, names: ColumnNames) -> frozenset[str]:

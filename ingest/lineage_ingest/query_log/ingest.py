@@ -15,7 +15,7 @@ from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunR
 from lineage.model.diagnostics import Severity
 from lineage.model.statement import ColumnSchema
 from lineage.store.protocol import AppliedChanges, GraphStore
-from lineage_ingest.query_log.earlier_sources import with_earlier_sources
+from lineage_ingest.query_log.earlier_sources import edges_before, with_earlier_sources
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import Knowledge, Setting
 from lineage_ingest.query_log.pipeline.stages import extract_log
@@ -106,7 +106,8 @@ def ingest_log(
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
     with _seldom_collecting():
-        found = extract_log(engine, setting, Knowledge(_given(catalog), learnt_from(store)), notify)
+        knowledge = Knowledge(_given(catalog), learnt_from(store))
+        found = extract_log(engine, setting, knowledge, notify, partial(edges_before, store))
     extracted = time.perf_counter()
     run = RunRecord(run_key or found.key, "log", setting.source, setting.at, found.counts, extracted - began)
     apply = partial(_written, store=store, engine=engine, opener=opener)

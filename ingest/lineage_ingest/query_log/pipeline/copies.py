@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from lineage.model.batch import DatasetChange, EdgeRecord, JobRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key
@@ -16,7 +16,7 @@ from lineage_ingest.column_names import ColumnNames
 from lineage_ingest.composition import edges_past
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 
-__all__ = ["StatingJob", "state_past_columns", "state_past_versions"]
+__all__ = ["EdgesBefore", "StatingJob", "state_past_columns", "state_past_versions"]
 
 
 class StatingJob(Protocol):
@@ -36,13 +36,22 @@ class StatingJob(Protocol):
         """Remove an edge."""
 
 
+EdgesBefore: TypeAlias = "Callable[[Collection[str]], Iterable[EdgeRecord]]"
+"""Returns the edges into datasets (by key) that there were before a log."""
+
+
 def state_past_versions(
-    jobs: Sequence[StatingJob], changes: Iterable[DatasetChange], keys: VersionKeys, is_view: Callable[[str], bool]
+    jobs: Sequence[StatingJob],
+    before: Iterable[EdgeRecord],
+    changes: Iterable[DatasetChange],
+    keys: VersionKeys,
+    is_view: Callable[[str], bool],
 ) -> None:
     """Let what was made of a version that has no name in the end come from what that was made of, too.
 
-    A view keeps no rows: it reads what has the name, if anything has.
+    A view keeps no rows: it reads what has the name, if anything has. `before` are edges into what was there earlier.
     """
+    earlier = list(before)
     names = ColumnNames(changes)
     made: list[tuple[EdgeRecord, datetime]] = []
     behind: dict[str, dict[str, None]] = defaultdict(dict)
@@ -61,7 +70,7 @@ def state_past_versions(
         ]
         if (read or rebuilt) and not all(map(keys.is_gone, job.record.writes)):
             then = (names.edge_at(edge, at, job.record.last_seen) for edge, at in made)
-            for edge in list(edges_past(then, [*read, *rebuilt], keys.is_gone)):
+            for edge in list(edges_past([*earlier, *then], [*read, *rebuilt], keys.is_gone)):
                 job.state(edge)
         for edge in read:  # a table that is made anew of itself is not made of what it is now
             if keys.key(dataset_of(edge.source)) == keys.key(edge.output) and dataset_of(edge.source) != edge.output:

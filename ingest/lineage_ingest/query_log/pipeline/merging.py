@@ -25,7 +25,7 @@ from lineage.model.names import split_dataset_key
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.composition import merged_edge
-from lineage_ingest.query_log.pipeline.copies import state_past_columns, state_past_versions
+from lineage_ingest.query_log.pipeline.copies import EdgesBefore, state_past_columns, state_past_versions
 from lineage_ingest.query_log.pipeline.extraction import UnitLineage, moment
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
@@ -184,12 +184,16 @@ class Merger:
                 since[path] = min(schema.began, since.get(path, schema.began))
         return replace(dataset, columns=tuple(replace(c, since=since.get(c.path)) for c in dataset.columns))
 
-    def finish(self) -> None:
-        """Bring what was taken in under the names of the graph: ask for batches and counts after it."""
+    def finish(self, before: EdgesBefore) -> None:
+        """Bring what was taken in under the names of the graph: ask for batches and counts after it.
+
+        `before` returns the edges into datasets that there were before the log.
+        """
         for job in self._every_job():
             job.record = job.runs.into(job.record)
         if not self._keys.plain:
-            state_past_versions(self._every_job(), self._changes.values(), self._keys, self._is_view)
+            earlier = before(self._keys.gone & self._keys.before)
+            state_past_versions(self._every_job(), earlier, self._changes.values(), self._keys, self._is_view)
             self._name_versions()
         self._end_replaced_columns()
         self._take_rebuilds_for_definitions()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
 from typing import Any
 
-from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, UsageRecord
+from lineage.model.batch import DiagnosticRecord, EdgeRecord, LineageBatch, RunRecord, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import Completeness
+from lineage_ingest.query_log.pipeline.copies import EdgesBefore
 from lineage_ingest.query_log.pipeline.definitions import Definitions, Span
 from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Work
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
@@ -34,6 +37,14 @@ _COUNTED = {
     Completeness.TABLES: "tables_only",
     Completeness.NONE: "unresolved",
 }
+
+
+Earlier = Callable[[datetime | None, Collection[str]], Iterable[EdgeRecord]]
+"""Told a time (None: now) and keys of datasets, returns the edges into them just before it."""
+
+
+def _nothing_earlier(_at: datetime | None, _keys: Collection[str]) -> Iterable[EdgeRecord]:
+    return ()
 
 
 class UndatedLogError(ValueError):
@@ -92,7 +103,9 @@ class Extraction:
             yield replace(last, usage=tuple(held))
 
 
-def extract_log(engine: Engine, setting: Setting, base: Knowledge, progress: Progress) -> Extraction:
+def extract_log(
+    engine: Engine, setting: Setting, base: Knowledge, progress: Progress, earlier: Earlier = _nothing_earlier
+) -> Extraction:
     """Read a log and extract what it says.
 
     Args:
@@ -100,6 +113,7 @@ def extract_log(engine: Engine, setting: Setting, base: Knowledge, progress: Pro
         setting: how names are completed, and the like.
         base: the tables that are known beforehand.
         progress: told the stages, and how far they are.
+        earlier: returns the edges into datasets (by key) that there were just before a time.
 
     Raises:
         UndatedLogError: none of the runs has a time, and nobody says when they were observed.
@@ -150,7 +164,8 @@ def extract_log(engine: Engine, setting: Setting, base: Knowledge, progress: Pro
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
         for facts in engine.extract(work, setting, definitions.knowledge(), progress):
             definitions.add(facts, spans[facts.key], spans_of_parts.get(facts.key, {}))
-    extraction = _merged(engine, setting, base, definitions, log, versions, waves, progress)
+    before = partial(earlier, setting.begins_at)
+    extraction = _merged(engine, setting, base, definitions, log, versions, before, waves, progress)
     extraction.templates = first
     return extraction
 
@@ -176,6 +191,7 @@ def _merged(
     definitions: Definitions,
     log: LogCounts,
     versions: Versions | None,
+    before: EdgesBefore,
     waves: int,
     progress: Progress,
 ) -> Extraction:
@@ -193,7 +209,7 @@ def _merged(
             )
         if done % 1_000 == 0:
             progress("merging", done, len(runs))
-    merger.finish()
+    merger.finish(before)
     uses = {use: (merger.named(read), merger.named(written)) for use, (read, written) in uses.items()}
     counts: Counter[str] = Counter()
     failures: Counter[str] = Counter()

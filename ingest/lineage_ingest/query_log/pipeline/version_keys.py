@@ -90,14 +90,10 @@ class VersionKeys:
         """Return whether a key is that of a version which is not in the graph, or of a column of one."""
         return dataset_of(key) in self.unseen
 
-    def replaced_at(self) -> Iterator[tuple[str, datetime]]:
-        """Yield the versions that were there before the log and are gone, with the time when they went."""
-        for key in sorted(self.gone & self.before):
-            yield key, self._gone_at[key]
-
     def changes(self, defined: Container[str]) -> Iterator[DatasetChange]:
         """Yield what the log does to datasets of the graph; `defined` are the keys of those that have definitions."""
         yield from self._renamings
+        left = {self._last[key] for key in self.gone & self.before}
         ended: dict[str, datetime] = {}
         for key, at in self._gone_at.items():
             if key not in self.unseen:
@@ -106,6 +102,6 @@ class VersionKeys:
             holder = self._held.get(name)
             if holder is None:
                 yield DatasetChange(ChangeKind.DROP, name, at)
-            elif name not in defined and not self._renamings:
-                since = self._since.get(holder, at)
-                yield DatasetChange(ChangeKind.DROP, name, min(at, since - _MOMENT))
+            elif name in left or (name not in defined and not self._renamings):
+                since = self._since.get(holder)
+                yield DatasetChange(ChangeKind.DROP, name, at if since is None else min(at, since - _MOMENT))

@@ -19,6 +19,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import GraphStore
 from lineage.store.errors import StoreAccessError, StoreUnreachableError
 from lineage.store.protocol import AppliedChanges
+from lineage_ingest.query_log.earlier_sources import edges_before
 from lineage_ingest.query_log.ingest import learnt_from, stored
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place, Setting, moment
@@ -191,7 +192,8 @@ class _Follower:
                 return None
             engine = rows.engine()
             try:
-                found = extract_log(engine, setting, Knowledge(self._given, self._learnt), _unheard)
+                knowledge = Knowledge(self._given, self._learnt)
+                found = extract_log(engine, setting, knowledge, _unheard, partial(edges_before, store))
                 found.counts["rows"] -= rows.carried
                 after = rows.open_after(found.templates.values(), setting.at)
                 if after is not None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 __all__ = ["expression_around"]
 
 _WORD = re.compile(r"""'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`[^`]*+`|--[^\n]*+|/\*.*?\*/|[\w$#@]+|\s++|.""", re.DOTALL)
-_LISTS = frozenset(("SELECT", "DISTINCT", "ALL", "BY", "SET", "VALUES", "RETURNING", "USING"))
+_LISTS = frozenset(("SELECT", "DISTINCT", "ALL", "BY", "SET", "VALUES", "RETURNING", "USING", "WINDOW"))
 """Words before items that commas part."""
 _CONDITIONS = frozenset(("WHERE", "ON", "HAVING", "QUALIFY", "MATCHED"))
 """Words before conditions that AND and OR part."""

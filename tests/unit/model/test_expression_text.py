@@ -36,6 +36,7 @@ CASES = [
     ("update t set a = 1, b = §x * 2 from s where s.k = t.k", "b = x * 2"),
     ("update t set a = 1, b = x * 2 from s where s.k = §t.k", "s.k = t.k"),
     ("select 1; select §a + b", "a + b"),
+    ("select sum(x) over w from t where c window w as (partition by §k)", "w as (partition by k)"),
 ]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 __all__ = ["KNOWN"]
 
-_NAMES = "a log: a name that is given away and taken again; a table that another session drops after it was read"
-_REPLACED = "a log: what is read by a temporary table before it is replaced, and used after that"
+_NAMES = "a log that comes again reads what was there before its own DDL by the columns that took its place"
+_REPLACED = "a log: what reads a table of an earlier log before the log's own OR REPLACE of it"
 
 KNOWN: dict[str, str] = {
     **dict.fromkeys(("recreate", "rebuild", "swap", "rename_table", "drop"), _NAMES),

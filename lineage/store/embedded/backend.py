@@ -348,7 +348,7 @@ def _connected(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statem
 
     try:
         database = opened(strictly=True)
-    except RuntimeError as error:
+    except (RuntimeError, MemoryError) as error:  # a damaged length is asked for as memory
         if _UNFINISHED not in str(error):
             if not _log_of(path).exists() or any(text in str(error) for text in _NOT_OF_THE_LOG):
                 raise

@@ -34,10 +34,10 @@ def called_apart(jobs: Collection[StoredJob]) -> dict[str, str]:
     }
 
 
-def location(job: StoredJob, start: int, source: str | None = None) -> tuple[str | None, int, int]:
+def location(job: StoredJob, start: int, source: str | None = None) -> tuple[str | None, int, int | None]:
     """Return the file, line and column in which a place of a job's SQL stands; without a file, those in its SQL.
 
-    `source` is how the job's source is called.
+    `source` is how the job's source is called. The column is None where nothing says on which the SQL begins.
     """
     sql = job.sql or ""
     in_source = position_in_source(sql, job.positions, start)
@@ -46,7 +46,9 @@ def location(job: StoredJob, start: int, source: str | None = None) -> tuple[str
     line = sql.count("\n", 0, start) + 1
     column = start - sql.rfind("\n", 0, start)
     # Stored before each statement's position was: of a job of several pieces the line is that of its own SQL.
-    return (source or job.source, line + job.source_line - 1, column) if job.source_line else (None, line, column)
+    if not job.source_line:
+        return None, line, column
+    return source or job.source, line + job.source_line - 1, column if line > 1 else None
 
 
 def excerpts(job: StoredJob, chain: Chain, width: int, source: str | None = None) -> list[Text]:
@@ -71,7 +73,7 @@ def _excerpt(job: StoredJob, span: tuple[int, int], at: int, width: int, source:
     start, end = span
     file, line_number, column = location(job, at, source)
     where = f"{file}:{line_number}" if file else f"{job.key}, line {line_number}"
-    place = f"{where}:{column}"
+    place = f"{where}:{column}" if column is not None else where
     beside = width - len(place) - 2
     room = beside if end - start + 2 * _LEAST + 4 <= beside else width
     around = max(_LEAST, min(_MOST, (room - (end - start) - 4) // 2))

@@ -358,6 +358,43 @@ LATER_LOGS = [
         {"f.y": {"g.k"}, "f.k": {"g.k"}},
         id="a later log drops a column",
     ),
+    pytest.param(
+        [
+            ["1: create table m as select a as x from f"],
+            [
+                "1: create table n as select b as x from f",
+                "1: alter table m rename to old",
+                "1: alter table n rename to m",
+                "2: create view v as select x from m",
+                "2: create table k as select x from old",
+            ],
+        ],
+        {"f.a": {"old.x", "k.x"}, "f.b": {"m.x", "v.x"}},
+        id="a later log puts a new table in the place of the old one",
+    ),
+    pytest.param(
+        [
+            ["1: create table m as select a as x from f"],
+            [
+                "1: create table n as select b as x from f",
+                "1: alter table m rename to old",
+                "1: alter table n rename to m",
+                "2: create view v as select x from m",
+                "2: drop table old",
+            ],
+        ],
+        {"f.a": set(), "f.b": {"m.x", "v.x"}},
+        id="a later log puts a new table in the place of the old one, which it drops",
+    ),
+    pytest.param(
+        [
+            ["1: create table m as select a as x from f"],
+            ["1: create table n as select b as x from f"],
+            ["1: alter table m rename to old", "1: alter table n rename to m", "2: create view v as select x from m"],
+        ],
+        {"f.a": {"old.x"}, "f.b": {"m.x", "v.x"}},
+        id="a third log puts the table of the second in the place of that of the first",
+    ),
 ]
 
 

@@ -73,8 +73,11 @@ class VersionKeys:
         return new + key[len(dataset) :]
 
     def since(self, key: str, at: datetime) -> datetime:
-        """Return a time at which a version was made, or when it took its name from another one, if that was later."""
-        return max(at, self._named.get(key, at))
+        """Return a time at which a version was made, or when it took its name from another one, if that was later.
+
+        One whose renamings the graph follows is stated under the name that it had when it was made.
+        """
+        return at if key in self._moves else max(at, self._named.get(key, at))
 
     def job(self, key: str, at: datetime | None = None) -> str:
         """Return the key in the graph of a job."""

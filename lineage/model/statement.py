@@ -124,7 +124,7 @@ class Edge(NamedTuple):
     def proof(self, offset: int = 0, earlier: Mapping[tuple[str, int], int] | None = None) -> Chain | None:
         """Return the places that prove it, moved by an offset; None where it has none.
 
-        `earlier` says by how much those of the statements before it are moved; of others nothing is told.
+        `earlier` says by how much those of the statements before it are moved; the others are left out.
         """
         if self.span is None:
             return None

@@ -18,7 +18,7 @@ from tests.service.running import running
 QUERY = "{ tables(first: 20) { nodes { name aliases formerNames { name until } } } }"
 
 
-def told(*parts: Any, changes: Any = (), aliases: Any = ()) -> LineageBatch:
+def applied_together(*parts: Any, changes: Any = (), aliases: Any = ()) -> LineageBatch:
     return replace(batch(*parts), changes=tuple(changes), aliases=tuple(aliases))
 
 
@@ -30,37 +30,37 @@ def names(store: GraphStore) -> dict[str, list[tuple[str, int]]]:
 
 
 def test_each_earlier_name_until_it_was_changed(store: GraphStore) -> None:
-    store.apply(told(table("a", "x", at=1), query("q", "s.x -> a.x", at=1)))
-    store.apply(told(changes=[rename("a", "b", 2), rename("b", "c", 4)]))
+    store.apply(applied_together(table("a", "x", at=1), query("q", "s.x -> a.x", at=1)))
+    store.apply(applied_together(changes=[rename("a", "b", 2), rename("b", "c", 4)]))
     assert names(store) == {"c": [("a", 2), ("b", 4)]}
     assert store.former_names(["pg/nothing"]) == {"pg/nothing": []}
 
 
 def test_a_name_that_another_table_takes(store: GraphStore) -> None:
-    store.apply(told(table("a", "x", at=1)))
-    store.apply(told(changes=[rename("a", "a_old", 2)]))
-    store.apply(told(table("a", "y", at=3)))
+    store.apply(applied_together(table("a", "x", at=1)))
+    store.apply(applied_together(changes=[rename("a", "a_old", 2)]))
+    store.apply(applied_together(table("a", "y", at=3)))
     assert names(store) == {"a_old": [("a", 2)]}
-    store.apply(told(changes=[rename("a", "b", 5)]))
+    store.apply(applied_together(changes=[rename("a", "b", 5)]))
     assert names(store) == {"a_old": [("a", 2)], "b": [("a", 5)]}
 
 
 def test_there_and_back_is_no_earlier_name_of_its_own(store: GraphStore) -> None:
-    store.apply(told(table("a", "x", at=1)))
-    store.apply(told(changes=[rename("a", "b", 2), rename("b", "a", 3)]))
+    store.apply(applied_together(table("a", "x", at=1)))
+    store.apply(applied_together(changes=[rename("a", "b", 2), rename("b", "a", 3)]))
     assert names(store) == {"a": [("b", 3)]}
 
 
 def test_a_swap_takes_the_earlier_names_along(store: GraphStore) -> None:
-    store.apply(told(table("a", "x", at=1), table("n", "x", at=1)))
-    store.apply(told(changes=[rename("a", "b", 2), swap("b", "n", 3)]))
+    store.apply(applied_together(table("a", "x", at=1), table("n", "x", at=1)))
+    store.apply(applied_together(changes=[rename("a", "b", 2), swap("b", "n", 3)]))
     assert names(store) == {"n": [("a", 2)]}
 
 
 def test_names_that_mean_it_now_are_apart_and_only_they_are_exported(store: GraphStore) -> None:
-    store.apply(told(table("a", "x", at=1), query("q", "s.x -> path.x", at=1)))
-    store.apply(told(changes=[rename("a", "b", 2)]))
-    store.apply(told(aliases=[("pg/path", "pg/b")]))
+    store.apply(applied_together(table("a", "x", at=1), query("q", "s.x -> path.x", at=1)))
+    store.apply(applied_together(changes=[rename("a", "b", 2)]))
+    store.apply(applied_together(aliases=[("pg/path", "pg/b")]))
     with running(store) as service:
         tables = {one["name"]: one for one in service.data(QUERY)["tables"]["nodes"]}
     assert tables == {
@@ -83,12 +83,12 @@ def test_names_that_mean_it_now_are_apart_and_only_they_are_exported(store: Grap
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
-def test_in_whatever_order_it_is_told(order: tuple[int, ...], tmp_path: Path) -> None:
+def test_in_whatever_order_it_is_applied_together(order: tuple[int, ...], tmp_path: Path) -> None:
     parts = (
-        told(table("a", "x", at=1)),
-        told(changes=[rename("a", "b", 2)]),
-        told(changes=[rename("b", "c", 4), drop("d", 5)]),
-        told(query("q", "c.x -> d.x", at=6)),
+        applied_together(table("a", "x", at=1)),
+        applied_together(changes=[rename("a", "b", 2)]),
+        applied_together(changes=[rename("b", "c", 4), drop("d", 5)]),
+        applied_together(query("q", "c.x -> d.x", at=6)),
     )
     with open_store(tmp_path / "s.lbug") as store:
         for number in order:

@@ -92,7 +92,7 @@ def _read_behind(job: StatingJob, behind: dict[str, dict[str, None]], keys: Vers
 
 
 def _of_own_rows(job: str, source: str, target: str) -> EdgeRecord:
-    """Return what is said of a table that is made anew from itself: its rows decide those of what takes its place."""
+    """Return the edge of a table that is rebuilt from itself: its rows decide those of the new one."""
     return EdgeRecord(source, target, EdgeKind.REFERENCES, job, target, (Subtype.ROWS,))
 
 

@@ -165,7 +165,7 @@ class Definitions:
         return False
 
     def _is_there(self, place: Place, key: int, at: int) -> bool:
-        """Return whether a table was there when a unit ran, as far as it is known."""
+        """Return whether a table is known to have existed when a unit ran."""
         others = [version for version in self._versions.get(place, {}).values() if version.unit != key]
         if any(version.first <= at for version in others):
             return True

@@ -31,7 +31,7 @@ UnitPart: TypeAlias = "tuple[int, int]"
 
 _UNLESS_THERE = re.compile(r"\s*create\s+(?:\w+\s+){0,3}?(?:table|view)\s+if\s+not\s+exists\b", re.IGNORECASE)
 _MOST_VERSIONS = 20
-"""What one definition makes of ever new versions of what it reads is told apart so often."""
+"""A definition whose sources change has at most so many versions; later runs share the first ones."""
 _VIEWS_FOLLOW_TABLES = frozenset(("postgres", "redshift", "materialize", "risingwave"))
 """Dialects where a view goes on reading a table that gets another name."""
 

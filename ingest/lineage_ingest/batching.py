@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import IntEnum
 from typing import NamedTuple
 
 from lineage.catalog import Catalog
@@ -24,7 +25,17 @@ from lineage.model.batch import (
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.evidence import SourcePosition, is_sound
-from lineage.model.names import ColumnPath, Naming, column_key, column_text, dataset_key, split_location
+from lineage.model.names import (
+    ColumnPath,
+    Naming,
+    column_key,
+    column_text,
+    dataset_key,
+    path_spelling,
+    plain_name,
+    split_location,
+)
+from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import (
     ChangeKind,
     ColumnRef,
@@ -59,6 +70,15 @@ _SUBTYPES = tuple(Subtype)
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
+class _SpelledBy(IntEnum):
+    """What says how a name is written; what is greater counts before the rest."""
+
+    NOTHING = 0
+    REFERENCE = 1
+    CATALOG = 2
+    DEFINITION = 3
+
+
 @dataclass(slots=True)
 class _Dataset:
     kind: DatasetKind = DatasetKind.TABLE
@@ -67,6 +87,8 @@ class _Dataset:
     is_target: bool = False
     at: datetime | None = None
     """When an ALTER TABLE last said what its columns are."""
+    spelling: str | None = None
+    spelled_by: _SpelledBy = _SpelledBy.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +261,8 @@ class BatchBuilder:
         self._add_waiting()
         for table in self._catalog:
             self._know(table.name, ColumnRecord.of_schema(table.columns))
+            spelling = table.name.spelling if isinstance(table.name, Spelled) else None
+            self._spell(table.name, spelling, _SpelledBy.CATALOG)
         datasets = tuple(self._record(name, dataset) for name, dataset in sorted(self._datasets.items()))
         for job in self._jobs.values():
             self._append_earlier(job)
@@ -294,6 +318,8 @@ class BatchBuilder:
             self._alter(target, statement, later, at)
         # nothing that a job would hold
         if (statement.changes and not statement.edges) or (target is None and not statement.sources):
+            if statement.spells:
+                self._spell_tables(statement, later)
             self._diagnostics.extend(self._finding(diagnostic, source) for diagnostic in statement.diagnostics)
             return
         end = self._table_key(target) if is_stored and target is not None else None
@@ -308,24 +334,31 @@ class BatchBuilder:
             self._datasets.setdefault(full, _Dataset())
         for reference in statement.inferred:
             if reference.table is not None:
-                self._infer(later.table(reference.table), later.column(reference.table, reference.column))
+                path = later.column(reference.table, reference.column)
+                spelling = reference.column.spelling if isinstance(reference.column, Spelled) else None
+                self._infer(later.table(reference.table), path, spelling_of(path, spelling))
         self.uses.append(self._use(source, of.key, statement, end, later))
+        if is_stored and target is not None:
+            self._datasets.setdefault(target, _Dataset())
+        if self._naming.dialect.shows_tables:
+            self._spell_tables(statement, later)
         if end is None or target is None:
             return
         job.writes.setdefault(end)
-        dataset = self._datasets.setdefault(target, _Dataset())
+        dataset = self._datasets[target]
         dataset.is_target = True
         if statement.defines:
             dataset.kind = statement.target_kind
-        paths = [later.column(str(named_then), column_text(name)) for name in statement.output_columns]
-        paths = [path for path in paths if not is_gone(path)]
+        named = ((later.column(str(named_then), column_text(name)), name) for name in statement.output_columns)
+        paths = [(str(path), path_spelling(name, path)) for path, name in named if not is_gone(path)]
         if statement.schema and not statement.altered:
             self._know(target, self._columns(statement, later))
-        for position, name in enumerate(paths):
+        for position, (path, spelling) in enumerate(paths):
             if not dataset.schema_known:
-                dataset.columns.setdefault(
-                    name, ColumnRecord(name, None, position if statement.defines else None, True)
-                )
+                place = position if statement.defines else None
+                known = dataset.columns.setdefault(path, ColumnRecord(path, None, place, True, spelling=spelling))
+                if statement.defines and known.spelling != spelling:
+                    dataset.columns[path] = replace(known, spelling=spelling)
         for edge in statement.edges:
             self._add_edge(job, edge, end, later, offset)
         for decided in statement.row_references:
@@ -343,13 +376,14 @@ class BatchBuilder:
                 self._earlier_paths[target][path][change.column] = None
                 dataset = self._datasets.setdefault(target, _Dataset())
                 dataset.at = at
-                dataset.columns.setdefault(path, ColumnRecord(path, inferred=True))
+                spelling = path_spelling(change.other, path)
+                dataset.columns.setdefault(path, ColumnRecord(str(path), inferred=True, spelling=spelling))
 
     def _columns(self, statement: StatementLineage, later: LaterNames) -> list[ColumnRecord]:
         """Return the columns that a statement says its target has, as they are called in the end."""
         table = str(table_after(statement))
         return [
-            replace(column, path=path)
+            column if path == column.path else replace(column, path=path, spelling=spelling_of(path, column.spelling))
             for column in ColumnRecord.of_schema(statement.schema)
             if not is_gone(path := later.column(table, column.path))
         ]
@@ -370,7 +404,7 @@ class BatchBuilder:
         for column in statement.altered:
             path = later.column(table, column_text(column.name))
             if not is_gone(path):
-                known[path] = ColumnRecord(path, column.data_type)
+                known[path] = ColumnRecord(str(path), column.data_type, spelling=path_spelling(column.name, path))
 
     def _use(self, source: str, job: str, statement: StatementLineage, target: str | None, later: LaterNames) -> Use:
         keys = {name: self._table_key(later.table(name)) for name in statement.sources}
@@ -511,11 +545,25 @@ class BatchBuilder:
         dataset.columns = {column.path: column for column in columns}
         dataset.schema_known = True
 
-    def _infer(self, name: str, column: str) -> None:
+    def _infer(self, name: str, column: str, spelling: str | None) -> None:
         if is_gone(column):
             return
         dataset = self._datasets.setdefault(name, _Dataset())
-        dataset.columns.setdefault(column, ColumnRecord(column, inferred=True))
+        dataset.columns.setdefault(column, ColumnRecord(str(column), inferred=True, spelling=spelling))
+
+    def _spell_tables(self, statement: StatementLineage, later: LaterNames) -> None:
+        """Take in how a statement writes the tables that it names."""
+        target = table_after(statement)
+        written = dict(statement.spellings)
+        for name in dict.fromkeys((*([target] if target is not None else []), *statement.sources, *written)):
+            by = _SpelledBy.DEFINITION if statement.spells and name == target else _SpelledBy.REFERENCE
+            self._spell(later.table(name), written.get(name), by)
+
+    def _spell(self, name: str, spelling: str | None, by: _SpelledBy) -> None:
+        """Take in how a table's name is written: of definitions the last one counts, of others the first."""
+        dataset = self._datasets.get(name)
+        if dataset is not None and (by > dataset.spelled_by or by is _SpelledBy.DEFINITION):
+            dataset.spelling, dataset.spelled_by = spelling_of(plain_name(name), spelling), by
 
     def _record(self, name: str, dataset: _Dataset) -> DatasetRecord:
         namespace, own = self._place(name)
@@ -523,7 +571,7 @@ class BatchBuilder:
         is_file = split_location(name) is not None or name.startswith("@")
         return DatasetRecord(
             namespace=namespace,
-            name=own,
+            name=str(own),
             kind=DatasetKind.FILE if is_file else dataset.kind,
             dialect=self._naming.dialect.name,
             columns=tuple(
@@ -532,6 +580,8 @@ class BatchBuilder:
             ),
             schema_known=dataset.schema_known and not any(c.inferred for c in dataset.columns.values()),
             at=dataset.at,
+            spelling=dataset.spelling if self._naming.dialect.shows_tables and not is_file else None,
+            is_spelled=self._naming.dialect.shows_tables and dataset.spelled_by >= _SpelledBy.CATALOG,
         )
 
     # Jobs and edges
@@ -586,6 +636,7 @@ class BatchBuilder:
 
     def _change(self, change: TableChange, at: datetime) -> DatasetChange:
         other = change.other
-        if other is not None and not change.kind.of_column:
-            other = self._table_key(other)
-        return DatasetChange(change.kind, self._table_key(change.table), at, other, change.column)
+        spelling = other.spelling if isinstance(other, Spelled) else None
+        if other is not None:
+            other = str(other) if change.kind.of_column else self._table_key(other)
+        return DatasetChange(change.kind, self._table_key(change.table), at, other, change.column, spelling)

@@ -18,6 +18,7 @@ from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, JobRecord, LineageBatch, RunRecord
 from lineage.model.dialects import UnknownDialectError
 from lineage.model.names import column_key, column_text, split_column_key
+from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
 from lineage.store.protocol import GraphStore, StoredDataset, StoredEdge, StoredJob
 from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
@@ -65,7 +66,9 @@ def _without_star(store: GraphStore, columns: dict[str, list[str]], at: datetime
     of: dict[str, list[ColumnRecord]] = defaultdict(list)
     for column in store.columns(opened):
         if column.path != _STAR:
-            of[column.dataset].append(ColumnRecord(column.path, column.data_type, column.ordinal, column.inferred))
+            of[column.dataset].append(
+                ColumnRecord(column.path, column.data_type, column.ordinal, column.inferred, spelling=column.spelling)
+            )
     for dataset in store.datasets(opened):
         yield DatasetRecord(
             dataset.namespace, dataset.name, dataset.kind, dataset.dialect, tuple(of[dataset.key]), True, at
@@ -150,7 +153,16 @@ def _described(
             elif column.parent is None:
                 names[column.path] = None
         names.update(fresh)
-    columns = tuple(ColumnRecord(name, None, position) for position, name in enumerate(names))
+    written = {column.path: column.spelling for column in there}
+    columns = tuple(
+        ColumnRecord(
+            str(name),
+            None,
+            position,
+            spelling=name.spelling if isinstance(name, Spelled) else written.get(name),
+        )
+        for position, name in enumerate(names)
+    )
     return DatasetRecord(output.namespace, output.name, output.kind, output.dialect, columns, True, at)
 
 
@@ -164,7 +176,7 @@ def _read_again(store: GraphStore, job: StoredJob) -> list[StatementLineage]:
     columns: dict[str, list[ColumnSchema]] = defaultdict(list)
     for column in store.columns(sorted(read)):
         if column.parent is None and not column.inferred:
-            columns[column.dataset].append(ColumnSchema(column.name, column.data_type))
+            columns[column.dataset].append(ColumnSchema(column.spelled_name, column.data_type))
     dialect = job.dialect or "ansi"
     tables = (TableSchema(read[key].name, tuple(listed)) for key, listed in columns.items())
     try:

@@ -52,8 +52,8 @@ class KnownColumn(Protocol):
         """The key of the dataset's node."""
 
     @property
-    def name(self) -> str:
-        """The column's or field's own name."""
+    def spelled_name(self) -> str:
+        """The column's or field's own name, with its spelling if it has one."""
 
     @property
     def data_type(self) -> str | None:
@@ -160,7 +160,7 @@ class Catalog:
         columns: dict[str, list[ColumnSchema]] = {dataset.key: [] for dataset in known}
         for column in store.columns(list(columns)):
             if column.parent is None and not column.inferred:
-                columns[column.dataset].append(ColumnSchema(column.name, column.data_type))
+                columns[column.dataset].append(ColumnSchema(column.spelled_name, column.data_type))
         tables = (TableSchema(dataset.name, tuple(columns[dataset.key])) for dataset in known)
         return cls((table for table in tables if table.columns), dialect)
 

@@ -193,7 +193,8 @@ def _note_unknown_then(store: GraphStore, as_of: datetime | None, *asked: Target
     for dataset in store.datasets({target.dataset for target in asked}):
         if as_of < dataset.first_seen:
             since = f"{dataset.first_seen.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-            note(f"the graph knows nothing of {dataset.name} before {since}, when it was first ingested", "yellow")
+            name = dataset.display_name
+            note(f"the graph knows nothing of {name} before {since}, when it was first ingested", "yellow")
 
 
 def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int) -> None:

@@ -101,7 +101,7 @@ def show(
     elif output is OutputFormat.CSV:
         print_listing(_COLUMNS, rows, output)
     else:
-        say(f"{dataset.name} is a {dataset.kind} of {dataset.namespace}", subject=dataset.name)
+        say(f"{dataset.display_name} is a {dataset.kind} of {dataset.namespace}", subject=dataset.display_name)
         for label, value in _lines(facts):
             say(f"{label}: {value}")
         if rows:
@@ -137,10 +137,10 @@ def columns(
         print_object([_column_values(column) for column in listed])
         return
     if not listed:
-        note(f"no column of {dataset.name} is known", "yellow")
+        note(f"no column of {dataset.display_name} is known", "yellow")
     elif output is OutputFormat.TABLE:
         guessed = "" if dataset.schema_known else "; its schema is not known: these are named by what uses it"
-        say(f"{dataset.name}: {counted(len(listed), 'column')}{guessed}", subject=dataset.name)
+        say(f"{dataset.display_name}: {counted(len(listed), 'column')}{guessed}", subject=dataset.display_name)
     if listed or output is OutputFormat.CSV:
         shown = listed[: rows or None] if output is OutputFormat.TABLE else listed
         print_listing(_COLUMNS, [_column_row(column) for column in shown], output, _COLUMNS_LOOK)
@@ -191,7 +191,7 @@ def _facts(store: GraphStore, dataset: StoredDataset) -> dict[str, Any]:
 
     return {
         "key": dataset.key,
-        "name": dataset.name,
+        "name": dataset.display_name,
         "namespace": dataset.namespace,
         "kind": str(dataset.kind),
         "dialect": dataset.dialect,
@@ -233,13 +233,13 @@ def _column_row(column: StoredColumn) -> tuple[object, ...]:
     known = "use" if column.inferred else "schema"
     dropped = f"{column.dropped_at:%Y-%m-%d %H:%M:%S}" if column.dropped_at else None
     of_people = (column.tags, column.description)
-    return (position, column.path, column.data_type, known, column.aliases, dropped, *of_people)
+    return (position, column.display_path, column.data_type, known, column.aliases, dropped, *of_people)
 
 
 def _column_values(column: StoredColumn) -> dict[str, Any]:
     return {
         "key": column.key,
-        "column": column.path,
+        "column": column.display_path,
         "type": column.data_type,
         "position": None if column.ordinal is None else column.ordinal + 1,
         "inferred": column.inferred,

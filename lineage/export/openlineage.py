@@ -202,12 +202,15 @@ def _described(dataset: StoredDataset, columns: Sequence[StoredColumn], aliases:
             {"namespace": parts[0] or dataset.namespace, "name": parts[2], "type": "TABLE"} for parts, _ in named
         ]
         facets["symlinks"] = _facet("1-0-1/SymlinksDatasetFacet", identifiers=identifiers)
+    written = {column.path: column.spelling for column in columns if column.spelling is not None}
     facets[DATASET_FACET] = {
         "_producer": PRODUCER,
         "_schemaURL": "urn:lineage-graph:dataset-facet:1",
         "dialect": dataset.dialect,
         "schemaKnown": dataset.schema_known,
         "inferred": [column.path for column in columns if column.inferred],
+        **({"spelling": dataset.spelling} if dataset.spelling is not None else {}),
+        **({"spellings": written} if written else {}),
     }
     return facets
 

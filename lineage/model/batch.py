@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.evidence import Chain, SourcePosition
-from lineage.model.names import ColumnPath, column_key, column_text, dataset_key, is_column_key
+from lineage.model.names import ColumnPath, column_key, column_text, dataset_key, is_column_key, path_spelling
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 
@@ -130,7 +130,8 @@ class ColumnRecord:
     """A column or a nested field of a dataset. `inferred`: concluded from use, in no schema.
 
     `path` is the text of its `ColumnPath`: a name with a dot in it stands in quotes there. `since` is when a schema
-    first had it, where that is before the time of the dataset's record.
+    first had it, where that is before the time of the dataset's record. `spelling` is the path as it is written, where
+    that differs from `path` in its case only.
     """
 
     path: str
@@ -139,6 +140,7 @@ class ColumnRecord:
     inferred: bool = False
     aliases: tuple[str, ...] = ()
     since: datetime | None = None
+    spelling: str | None = None
 
     @property
     def name(self) -> str:
@@ -148,7 +150,10 @@ class ColumnRecord:
     @classmethod
     def of_schema(cls, columns: Iterable[ColumnSchema]) -> tuple[ColumnRecord, ...]:
         """Return the columns of a known schema, in order."""
-        return tuple(cls(column_text(one.name), one.data_type, place) for place, one in enumerate(columns))
+        return tuple(
+            cls(path := str(column_text(one.name)), one.data_type, place, spelling=path_spelling(one.name, path))
+            for place, one in enumerate(columns)
+        )
 
     @property
     def is_top_level(self) -> bool:
@@ -163,6 +168,8 @@ class DatasetRecord:
     `schema_known` says that `columns` are all it has, in order: columns that it had before and that are
     absent now are gone. Otherwise they are what was seen of it. `at` is when this held; without it, when the
     batch's jobs last wrote or read the dataset, else the time of the run. `aliases` are further names of it.
+    `spelling` is the name as it is written, where that differs from `name` in its case only; `is_spelled` says that a
+    definition or a catalog writes it so (None: as `name` is), which counts before what a mere reference writes.
     """
 
     namespace: str
@@ -173,6 +180,8 @@ class DatasetRecord:
     schema_known: bool = False
     at: datetime | None = None
     aliases: tuple[str, ...] = ()
+    spelling: str | None = None
+    is_spelled: bool = False
 
     @property
     def key(self) -> str:
@@ -263,7 +272,8 @@ class EdgeRecord:
 class DatasetChange:
     """A dataset (by key) was dropped, took the key `other`, or changed places with `other`.
 
-    With a `column` (a path) that happened to it: it was dropped, or took the path `other`.
+    With a `column` (a path) that happened to it: it was dropped, or took the path `other`. `spelling` is the name or
+    path that it took as it is written, where that differs from that of `other` in its case only.
     """
 
     kind: ChangeKind
@@ -271,6 +281,7 @@ class DatasetChange:
     at: datetime
     other: str | None = None
     column: str | None = None
+    spelling: str | None = None
 
     @property
     def datasets(self) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ import difflib
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lineage.model.spelling import Spelled
+
 __all__ = ["DIALECTS", "Dialect", "Folding", "UnknownDialectError", "dialect_named"]
 
 
@@ -34,6 +36,10 @@ class Dialect:
     Sources: the vendors' pages on identifiers. PostgreSQL folds unquoted names to lower case and keeps quoted
     ones; Snowflake and Oracle fold to upper case; BigQuery's tables keep their case, its columns do not;
     MySQL's tables keep their case on Linux, its columns do not; the rest compares without case, quoted or not.
+
+    `shows_tables` and `shows_columns` say that the product shows a name as it was written, though it compares names
+    without case: T-SQL, BigQuery, MySQL, DuckDB and their like. PostgreSQL, Snowflake, Hive or Trino show what they
+    fold names to; Spark's and Databricks' catalogs do so with tables only.
     """
 
     name: str
@@ -42,6 +48,8 @@ class Dialect:
     quoted_table: Folding = Folding.LOWER
     quoted_column: Folding = Folding.LOWER
     aliases: tuple[str, ...] = ()
+    shows_tables: bool = False
+    shows_columns: bool = False
 
     def __hash__(self) -> int:
         """Return the hash of the name: naming options are looked up for every statement."""
@@ -53,16 +61,22 @@ class Dialect:
         >>> snowflake = dialect_named("snowflake")
         >>> snowflake.fold_table("Orders"), snowflake.fold_table("Orders", quoted=True)
         ('ORDERS', 'Orders')
+
+        Where the product shows names as they were written, it comes with its spelling (`Spelled`).
         """
-        return (self.quoted_table if quoted else self.table).apply(name)
+        folded = (self.quoted_table if quoted else self.table).apply(name)
+        return Spelled(folded, name) if self.shows_tables and folded != name else folded
 
     def fold_column(self, name: str, *, quoted: bool = False) -> str:
         """Return a column name as this dialect compares it.
 
         >>> dialect_named("bigquery").fold_column("Id"), dialect_named("bigquery").fold_table("Id")
         ('id', 'Id')
+
+        Where the product shows names as they were written, it comes with its spelling (`Spelled`).
         """
-        return (self.quoted_column if quoted else self.column).apply(name)
+        folded = (self.quoted_column if quoted else self.column).apply(name)
+        return Spelled(folded, name) if self.shows_columns and folded != name else folded
 
 
 class UnknownDialectError(ValueError):
@@ -76,6 +90,14 @@ def _quotes_keep(name: str, folding: Folding, *aliases: str) -> Dialect:
     return Dialect(name, folding, folding, _KEEP, _KEEP, aliases)
 
 
+def _keeps_tables(name: str, *aliases: str) -> Dialect:
+    return Dialect(name, table=_KEEP, quoted_table=_KEEP, aliases=aliases, shows_columns=True)
+
+
+def _shows_all(name: str, *aliases: str) -> Dialect:
+    return Dialect(name, aliases=aliases, shows_tables=True, shows_columns=True)
+
+
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
@@ -87,24 +109,24 @@ DIALECTS: dict[str, Dialect] = {
         _quotes_keep("oracle", _UPPER),
         _quotes_keep("teradata", _UPPER),
         _quotes_keep("exasol", _UPPER),
-        Dialect("bigquery", table=_KEEP, quoted_table=_KEEP),
-        Dialect("mysql", table=_KEEP, quoted_table=_KEEP, aliases=("mariadb", "singlestore", "memsql")),
-        Dialect("doris", table=_KEEP, quoted_table=_KEEP),
-        Dialect("starrocks", table=_KEEP, quoted_table=_KEEP),
+        _keeps_tables("bigquery"),
+        _keeps_tables("mysql", "mariadb", "singlestore", "memsql"),
+        _keeps_tables("doris"),
+        _keeps_tables("starrocks"),
         Dialect("clickhouse", _KEEP, _KEEP, _KEEP, _KEEP),
         Dialect("redshift"),
-        Dialect("spark", aliases=("sparksql", "spark2", "spark3")),
-        Dialect("databricks"),
+        Dialect("spark", aliases=("sparksql", "spark2", "spark3"), shows_columns=True),
+        Dialect("databricks", shows_columns=True),
         Dialect("hive"),
-        Dialect("duckdb"),
+        _shows_all("duckdb"),
         Dialect("trino", aliases=("dune",)),
         Dialect("presto"),
         Dialect("athena"),
-        Dialect("sqlite"),
-        Dialect("tsql", aliases=("mssql", "sqlserver", "synapse")),
-        Dialect("fabric"),
-        Dialect("drill"),
-        Dialect("dremio"),
+        _shows_all("sqlite"),
+        _shows_all("tsql", "mssql", "sqlserver", "synapse"),
+        _shows_all("fabric"),
+        _shows_all("drill"),
+        _shows_all("dremio"),
     )
 }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from lineage.model.dialects import Dialect
 from lineage.model.namespaces import normal_namespace, normal_place
+from lineage.model.spelling import Spelled, spelling_of
 
 __all__ = [
     "ColumnPath",
@@ -20,6 +21,7 @@ __all__ = [
     "is_column_key",
     "parse_column_name",
     "parse_table_name",
+    "path_spelling",
     "plain_name",
     "renamed_path",
     "short_name",
@@ -54,7 +56,12 @@ def format_name(parts: Sequence[str]) -> str:
 
     >>> format_name(["shop", "order items"])
     'shop."order items"'
+
+    Where a part comes with its spelling, so does the name.
     """
+    if Spelled in map(type, parts):
+        written = [part.spelling if isinstance(part, Spelled) else part for part in parts]
+        return Spelled(format_name([str(part) for part in parts]), format_name(written))
     if all(_PLAIN.fullmatch(part) for part in parts):
         return ".".join(parts)
     return ".".join(part if _PLAIN.fullmatch(part) else '"' + part.replace('"', '""') + '"' for part in parts)
@@ -134,6 +141,13 @@ class ColumnPath:
         """The path of the column or field that a nested field lies in; None for a top-level column."""
         return ColumnPath(self.parts[:-1]) if len(self.parts) > 1 else None
 
+    @property
+    def spelling(self) -> str | None:
+        """The text of the path as its parts are written; None where that is its text."""
+        if Spelled not in map(type, self.parts):
+            return None
+        return ".".join(column_text(part.spelling if isinstance(part, Spelled) else part) for part in self.parts)
+
     def __str__(self) -> str:
         return ".".join(map(column_text, self.parts))
 
@@ -161,7 +175,20 @@ def column_text(name: str) -> str:
     >>> column_text("item#"), column_text("a.b")
     ('item#', '"a.b"')
     """
-    return name if _BARE.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    if _BARE.fullmatch(name):
+        return name
+    text = '"' + name.replace('"', '""') + '"'
+    return Spelled(text, column_text(name.spelling)) if isinstance(name, Spelled) else text
+
+
+def path_spelling(name: str, path: str) -> str | None:
+    """Return how a path is written that is a column's name as text; None where it is written as it is, or is another.
+
+    >>> name = Spelled("orderid", "OrderID")
+    >>> path_spelling(name, "orderid"), path_spelling(name, "order_id")
+    ('OrderID', None)
+    """
+    return spelling_of(path, column_text(name.spelling)) if isinstance(name, Spelled) else None
 
 
 def versioned_name(name: str, version: int) -> str:
@@ -252,6 +279,28 @@ class Naming:
         ):
             filled[-1] = f"{shard.group(1)}_*"
         return self.version_of(format_name(filled)) if self.versions else format_name(filled)
+
+    def spelling(self, name: str, parts: Sequence[str]) -> str | None:
+        """Return how a full name is written, by the parts that a statement names and the defaults; None: as it is.
+
+        >>> from lineage.model.dialects import dialect_named
+        >>> tsql = dialect_named("tsql")
+        >>> Naming(tsql, default_schema="dbo").spelling("dbo.sales", [tsql.fold_table("Sales")])
+        'dbo.Sales'
+        """
+        filled = list(parts)
+        if len(filled) == 1 and self.default_schema:
+            filled.insert(0, self.default_schema)
+        if len(filled) == 2 and self.default_database:
+            filled.insert(0, self.default_database)
+        if Spelled not in map(type, filled):
+            return None
+        plain = plain_name(name)
+        full = [part for part, _ in split_name(plain)]
+        for place, part in enumerate(reversed(filled), 1):
+            if isinstance(part, Spelled) and place <= len(full) and full[-place] == part:
+                full[-place] = part.spelling
+        return spelling_of(plain, format_name(full))
 
     def version_of(self, name: str) -> str:
         """Return the name that tells the table of this full name apart from others that have had it."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Span
 from lineage.model.evidence import Chain
+from lineage.model.spelling import Spelled
 from lineage.model.transformations import EdgeKind, Subtype
 
 __all__ = [
@@ -266,7 +267,9 @@ class StatementLineage:
     target has, `added` those of them that it adds. `temporary` are those of its targets that are temporary tables,
     `row_references` the tables whose rows decide the target's. `other_targets` are the tables that it writes beside
     `target`. `read_by_name` are those of its sources that are what has the name in the end, whatever had it when the
-    statement ran: a view reads them so.
+    statement ran: a view reads them so. `spellings` are tables with their names as the statement writes them, where
+    that differs and the dialect's product shows names so; names of columns in `output_columns`, `schema`, `altered`
+    and `inferred` bring their spellings along (`Spelled`). `spells`: it gives the target its name.
     """
 
     operation: str
@@ -292,6 +295,8 @@ class StatementLineage:
     presumed: bool = False
     other_targets: tuple[str, ...] = ()
     read_by_name: tuple[str, ...] = ()
+    spellings: tuple[tuple[str, str], ...] = ()
+    spells: bool = False
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -301,8 +306,10 @@ class StatementLineage:
     def to_dict(self) -> dict[str, Any]:
         """Return the statement's interface fields as JSON values, under the names of the attributes.
 
-        `targets` are there where it writes several tables.
+        `targets` are there where it writes several tables, `spellings` where names are written otherwise than they are
+        compared: tables and columns by their names.
         """
+        spellings = self._all_spellings()
         return {
             "operation": self.operation,
             "target": self.target,
@@ -312,4 +319,18 @@ class StatementLineage:
             "edges": [edge.to_dict() for edge in self.edges],
             "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],
             "completeness": str(self.completeness),
+            **({"spellings": spellings} if spellings else {}),
         }
+
+    def _all_spellings(self) -> dict[str, str]:
+        tables = dict(self.spellings)
+        columns: list[tuple[str | None, str]] = [(self.target, name) for name in self.output_columns]
+        columns += [(self.target, column.name) for column in (*self.schema, *self.altered)]
+        columns += [(reference.table, reference.column) for reference in self.inferred]
+        found = dict(tables)
+        for table, column in columns:
+            if isinstance(column, Spelled):
+                written = tables.get(table, table) if table is not None else None
+                name = f"{table}.{column}" if table is not None else str(column)
+                found[name] = f"{written}.{column.spelling}" if written is not None else column.spelling
+        return found

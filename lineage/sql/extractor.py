@@ -14,6 +14,7 @@ from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.model.names import Naming, parse_table_name
+from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget, BudgetExceededError
 from lineage.sql.extensions import installed_rules
@@ -242,6 +243,8 @@ def resolve_statement(
             if written.target_kind is DatasetKind.TEMPORARY and written.target is not None
         ),
         row_references=row_references,
+        spellings=tuple(resolver.spellings.items()),
+        spells=outcome.defines or outcome.spells,
     )
     return statement, outcome
 
@@ -271,9 +274,11 @@ def _complete(parsed: ParsedStatement, resolver: Resolver, outcome: Outcome) -> 
         resolver.diagnostics.insert(0, parsed.problem)
     trace = trace_tokens(parsed.tokens, resolver.naming)
     if outcome.target is None and trace.destination is not None:
-        outcome.target, outcome.operation = trace.destination, trace.operation
+        outcome.target, outcome.operation = str(trace.destination), trace.operation
     for name in trace.upstream:
-        resolver.reads.setdefault(name)
+        resolver.reads.setdefault(str(name))
+    for name, spelling in _spellings([trace.destination, *trace.upstream]):
+        resolver.spellings.setdefault(name, spelling)
 
 
 def _of_step(parsed: ParsedStatement, step: Step, options: ExtractionOptions) -> StatementLineage:
@@ -355,11 +360,12 @@ def _by_installed_rule(parsed: ParsedStatement, options: ExtractionOptions) -> S
     upstream, destination = full(groups.get("upstream")), full(groups.get("destination"))
     return StatementLineage(
         keyword,
-        target=destination[0] if destination else None,
-        sources=upstream,
+        target=str(destination[0]) if destination else None,
+        sources=list(map(str, upstream)),
         completeness=Completeness.TABLES if upstream or destination else Completeness.NONE,
         reason=f"{keyword} is known by an installed rule, at table level",
         span=parsed.span,
+        spellings=_spellings([*destination, *upstream]),
     )
 
 
@@ -379,10 +385,16 @@ def _from_tokens(
         diagnostics = [*diagnostics[:-1], Diagnostic(DiagnosticCode.NOT_SQL, Severity.ERROR, first.message, first.span)]
     return StatementLineage(
         operation=trace.operation,
-        target=trace.destination,
-        sources=list(trace.upstream),
+        target=None if trace.destination is None else str(trace.destination),
+        sources=list(map(str, trace.upstream)),
         diagnostics=diagnostics,
         completeness=Completeness.TABLES if found else Completeness.NONE,
         reason=f"{diagnostics[-1].code}: {diagnostics[-1].message}",
         span=parsed.span,
+        spellings=_spellings([trace.destination, *trace.upstream]),
     )
+
+
+def _spellings(names: Iterable[str | None]) -> tuple[tuple[str, str], ...]:
+    """Return the names of tables that are written otherwise than they are compared, with how they are."""
+    return tuple((str(name), name.spelling) for name in names if isinstance(name, Spelled))

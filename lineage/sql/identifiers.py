@@ -6,7 +6,12 @@ from sqlglot import exp
 
 from lineage.model.dialects import Dialect, Folding
 
-__all__ = ["Identifiers"]
+__all__ = ["Identifiers", "identifiers_of"]
+
+
+def identifiers_of(dialect: Dialect) -> Identifiers:
+    """Return what folds identifiers of a dialect."""
+    return SpelledIdentifiers(dialect) if dialect.shows_columns or dialect.shows_tables else Identifiers(dialect)
 
 
 class Identifiers:
@@ -76,3 +81,24 @@ class Identifiers:
             elif isinstance(node, exp.Parameter) and isinstance(node.this, exp.Var):  # T-SQL's table variable
                 parts.append("@" + self._dialect.fold_table(node.name))
         return parts
+
+
+class SpelledIdentifiers(Identifiers):
+    """Folds identifiers of a dialect whose product shows names as they were written: they come with their spelling."""
+
+    __slots__ = ()
+
+    def column(self, node: exp.Expr) -> str:
+        """Return a column's or an alias's name, folded, with its spelling."""
+        args = node.args
+        text = args["this"]
+        if type(text) is not str:
+            text = node.name
+        return self._dialect.fold_column(text, quoted=bool(args.get("quoted")))
+
+    def table(self, node: exp.Expr) -> str:
+        """Return one part of a table's name, folded, with its spelling; that of a temporary table has none."""
+        args = node.args
+        if args.get("temporary"):
+            return "#" + self._dialect.fold_table(node.name)
+        return self._dialect.fold_table(args["this"], quoted=bool(args.get("quoted")))

@@ -339,7 +339,10 @@ class BaseTables:
         """Return the one object that stands for a column."""
         key = (table, column, ambiguous)
         found = self._sources.get(key)
-        return found if found is not None else self._sources.setdefault(key, Source(table, column, ambiguous))
+        if found is None:
+            # All statements share it: how one writes the name is not theirs.
+            found = self._sources.setdefault(key, Source(str(table), str(column), ambiguous))
+        return found
 
     def table(self, name: str, schema: dict[str, None] | None) -> BaseTable:
         """Return the one object that stands for a table of this schema."""

@@ -9,20 +9,21 @@ within queries recurse, and their nesting is limited before parsing.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.names import ColumnPath, Naming, column_text
+from lineage.model.names import ColumnPath, Naming, column_text, split_name
+from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ColumnRef, EarlierStatement, Edge, UnresolvedReference
 from lineage.sql.alias_visibility import alias_visibility
 from lineage.sql.budget import Budget
 from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects, pseudo_columns
-from lineage.sql.identifiers import Identifiers
+from lineage.sql.identifiers import identifiers_of
 from lineage.sql.relations import (
     STAR,
     BaseTable,
@@ -122,7 +123,7 @@ class Resolver:
         self._deadline = budget.deadline()
         self._write = write
         self.paper_set_operations = set_operation_references == "paper"
-        self.identifiers = Identifiers(naming.dialect)
+        self.identifiers = identifiers_of(naming.dialect)
         self.alias_visibility = alias_visibility(naming.dialect.name)
         self.functions = functions
         self.numbers_repeated_names = naming.dialect.name in _NUMBERS_REPEATED_NAMES
@@ -136,6 +137,8 @@ class Resolver:
         self.presumed = False
         """Whether a name was read in the likeliest of several ways, and a schema may show that it is another."""
         self.reads: dict[str, None] = {}
+        self.spellings: dict[str, str] = {}
+        """How the statement first writes names of tables, where the dialect's product shows them so."""
         self._tables = tables
         self._base: dict[str, BaseTable | Relation] = {}
         self._shared = tables.shared
@@ -154,14 +157,25 @@ class Resolver:
         schemas = {r.name: r.known for r in self._base.values() if isinstance(r, BaseTable)}
         if None not in schemas.values() and not self.diagnostics:
             return ()
-        found: dict[ColumnRef, None] = {}
+        found: dict[ColumnRef, Edge] = {}
         for edge in edges:
             table, column = edge.source
             if table in schemas and column != STAR and not edge.ambiguous:
                 known = schemas[table]
                 if known is None or not (column in known or _is_one_of(column, known)):
-                    found[edge.source] = None
-        return tuple(found)
+                    found.setdefault(edge.source, edge)
+        if not self.naming.dialect.shows_columns:
+            return tuple(found)
+        return tuple(self._with_spelling(reference, edge.span) for reference, edge in found.items())
+
+    def _with_spelling(self, reference: ColumnRef, span: Span | None) -> ColumnRef:
+        """Return a column with the spelling that the place has at which it is read."""
+        if span is None:
+            return reference
+        wanted = ColumnPath.parse(reference.column).parts
+        written = [part for part, _ in split_name(self.text[span.start : span.end])][-len(wanted) :]
+        spelling = spelling_of(reference.column, str(ColumnPath(tuple(written))))
+        return reference if spelling is None else ColumnRef(reference.table, Spelled(reference.column, spelling))
 
     def table(self, node: exp.Table) -> Relation:
         """Return the table (or temporary table) that a node names, and note that it is read."""
@@ -193,11 +207,13 @@ class Resolver:
 
     def name(self, table: exp.Table) -> str:
         """Return the full name of a table that a statement creates, whatever is known of it."""
-        return self._tables.name(self.identifiers.table_parts(table))
+        parts = self.identifiers.table_parts(table)
+        return self.as_written(self._tables.name(parts), parts)
 
     def existing_name(self, table: exp.Table) -> str:
         """Return the full name of a table that a statement changes or ends, whatever is known of it."""
-        return self._tables.existing_name(self.identifiers.table_parts(table))
+        parts = self.identifiers.table_parts(table)
+        return self.as_written(self._tables.existing_name(parts), parts)
 
     def existing_parts(self, table: exp.Table) -> list[str]:
         """Return the parts of the name of a table that is there, with the schema of the search path that has it."""
@@ -228,7 +244,15 @@ class Resolver:
             else:
                 relation = self._shared.table(entry.name, entry.columns)
             self._base[entry.name] = relation
-        return entry.name, relation
+        return self.as_written(entry.name, parts), relation
+
+    def as_written(self, name: str, parts: Sequence[str]) -> str:
+        """Return the full name of a table; note how its parts are written."""
+        if self.naming.dialect.shows_tables and name not in self.spellings:
+            spelling = self.naming.spelling(name, parts)
+            if spelling is not None:
+                self.spellings[name] = spelling
+        return name
 
     def adopt(self, relation: Relation, renamed: Mapping[tuple[str, str], str] = _NOTHING_RENAMED) -> Relation:
         """Return the relation of a temporary table or a variable with this statement's objects for its base columns.

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from lineage.model.dialects import Dialect
 from lineage.model.names import Naming, format_name, parse_table_name
-from lineage.sql.identifiers import Identifiers
+from lineage.sql.identifiers import identifiers_of
 from lineage.sql.parsing import parse_statements
 
 __all__ = ["SessionDefaults", "naming_after", "session_defaults"]
@@ -113,7 +113,7 @@ def _after_set_config(naming: Naming, call: exp.Expr) -> Naming:
 
 
 def _after_use(naming: Naming, tree: exp.Use) -> Naming:
-    parts = Identifiers(naming.dialect).table_parts(tree.this)
+    parts = identifiers_of(naming.dialect).table_parts(tree.this)
     kind = tree.args.get("kind")
     what = kind.name.upper() if kind is not None else ""
     if not parts or what in ("ROLE", "WAREHOUSE", "SECONDARY ROLES"):

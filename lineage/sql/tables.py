@@ -106,7 +106,8 @@ class CatalogTables:
             known = schema is not None and not schema.inferred
             learnt = schema is not None and schema.learnt
             columns = schema.names if schema and known else None
-            entry = TableEntry(schema.name if schema else name, columns, learnt=learnt)
+            # Others share the entry: how one statement writes the name is not theirs.
+            entry = TableEntry(str(schema.name if schema else name), columns, learnt=learnt)
             if len(self._entries) >= _MOST_ENTRIES:
                 self._entries.clear()
             self._entries[key] = entry

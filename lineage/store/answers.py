@@ -9,6 +9,7 @@ from typing import Any
 
 from lineage.model.evidence import chains_from
 from lineage.model.names import is_column_key
+from lineage.model.namespaces import dialect_of, scheme_of
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts, latest
 from lineage.store.backend import Row, Transaction
@@ -43,6 +44,7 @@ from lineage.store.records import (
 )
 
 __all__ = [
+    "column_spellings",
     "columns",
     "dataset_names",
     "datasets",
@@ -77,6 +79,7 @@ def stored_dataset(dataset: Dataset) -> StoredDataset:
         description=dataset.description,
         tags=dataset.tags,
         schema_at=dataset.schema_at,
+        spelling=dataset.spelling,
     )
 
 
@@ -92,10 +95,23 @@ def keys(transaction: Transaction, statement: str) -> list[str]:
 
 
 def dataset_names(transaction: Transaction, keys: Collection[str]) -> dict[str, str]:
-    """Return the full names of the datasets of these keys."""
+    """Return the full names of the datasets of these keys, as people write them."""
     found: dict[str, str] = {}
     for row in _by_key(transaction, "dataset_names", keys):
         found.update(zip(row["keys"], row["names"], strict=True))
+    return found
+
+
+def column_spellings(transaction: Transaction, keys: Collection[str]) -> dict[str, str]:
+    """Return the paths of those of these columns, by key, that are written otherwise than their keys have them.
+
+    Columns of namespaces whose dialect shows names as it compares them are not looked for.
+    """
+    dialects = {key: dialect_of(scheme_of(key).partition("/")[0]) for key in keys}
+    asked = [key for key, dialect in dialects.items() if dialect is None or dialect.shows_columns]
+    found: dict[str, str] = {}
+    for row in _by_key(transaction, "column_spellings", asked) if asked else ():
+        found.update(zip(row["keys"], row["spellings"], strict=True))
     return found
 
 

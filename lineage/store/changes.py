@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from lineage.store.graph import Changes, Node, Refresh, Relationship
 from lineage.store.planning.periods import History
-from lineage.store.planning.state import Pair, State
+from lineage.store.planning.state import Dataset, Pair, State
 from lineage.store.protocol import AppliedChanges
 from lineage.store.records import (
     alias_node,
@@ -119,8 +119,10 @@ def _records(state: State, other: State, refreshed: Container[Pair]) -> Iterator
 
     for _, dataset in differing(state.datasets, other.datasets):
         yield dataset_node(dataset)
-    for _, column in differing(state.columns, other.columns):
-        yield from column_records(column)
+    spelled = {key for key, one in state.datasets.items() if _spelling(one) != _spelling(other.datasets.get(key))}
+    for key, column in state.columns.items():
+        if column.dataset in spelled or other.columns.get(key) != column:
+            yield from column_records(column, state.datasets.get(column.dataset))
     for _, job in differing(state.jobs, other.jobs):
         yield job_node(job)
     for (job_key, dataset_key), seen in differing(state.reads, other.reads):
@@ -144,6 +146,10 @@ def _records(state: State, other: State, refreshed: Container[Pair]) -> Iterator
         yield from diagnostic_records(found, job_known=found.record.job in state.jobs)
     for _, used in differing(state.usage, other.usage):
         yield from usage_records(used)
+
+
+def _spelling(dataset: Dataset | None) -> str | None:
+    return dataset.spelling if dataset is not None else None
 
 
 def _nodes(records: Iterable[Record]) -> tuple[Node, ...]:

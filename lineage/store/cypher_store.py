@@ -227,6 +227,10 @@ class CypherStore:
         """Return the full names of the datasets of these keys."""
         return self._backend.reading(lambda transaction: answers.dataset_names(transaction, keys))
 
+    def column_spellings(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the paths of columns that are written otherwise than their keys have them."""
+        return self._backend.reading(lambda transaction: answers.column_spellings(transaction, keys))
+
     def former_names(self, datasets: Collection[str]) -> dict[str, list[FormerName]]:
         """Return the names that these datasets had before they were renamed, in order of time."""
         return self._backend.reading(lambda transaction: former_names(transaction, datasets))

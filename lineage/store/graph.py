@@ -24,7 +24,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -75,6 +75,8 @@ LABELS: Mapping[str, Properties] = {
         "schema_at": _TIME,
         "kind_at": _TIME,
         "full_name": _TEXT,
+        "spelling": _TEXT,
+        "spelled_at": _TIME,
     },
     "Column": {
         "dataset": _TEXT,
@@ -90,6 +92,7 @@ LABELS: Mapping[str, Properties] = {
         "tags": _TEXTS,
         "aliases": _TEXTS,
         "first_seen": _TIME,
+        "spelling": _TEXT,
     },
     "Job": {
         "kind": _TEXT,
@@ -122,6 +125,7 @@ LABELS: Mapping[str, Properties] = {
         "replaced": _FLAG,
         "path": _TEXT,
         "remade": _FLAG,
+        "spelling": _TEXT,
     },
     "Diagnostic": {
         "code": _TEXT,
@@ -155,7 +159,7 @@ LABELS: Mapping[str, Properties] = {
 NOT_LINEAGE = frozenset({"Held"})
 """Labels of what is only kept for a while, and has no part in a dump of the graph."""
 
-MOVING_TIMES = frozenset({"written_at", "schema_at", "kind_at"})
+MOVING_TIMES = frozenset({"written_at", "schema_at", "kind_at", "spelled_at"})
 """Times that decide what comes late, and move with each ingest. They have no part in a dump either."""
 
 _COLUMN, _TABLE = ("Column", "Column"), ("Column", "Table")

@@ -14,6 +14,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.evidence import Chain, SourcePosition
 from lineage.model.files import FileKey
 from lineage.model.names import ColumnPath
+from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts
@@ -71,7 +72,8 @@ class StoredDataset:
 
     `aliases` are all other names that it is found by: those that mean it, too, and former ones (`former_names`).
     `description` and `tags` are what stewards said of it.
-    `schema_at` is when its newest whole schema is known to hold.
+    `schema_at` is when its newest whole schema is known to hold. `spelling` is the name as it is written, where it is
+    compared without case and written otherwise.
     """
 
     key: str
@@ -87,6 +89,12 @@ class StoredDataset:
     description: str | None = None
     tags: tuple[str, ...] = ()
     schema_at: datetime | None = None
+    spelling: str | None = None
+
+    @property
+    def display_name(self) -> str:
+        """The name as people write it; any spelling of it finds the dataset."""
+        return self.spelling or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +110,8 @@ class StoredColumn:
     """A column or nested field; `parent` is the column's key that a field belongs to.
 
     `dropped_at` is set when a known schema no longer has a column whose lineage is still in the graph. `aliases` are
-    paths that it had before. `first_seen` is None of a column from before that was kept.
+    paths that it had before. `first_seen` is None of a column from before that was kept. `spelling` is the path as it
+    is written, where it is compared without case and written otherwise.
     """
 
     key: str
@@ -117,11 +126,24 @@ class StoredColumn:
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     first_seen: datetime | None = None
+    spelling: str | None = None
 
     @property
     def name(self) -> str:
         """The column's or field's own name; `path` is the text of its whole path."""
         return ColumnPath.parse(self.path).name
+
+    @property
+    def display_path(self) -> str:
+        """The path as people write it; any spelling of it finds the column."""
+        return self.spelling or self.path
+
+    @property
+    def spelled_name(self) -> str:
+        """Its own name, with its spelling if it has one."""
+        if self.spelling is None:
+            return self.name
+        return Spelled(self.name, ColumnPath.parse(self.spelling).name)
 
     def is_there(self, as_of: datetime | None = None) -> bool:
         """Return whether the dataset has the column now, or had it then as far as was known."""
@@ -498,7 +520,10 @@ class GraphStore(Protocol):
         """Return the datasets of these keys (all, without keys), sorted by key."""
 
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
-        """Return the full names of the datasets of these keys."""
+        """Return the full names of the datasets of these keys, as people write them."""
+
+    def column_spellings(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the paths of those of these columns, by key, that are written otherwise than their keys have them."""
 
     def former_names(self, datasets: Collection[str]) -> dict[str, list[FormerName]]:
         """Return the names that these datasets had before they were renamed, in order of time."""

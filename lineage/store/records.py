@@ -78,7 +78,7 @@ def dataset_node(dataset: Dataset) -> Node:
         dataset.key,
         {
             "namespace": dataset.namespace,
-            "name": short_name(dataset.name),
+            "name": short_name(dataset.display_name),
             "full_name": dataset.name,
             "kind": str(dataset.kind),
             "dialect": dataset.dialect,
@@ -93,6 +93,8 @@ def dataset_node(dataset: Dataset) -> Node:
             "written_at": dataset.written_at,
             "schema_at": dataset.schema_at,
             "kind_at": dataset.kind_at,
+            "spelling": dataset.spelling,
+            "spelled_at": dataset.spelled_at,
         },
     )
 
@@ -115,18 +117,21 @@ def dataset_from(node: Row) -> Dataset:
         written_at=node.get("written_at"),
         schema_at=node.get("schema_at"),
         kind_at=node.get("kind_at"),
+        spelling=node.get("spelling"),
+        spelled_at=node.get("spelled_at"),
     )
 
 
-def column_records(column: StoredColumn) -> Iterator[Node | Relationship]:
+def column_records(column: StoredColumn, dataset: Dataset | None) -> Iterator[Node | Relationship]:
     """Yield the column's node and what ties it to its dataset and to the field it lies in."""
+    table = dataset.display_name if dataset is not None else split_dataset_key(column.dataset)[1]
     yield Node(
         "Column",
         column.key,
         {
             "dataset": column.dataset,
             "path": column.path,
-            "name": f"{short_name(split_dataset_key(column.dataset)[1])}.{column.path}",
+            "name": f"{short_name(table)}.{column.display_path}",
             "data_type": column.data_type,
             "ordinal": column.ordinal,
             "inferred": column.inferred,
@@ -137,6 +142,7 @@ def column_records(column: StoredColumn) -> Iterator[Node | Relationship]:
             "tags": list(column.tags),
             "aliases": list(column.aliases),
             "first_seen": column.first_seen,
+            "spelling": column.spelling,
         },
     )
     yield Relationship("HAS_COLUMN", "Table", column.dataset, "Column", column.key, {})
@@ -159,6 +165,7 @@ def column_from(node: Row) -> StoredColumn:
         tags=tuple(node.get("tags") or ()),
         aliases=tuple(node.get("aliases") or ()),
         first_seen=node.get("first_seen"),
+        spelling=node.get("spelling"),
     )
 
 
@@ -324,13 +331,21 @@ def change_node(change: KnownChange) -> Node:
         "at": told.at,
         "replaced": change.replaced,
         "remade": change.remade,
+        "spelling": told.spelling,
     }
     return Node("Change", change_key(told), properties)
 
 
 def change_from(node: Row) -> KnownChange:
     """Return the change that a node stands for."""
-    told = DatasetChange(ChangeKind(node["kind"]), node["dataset"], node["at"], node.get("other"), node.get("path"))
+    told = DatasetChange(
+        kind=ChangeKind(node["kind"]),
+        dataset=node["dataset"],
+        at=node["at"],
+        other=node.get("other"),
+        column=node.get("path"),
+        spelling=node.get("spelling"),
+    )
     return KnownChange(told, node["replaced"], bool(node.get("remade")))
 
 
@@ -349,6 +364,7 @@ def alias_node(dataset: str, root: str) -> Node:
         "at": _ALWAYS,
         "replaced": False,
         "remade": False,
+        "spelling": None,
     }
     return Node("Change", alias_key(dataset), properties)
 

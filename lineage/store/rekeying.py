@@ -54,7 +54,7 @@ def rekey(transaction: Transaction) -> None:
         return
     moved: _Moved = {("Table", old): dataset_node(dataset) for old, dataset in tables.items()}
     for old, column in columns.items():
-        moved["Column", old] = next(record for record in column_records(column) if isinstance(record, Node))
+        moved["Column", old] = next(record for record in column_records(column, None) if isinstance(record, Node))
     keys = {old: node.key for (_, old), node in moved.items()}
     moved |= _jobs(transaction, keys)
     moved |= _usage(transaction, keys)

@@ -272,8 +272,9 @@ class Answer:
         )
         routes = dict(zip(traced, routes_over(self._store, traced.values(), self._options.as_of), strict=True))
         names = self._names({self._dataset_of(node) for node, *_ in shown})
+        spellings = self._store.column_spellings([self._keys[node] for node, *_ in shown])
         return tuple(
-            self._reached(node, names, routes[node, label], routes[node, flow] if flow else None)
+            self._reached(node, names, spellings, routes[node, label], routes[node, flow] if flow else None)
             for node, label, flow in shown
         )
 
@@ -378,14 +379,21 @@ class Answer:
     def _dataset_of(self, node: int) -> str:
         return dataset_of(self._keys[node])
 
-    def _reached(self, node: int, names: Mapping[str, str], route: Route, contribution: Route | None) -> Reached:
+    def _reached(
+        self,
+        node: int,
+        names: Mapping[str, str],
+        spellings: Mapping[str, str],
+        route: Route,
+        contribution: Route | None,
+    ) -> Reached:
         key = self._keys[node]
         dataset, column = split_column_key(key)
         return Reached(
             key=key,
             dataset=dataset,
             table=names[dataset],
-            column=column,
+            column=spellings.get(key, column),
             route=route,
             contribution=contribution,
             influence=self._influence(node),

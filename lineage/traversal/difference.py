@@ -10,6 +10,7 @@ from typing import Any
 
 from lineage.model.batch import DatasetChange
 from lineage.model.names import dataset_of, split_dataset_key
+from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind
 from lineage.store.protocol import Direction, EdgeChange, GraphStore, StoredColumn, StoredDataset, StoredEdge
 from lineage.traversal.target import Target
@@ -111,7 +112,7 @@ def difference(
         edges = [one for one in edges if dataset_of(one.edge.target) == table.dataset]
     datasets = {one.key: one for one in store.datasets([table.dataset] if table else None)}
     there = _Presence(store, since, until, datasets)
-    names = {key: one.name for key, one in datasets.items()}
+    names = {key: one.display_name for key, one in datasets.items()}
     columns = store.columns(list(datasets), dropped=True)
     # What happened later tells what a dataset is called today.
     later = [one for one in store.dataset_changes(since, _end(since)) if one.other is not None]
@@ -187,7 +188,7 @@ def _nodes(there: _Presence, datasets: Iterable[StoredDataset]) -> Iterable[Node
         if before != after:
             at = dataset.first_seen if after and dataset.first_seen > there.times[0] else None
             at = at if after else dataset.dropped_at
-            yield NodeDifference(_sort(after), dataset.name, dataset.key, str(dataset.kind), at)
+            yield NodeDifference(_sort(after), dataset.display_name, dataset.key, str(dataset.kind), at)
 
 
 def _columns(there: _Presence, columns: Iterable[StoredColumn], names: dict[str, str]) -> Iterable[NodeDifference]:
@@ -195,7 +196,7 @@ def _columns(there: _Presence, columns: Iterable[StoredColumn], names: dict[str,
         before, after = there.of_column(column)
         if before != after:
             at = column.first_seen if after else column.dropped_at or there.dropped_at(column.dataset)
-            name = f"{names[column.dataset]}.{column.path}"
+            name = f"{names[column.dataset]}.{column.display_path}"
             yield NodeDifference(_sort(after), name, column.key, column.data_type or "", at)
 
 
@@ -245,19 +246,21 @@ def _renamed_datasets(changes: list[DatasetChange], datasets: dict[str, StoredDa
             names = (split_dataset_key(old)[1], split_dataset_key(new)[1])
             known = datasets.get(new) or next((one for one in datasets.values() if names[1] in one.aliases), None)
             if known is not None:
-                yield NodeDifference(Sort.RENAMED, names[1], known.key, str(known.kind), change.at, names[0])
+                name = spelling_of(names[1], known.spelling if new == known.key else change.spelling) or names[1]
+                yield NodeDifference(Sort.RENAMED, name, known.key, str(known.kind), change.at, names[0])
 
 
 def _renamed_columns(
     changes: list[DatasetChange], later: list[DatasetChange], columns: list[StoredColumn], names: dict[str, str]
 ) -> Iterable[NodeDifference]:
     for change in changes:
-        if change.kind is not ChangeKind.RENAME_COLUMN or change.column is None:
+        if change.kind is not ChangeKind.RENAME_COLUMN or change.column is None or change.other is None:
             continue
         for column in columns:
             then = change.dataset in (column.dataset, *_keys_before(column.dataset, later))
             if then and change.other in (column.path, *column.aliases) and change.column in column.aliases:
-                name = f"{names[column.dataset]}.{change.other}"
+                path = spelling_of(change.other, change.spelling) or change.other
+                name = f"{names[column.dataset]}.{path}"
                 yield NodeDifference(Sort.RENAMED, name, column.key, column.data_type or "", change.at, change.column)
 
 

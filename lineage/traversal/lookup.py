@@ -103,13 +103,14 @@ def names_of(store: LineageReader, keys: Iterable[str]) -> dict[str, str]:
     """
     wanted = list(keys)
     tables = store.dataset_names({dataset_of(key) for key in wanted})
-    return {key: _full_name(tables, key) for key in wanted}
+    spellings = store.column_spellings([key for key in wanted if is_column_key(key)])
+    return {key: _full_name(tables, spellings, key) for key in wanted}
 
 
-def _full_name(tables: Mapping[str, str], key: str) -> str:
+def _full_name(tables: Mapping[str, str], spellings: Mapping[str, str], key: str) -> str:
     dataset, path = split_column_key(key)
     name = tables.get(dataset, dataset)
-    return f"{name}.{path}" if is_column_key(key) else name
+    return f"{name}.{spellings.get(key, path)}" if is_column_key(key) else name
 
 
 def _tables(store: LineageReader, text: str) -> list[Target]:
@@ -117,7 +118,7 @@ def _tables(store: LineageReader, text: str) -> list[Target]:
     written = format_name([part for part, _ in split_name(text)])
     if not found and written not in ("", text):  # in other quotes than the name is shown in
         found = store.find_datasets(written)
-    return [Target(dataset.key, dataset.name, dataset.key) for dataset in _present(found)]
+    return [Target(dataset.key, dataset.display_name, dataset.key) for dataset in _present(found)]
 
 
 def _columns(store: LineageReader, text: str) -> list[Target]:
@@ -140,7 +141,7 @@ def _columns_of(store: LineageReader, tables: list[StoredDataset], wanted: dict[
     """Return the columns of datasets with the paths that are wanted of each (by key), whatever their case."""
     if not tables:
         return []
-    names = {dataset.key: dataset.name for dataset in tables}
+    names = {dataset.key: dataset.display_name for dataset in tables}
     folded = {key: {path.casefold() for path in paths} for key, paths in wanted.items()}
     columns = store.columns(sorted(names), dropped=True)
     alike = [column for column in columns if column.path.casefold() in folded[column.dataset]]
@@ -153,7 +154,7 @@ def _columns_of(store: LineageReader, tables: list[StoredDataset], wanted: dict[
     for column in _present(alike):
         by_dataset.setdefault(column.dataset, []).append(column)
     return [
-        Target(column.key, f"{names[key]}.{column.path}", key, column.path)
+        Target(column.key, f"{names[key]}.{column.display_path}", key, column.path)
         for key, columns in by_dataset.items()
         for column in _by_case(columns, wanted[key])
     ]
@@ -197,7 +198,7 @@ def _unknown(store: LineageReader, text: str, what: str = "table or column") -> 
             tables = _present(store.find_datasets(table))
             if tables:
                 near = nearest_columns(store, tables, path)
-                raise UnknownNameError(f"{tables[0].name} has no column {path!r}", near)
+                raise UnknownNameError(f"{tables[0].display_name} has no column {path!r}", near)
     raise UnknownNameError(f"no {what} {text!r} in the graph", nearest_tables(store, text, columns=what != "table"))
 
 

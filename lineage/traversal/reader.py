@@ -50,7 +50,10 @@ class LineageReader(Protocol):
         """Return what jobs say of these pairs (a column, a column or dataset, a kind of edge)."""
 
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
-        """Return the full names of the datasets of these keys."""
+        """Return the full names of the datasets of these keys, as people write them."""
+
+    def column_spellings(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the paths of those of these columns that are written otherwise than their keys have them."""
 
     def feed_keys(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None

@@ -20,10 +20,10 @@ _SHORTEST_PIECE = 2
 
 def nearest_columns(store: LineageReader, tables: list[StoredDataset], path: str) -> tuple[str, ...]:
     """Return the full names of the columns of these tables that are most like `path`."""
-    names = {table.key: table.name for table in tables}
+    names = {table.key: table.display_name for table in tables}
     columns = store.columns(sorted(names))
     return tuple(
-        f"{names[column.dataset]}.{column.path}"
+        f"{names[column.dataset]}.{column.display_path}"
         for like in _nearest(path, (column.path for column in columns))
         for column in columns
         if column.path == like
@@ -48,10 +48,13 @@ def nearest_tables(store: LineageReader, text: str, *, columns: bool) -> tuple[s
 
 
 def _full_names(store: LineageReader, keys: set[str]) -> set[str]:
-    columns = [split_column_key(key) for key in keys if is_column_key(key)]
-    tables = {*(key for key in keys if not is_column_key(key)), *(dataset for dataset, _ in columns)}
-    name = {dataset.key: dataset.name for dataset in store.datasets(sorted(tables))}
-    of_columns = {f"{name[dataset]}.{path}" for dataset, path in columns if dataset in name}
+    columns = {key: split_column_key(key) for key in keys if is_column_key(key)}
+    tables = {*(key for key in keys if not is_column_key(key)), *(dataset for dataset, _ in columns.values())}
+    name = {dataset.key: dataset.display_name for dataset in store.datasets(sorted(tables))}
+    spellings = store.column_spellings(sorted(columns))
+    of_columns = {
+        f"{name[dataset]}.{spellings.get(key, path)}" for key, (dataset, path) in columns.items() if dataset in name
+    }
     return of_columns | {name[key] for key in keys if key in name}
 
 

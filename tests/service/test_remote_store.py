@@ -48,7 +48,7 @@ def served(own: GraphStore) -> Iterator[Service]:
 
 
 def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service) -> None:
-    own.apply(batch(DatasetChange(ChangeKind.RENAME_COLUMN, key("users"), day(8), "surname", "name")))
+    own.apply(batch(DatasetChange(ChangeKind.RENAME_COLUMN, key("users"), day(8), "surname", "name", "Surname")))
     calls: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
         "datasets": ((), {}),
         "find_datasets": (("users",), {}),
@@ -79,6 +79,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "runs": ((5,), {}),
         "held": ((["run:1"],), {}),
         "dataset_names": (({key("users")},), {}),
+        "column_spellings": (({key("users.surname")},), {}),
         "former_names": (([key("users")],), {}),
         "steps": (([(key("users.email"), key("staged.mail"), EdgeKind.CONTRIBUTES)],), {}),
         "job_keys": ((), {}),

@@ -109,7 +109,7 @@ class ColumnAnswer(BaseModel):
     def of(cls, column: StoredColumn) -> ColumnAnswer:
         """Return a column of a table."""
         return cls(
-            name=column.path, type=column.data_type, description=column.description, tags=list(column.tags)
+            name=column.display_path, type=column.data_type, description=column.description, tags=list(column.tags)
         )  # fmt: skip
 
 

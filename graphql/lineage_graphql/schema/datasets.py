@@ -51,7 +51,7 @@ class Table(Node):
 
     key: strawberry.ID = told("What the graph knows it by: namespace and name.")
     namespace: str = told("Where it lives, as OpenLineage names it.")
-    name: str = told("Its full name there.")
+    name: str = told("Its full name there, as people write it.")
     kind: DatasetKind = told("What sort of dataset it is.")
     dialect: str | None = told("The SQL dialect of its database, if known.")
     schema_known: bool = told("Whether `columns` are all it has; else they are what was seen of it.")
@@ -69,7 +69,7 @@ class Table(Node):
             id=global_id(NodeKind.TABLE, stored.key),
             key=strawberry.ID(stored.key),
             namespace=stored.namespace,
-            name=stored.name,
+            name=stored.display_name,
             kind=stored.kind,
             dialect=stored.dialect,
             schema_known=stored.schema_known,
@@ -85,7 +85,7 @@ class Table(Node):
     async def aliases(self, info: LineageInfo) -> list[str]:
         """Return its names that it was not renamed from."""
         former = {one.name for one in await info.context.loaders.former_names.load(self.key)}
-        return [name for name in self.all_names if name not in former and name != self.name]
+        return [name for name in self.all_names if name not in former and name.casefold() != self.name.casefold()]
 
     @strawberry.field(description="The names that it had before it was renamed, in order of time.")
     async def former_names(self, info: LineageInfo) -> list[FormerName]:
@@ -172,7 +172,7 @@ class Column(Node):
     """A column or nested field."""
 
     key: strawberry.ID = told("What the graph knows it by: its table's key, `#` and its path.")
-    path: str = told("Its name; a nested field's has dots.")
+    path: str = told("Its name, as people write it; a nested field's has dots.")
     data_type: str | None = told("Its type, if known.")
     ordinal: int | None = told("Its place among the columns, from 0, if known.")
     inferred: bool = told("Whether it was concluded from use, and is in no schema.")
@@ -189,7 +189,7 @@ class Column(Node):
         return cls(
             id=global_id(NodeKind.COLUMN, stored.key),
             key=strawberry.ID(stored.key),
-            path=stored.path,
+            path=stored.display_path,
             data_type=stored.data_type,
             ordinal=stored.ordinal,
             inferred=stored.inferred,

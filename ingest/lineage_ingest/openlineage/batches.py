@@ -25,6 +25,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.names import ColumnPath, column_text, split_dataset_key
 from lineage.model.namespaces import normal_namespace
+from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, DatasetKind
 from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint, mask_literals
@@ -183,7 +184,10 @@ def _latest(records: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
         older, newer = (known, record) if _time_of(record) >= _time_of(known) else (record, known)
         kind = newer.kind if newer.kind is not DatasetKind.TABLE else older.kind
         aliases = tuple(sorted({*older.aliases, *newer.aliases}))
-        found[place] = replace(newer, kind=kind, aliases=aliases)
+        written = newer if newer.is_spelled or not older.is_spelled else older
+        found[place] = replace(
+            newer, kind=kind, aliases=aliases, spelling=written.spelling, is_spelled=written.is_spelled
+        )
     return tuple(found.values())
 
 
@@ -438,7 +442,8 @@ def _change(place: Place, facets: Facets, at: datetime, *, exact: bool) -> Datas
     if state == "RENAME" and previous:
         before = place_of(previous["namespace"], previous["name"], exact=exact)
         if before.key != place.key:
-            return DatasetChange(ChangeKind.RENAME, before.key, at, place.key)
+            spelling = place.name.spelling if isinstance(place.name, Spelled) else None
+            return DatasetChange(ChangeKind.RENAME, before.key, at, place.key, spelling=spelling)
     return None
 
 
@@ -448,6 +453,13 @@ def _record(place: Place, facets: Facets, at: datetime, aliases: Iterable[tuple[
     inferred = set(ours.get("inferred") or ())
     if is_whole(facets) or "schemaKnown" in ours:
         columns = [replace(one, inferred=one.path in inferred) for one in _columns(fields, (), place)]
+        if place.exact and isinstance(written := ours.get("spellings"), dict):
+            columns = [
+                replace(one, spelling=spelling_of(one.path, text))
+                if isinstance(text := written.get(one.path), str)
+                else one
+                for one in columns
+            ]
     else:
         columns = [replace(one, inferred=True, ordinal=None) for one in _columns(fields, (), place)]
     kind = _KINDS.get(str(facet_of(facets, "datasetType").get("datasetType", "")).upper())
@@ -456,15 +468,20 @@ def _record(place: Place, facets: Facets, at: datetime, aliases: Iterable[tuple[
         named = dialect_named(str(dialect)).name if dialect else None
     except UnknownDialectError:
         named = None
+    spelling, is_spelled = (place.name.spelling if isinstance(place.name, Spelled) else None), False
+    if place.exact and isinstance(ours.get("spelling"), str):
+        spelling, is_spelled = ours["spelling"], True
     return DatasetRecord(
         namespace=place.namespace,
-        name=place.name,
+        name=str(place.name),
         kind=kind or place.kind,
         dialect=named or (place.dialect.name if place.dialect else None),
         columns=tuple(columns),
         schema_known=is_whole(facets),
         at=at,
         aliases=_further_names(place, facets, aliases),
+        spelling=spelling_of(place.name, spelling),
+        is_spelled=is_spelled,
     )
 
 
@@ -496,7 +513,8 @@ def _columns(fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], place:
         parts = (*above, place.fold(str(one["name"])))
         told = one.get("ordinal_position")
         ordinal = told - 1 if isinstance(told, int) and told > 0 else (None if place.exact else position)
-        yield ColumnRecord(str(ColumnPath(parts)), one.get("type"), ordinal)
+        path = ColumnPath(parts)
+        yield ColumnRecord(str(path), one.get("type"), ordinal, spelling=path.spelling)
         yield from _columns(one.get("fields") or (), parts, place)
 
 

@@ -52,5 +52,5 @@ def stored_schemas(store: GraphStore, datasets: Iterable[str]) -> Schemas:
     columns: dict[str, list[tuple[str, str | None]]] = defaultdict(list)
     for column in store.columns(known) if known else ():
         if column.parent is None and not column.inferred:
-            columns[column.dataset].append((column.name, column.data_type))
+            columns[column.dataset].append((column.spelled_name, column.data_type))
     return {key: tuple(names) for key, names in columns.items()}

@@ -226,7 +226,7 @@ def learnt_from(store: GraphStore, keys: Collection[str] | None = None) -> dict[
     columns: dict[str, list[ColumnSchema]] = {key: [] for key in known}
     for column in store.columns(list(known)):
         if column.parent is None and not column.inferred:
-            columns[column.dataset].append(ColumnSchema(column.name, column.data_type))
+            columns[column.dataset].append(ColumnSchema(column.spelled_name, column.data_type))
     return {
         (dataset.namespace, dataset.name): TableSchema(dataset.name, tuple(columns[key]), learnt=True)
         for key, dataset in known.items()

@@ -6,6 +6,8 @@ from sqlglot import exp
 
 from lineage.catalog.alterations import Alteration, ColumnAlteration, altered_columns, new_table_name
 from lineage.catalog.ddl import type_text
+from lineage.model.names import plain_name, split_name
+from lineage.model.spelling import Spelled
 from lineage.model.statement import ChangeKind, ColumnSchema, TableChange
 from lineage.sql.effects import TRANSFORMATION
 from lineage.sql.relations import BaseTable, Relation, Sources
@@ -45,8 +47,16 @@ def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
     outcome = Outcome("ALTER_TABLE", target)
     changes = _change_columns(resolver, tree, outcome)
     if (to := new_table_name(tree)) is not None:
-        new = resolver.naming.renamed(target, resolver.identifiers.table_parts(to))
-        changes.append(TableChange(ChangeKind.RENAME, target, new))
+        parts = resolver.identifiers.table_parts(to)
+        new = str(resolver.naming.renamed(target, parts))
+        outer = _written_parts(target, resolver.spellings.get(target, target))[: -len(parts)]
+        outcome.spells = True
+        resolver.spellings.pop(new, None)
+        resolver.as_written(new, [*outer, *parts])
+        if new != target:  # else in other letters only: it stays the table that it is
+            spelling = resolver.spellings.get(new)
+            to_name = new if spelling is None else Spelled(new, spelling)
+            changes.append(TableChange(ChangeKind.RENAME, target, to_name))
     for action in actions:
         if isinstance(action, exp.SwapTable) and isinstance(action.this, exp.Table):
             changes.append(TableChange(ChangeKind.SWAP, target, _name(resolver, action.this)))
@@ -85,7 +95,9 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
         elif one.kind is Alteration.RENAME and one.to is not None:
             if name is not None:
                 columns = _renamed(columns, name, one.to.name, known)
-            changes.append(TableChange(ChangeKind.RENAME_COLUMN, target, str(one.to), str(one.column)))
+            spelling = one.to.spelling
+            to = str(one.to) if spelling is None else Spelled(str(one.to), spelling)
+            changes.append(TableChange(ChangeKind.RENAME_COLUMN, target, to, str(one.column)))
     outcome.altered, outcome.added = tuple(altered.values()), tuple(added)
     columns = only or columns
     is_known = bool(only) or not known.is_open
@@ -115,6 +127,12 @@ def _renamed(columns: dict[str, Sources], old: str, new: str, known: Relation) -
     if old not in columns and known.is_open:
         return {**columns, new: known.infer(old) or {}}
     return {new if name == old else name: sources for name, sources in columns.items()}
+
+
+def _written_parts(name: str, spelling: str) -> list[str]:
+    """Return the parts of a full name, each with its spelling."""
+    pairs = zip(split_name(plain_name(name)), split_name(spelling), strict=False)
+    return [part if part == written else Spelled(part, written) for (part, _), (written, _) in pairs]
 
 
 def _name(resolver: Resolver, table: exp.Expr) -> str:

@@ -22,7 +22,7 @@ class Outcome:
 
     `relation` is what later statements of a script read where the target is a temporary table that this one makes;
     `others` is what one statement writes besides (INSERT ALL, a data-modifying CTE). `opens` are the relations behind
-    a `*` among the columns.
+    a `*` among the columns. `spells`: it names the target that is there anew.
     """
 
     operation: str
@@ -39,6 +39,7 @@ class Outcome:
     relation: Relation | None = None
     others: list[Outcome] = field(default_factory=list)
     opens: list[Relation] = field(default_factory=list)
+    spells: bool = False
 
     @property
     def adds_to_temporary(self) -> bool:

@@ -8,7 +8,11 @@ MATCH (n:`Table` {key: $key}) RETURN n
 
 // One record on Neo4j, whatever the number of datasets: a record costs there more than what is in it.
 // name: dataset_names
-MATCH (t:`Table` {key: $key}) RETURN collect(t.key) AS keys, collect(t.full_name) AS names
+MATCH (t:`Table` {key: $key}) RETURN collect(t.key) AS keys, collect(coalesce(t.spelling, t.full_name)) AS names
+
+// name: column_spellings
+MATCH (n:`Column` {key: $key}) WHERE n.spelling IS NOT NULL
+RETURN collect(n.key) AS keys, collect(n.spelling) AS spellings
 
 // name: all_datasets
 MATCH (n:`Table`) RETURN n
@@ -319,14 +323,14 @@ LIMIT $limit
 // name: datasets_with_tags
 MATCH (n:`Table`)
 WHERE all(tag IN $tags WHERE tag IN n.tags)
-RETURN n.key AS key, n.full_name AS name, n.search AS search
+RETURN n.key AS key, coalesce(n.spelling, n.full_name) AS name, n.search AS search
 ORDER BY size(n.search), n.key
 LIMIT $limit
 
 // name: search_datasets
 MATCH (n:`Table`)
 WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
-RETURN n.key AS key, n.full_name AS name, n.search AS search
+RETURN n.key AS key, coalesce(n.spelling, n.full_name) AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
 LIMIT $limit
@@ -334,14 +338,14 @@ LIMIT $limit
 // name: columns_with_tags
 MATCH (n:`Column`)
 WHERE all(tag IN $tags WHERE tag IN n.tags) AND n.dropped_at IS NULL
-RETURN n.key AS key, n.path AS name, n.search AS search
+RETURN n.key AS key, coalesce(n.spelling, n.path) AS name, n.search AS search
 ORDER BY size(n.search), n.key
 LIMIT $limit
 
 // name: search_columns
 MATCH (n:`Column`)
 WHERE n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
-RETURN n.key AS key, n.path AS name, n.search AS search
+RETURN n.key AS key, coalesce(n.spelling, n.path) AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
 LIMIT $limit

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from lineage.model.batch import DatasetChange
 from lineage.model.names import ColumnPath, column_key, renamed_path, split_dataset_key
+from lineage.model.spelling import spelling_of
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import ensure_column, with_parents
 from lineage.store.planning.naming import Naming
@@ -45,6 +46,9 @@ def rename_column(state: State, change: DatasetChange, known: Naming) -> None:
     for path in sorted(paths, key=lambda path: len(ColumnPath.parse(path).parts)):
         _move_column(state, dataset, path, paths[path], stays=column_key(dataset, path) in staying)
     ensure_column(state, dataset, new, change.at)
+    if (spelling := spelling_of(new, change.spelling)) is not None:
+        key = column_key(dataset, new)
+        state.columns[key] = replace(state.columns[key], spelling=spelling)
     _add_alias(state, column_key(dataset, new), change.column)
 
 
@@ -133,7 +137,13 @@ def _move_column(state: State, dataset: str, path: str, new: str, *, stays: bool
     key, target = column_key(dataset, path), column_key(dataset, new)
     column = state.columns[key]
     parent = ColumnPath.parse(new).parent
-    moved = replace(column, key=target, path=new, parent=column_key(dataset, str(parent)) if parent else None)
+    moved = replace(
+        column,
+        key=target,
+        path=new,
+        parent=column_key(dataset, str(parent)) if parent else None,
+        spelling=spelling_of(new, column.spelling),
+    )
     there = state.columns.get(target)
     state.columns[target] = moved if there is None else _both(moved, there)
     if stays:
@@ -154,6 +164,7 @@ def _both(arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
         tags=tuple(dict.fromkeys((*there.tags, *arriving.tags))),
         aliases=tuple(dict.fromkeys((*there.aliases, *arriving.aliases))),
         first_seen=min(arriving.first_seen, there.first_seen) if arriving.first_seen and there.first_seen else None,
+        spelling=there.spelling or arriving.spelling,
     )
 
 

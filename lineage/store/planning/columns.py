@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from lineage.model.batch import ColumnRecord
 from lineage.model.names import ColumnPath, column_key
+from lineage.model.spelling import spelling_of
 from lineage.store.planning.periods import end_at
 from lineage.store.planning.state import State
 from lineage.store.planning.timeline import UNOBSERVED
@@ -16,6 +17,7 @@ from lineage.store.protocol import StoredColumn
 __all__ = ["complete_column", "ensure_column", "let_go", "with_parents"]
 
 _FOR_EVER = datetime.max.replace(tzinfo=UTC)
+_AS_THEY_ARE: Mapping[str, str] = {}
 
 
 def with_parents(path: str) -> Iterator[str]:
@@ -31,10 +33,18 @@ def with_parents(path: str) -> Iterator[str]:
         inner = inner.parent
 
 
-def ensure_column(state: State, dataset: str, path: str, at: datetime, first: datetime | None = None) -> None:
+def ensure_column(
+    state: State,
+    dataset: str,
+    path: str,
+    at: datetime,
+    first: datetime | None = None,
+    spellings: Mapping[str, str] = _AS_THEY_ARE,
+) -> None:
     """Make the column, and the fields it lies in, where they are not known. Lineage later than its end revives it.
 
-    It is named from `first` (`at`, without) until `at`.
+    It is named from `first` (`at`, without) until `at`. `spellings` are how paths are written: as long as no schema has
+    the column, as what first names it writes it.
     """
     first = first or at
     for inner in with_parents(path):
@@ -51,18 +61,22 @@ def ensure_column(state: State, dataset: str, path: str, at: datetime, first: da
                 inferred=True,
                 parent=column_key(dataset, str(above)) if above else None,
                 first_seen=first,
+                spelling=spelling_of(inner, spellings.get(inner)),
             )
             continue
         if known.dropped_at is not None and known.dropped_at < at:
             known = state.columns[key] = replace(known, dropped_at=None)
         if known.first_seen is not None and first < known.first_seen:
-            state.columns[key] = replace(known, first_seen=first)
+            by_reference = not _authority(known)
+            written = spelling_of(inner, spellings.get(inner)) if by_reference else known.spelling
+            state.columns[key] = replace(known, first_seen=first, spelling=written)
 
 
 def complete_column(state: State, dataset: str, record: ColumnRecord, at: datetime, *, late: bool) -> None:
     """Bring what a record says into its column. An inferred column becomes a known one, never the other way."""
-    ensure_column(state, dataset, record.path, at, record.since)
     key = column_key(dataset, record.path)
+    spellings = {record.path: record.spelling} if record.spelling is not None else _AS_THEY_ARE
+    ensure_column(state, dataset, record.path, at, record.since, spellings)
     known = state.columns[key]
     told, kept = (record.data_type, record.ordinal), (known.data_type, known.ordinal)
     first, second = (kept, told) if late or (record.inferred and not known.inferred) else (told, kept)
@@ -72,12 +86,26 @@ def complete_column(state: State, dataset: str, record: ColumnRecord, at: dateti
         ordinal=first[1] if first[1] is not None else second[1],
         inferred=known.inferred and record.inferred,
         aliases=tuple(dict.fromkeys((*known.aliases, *(one for one in record.aliases if one != record.path)))),
+        spelling=_spelling(known, record, late=late),
         dropped_at=known.dropped_at if late or record.inferred else None,
     )
     if not record.inferred:
         for inner in with_parents(record.path):
             above = state.columns[column_key(dataset, inner)]
             state.columns[above.key] = replace(above, inferred=False)
+
+
+def _spelling(known: StoredColumn, record: ColumnRecord, *, late: bool) -> str | None:
+    """Return how a column's path is written: a schema counts before a query that defines it, that before references."""
+    said = _authority(record)
+    if said > _authority(known) or (said == _authority(known) and said and not late):
+        return spelling_of(known.path, record.spelling)
+    return known.spelling
+
+
+def _authority(column: StoredColumn | ColumnRecord) -> int:
+    """Return whether a schema has a column (2), a query that defines the dataset (1), or it is only used (0)."""
+    return 2 if not column.inferred else int(column.ordinal is not None)
 
 
 def let_go(state: State, gone: Mapping[str, datetime]) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from lineage.model.batch import DatasetChange
 from lineage.model.names import column_key, split_dataset_key
+from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.planning.columns import complete_column, ensure_column, let_go, with_parents
 from lineage.store.planning.intake import DatasetNews, Intake
@@ -57,7 +58,7 @@ def see_datasets(state: State, intake: Intake, drops: Drops) -> None:
     for key, mention in intake.mentions.items():
         for path, (first, last) in mention.columns.items():
             is_new = (named := column_key(key, path)) not in state.columns
-            ensure_column(state, key, path, last, first)
+            ensure_column(state, key, path, last, first, mention.spellings)
             if is_new and (ended := [drop for drop in drops.get(named, ()) if drop > last]):
                 state.columns[named] = replace(state.columns[named], dropped_at=min(ended))
 
@@ -65,6 +66,8 @@ def see_datasets(state: State, intake: Intake, drops: Drops) -> None:
 def see_dataset(state: State, key: str, mention: Mention, drops: Sequence[datetime] = ()) -> None:
     """Make a dataset where it is not known; `drops` are the DROPs of it that are known."""
     dataset = state.datasets.get(key) or _new_dataset(key, mention)
+    if dataset.spelled_at is None and mention.first_seen < dataset.first_seen:
+        dataset = replace(dataset, spelling=spelling_of(dataset.name, mention.spelling))
     dataset = replace(
         dataset.seen(mention.first_seen, dataset.last_seen),
         written_at=latest(dataset.written_at, mention.written),
@@ -103,6 +106,9 @@ def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> s
         named = record.kind is not DatasetKind.TABLE or intake.mentions[news.key].defined
         if named and (dataset.kind_at is None or news.at >= dataset.kind_at):
             dataset = replace(dataset, kind=record.kind, kind_at=news.at)
+        if record.is_spelled and (dataset.spelled_at is None or news.at >= dataset.spelled_at):
+            spelling = spelling_of(dataset.name, record.spelling)
+            dataset = replace(dataset, spelling=spelling, spelled_at=news.at)
         state.datasets[news.key] = replace(
             dataset,
             dialect=(dataset.dialect or record.dialect) if late else (record.dialect or dataset.dialect),
@@ -215,4 +221,6 @@ def revive_made_of(state: State, dataset: str, dropped_at: datetime, drops: AllD
 
 def _new_dataset(key: str, mention: Mention) -> Dataset:
     namespace, name = mention.names or split_dataset_key(key)
-    return Dataset(key, namespace, name, DatasetKind.TABLE, None, False, mention.first_seen, mention.first_seen)
+    seen = mention.first_seen
+    spelling = spelling_of(name, mention.spelling)
+    return Dataset(key, namespace, name, DatasetKind.TABLE, None, False, seen, seen, spelling=spelling)

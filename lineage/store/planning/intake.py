@@ -20,6 +20,7 @@ from lineage.model.batch import (
 from lineage.model.evidence import Chain, is_sound
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.namespaces import is_path
+from lineage.model.spelling import spelling_of
 from lineage.model.statement import DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage.model.usage import latest
@@ -192,7 +193,10 @@ def _counted_together(one: UsageRecord, other: UsageRecord) -> UsageRecord:
 def _news(record: DatasetRecord, at: datetime, naming: Naming) -> DatasetNews:
     if naming.renames_columns(record.key):
         paths = (naming.column_today(record.key, column.path, at)[1] for column in record.columns)
-        columns = tuple(replace(column, path=path) for column, path in zip(record.columns, paths, strict=True))
+        columns = tuple(
+            replace(column, path=path, spelling=spelling_of(path, column.spelling))
+            for column, path in zip(record.columns, paths, strict=True)
+        )
         record = replace(record, columns=columns)
     if record.key in naming.aliases and record.kind is DatasetKind.FILE and not is_path(naming.aliases[record.key]):
         record = replace(record, kind=DatasetKind.TABLE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lineage.model.batch import DatasetRecord, EdgeRecord, LineageBatch
-from lineage.model.names import dataset_of, is_column_key, split_column_key
+from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key
 from lineage.store.planning.naming import Naming
 
 __all__ = [
@@ -26,7 +26,8 @@ class Mention:
 
     `written` is when a job was last seen to write it, `described` when a known schema last held; `defined` tells
     that a job of the batch defines it. `columns` are those that edges and counts of use name, each with the first
-    and the last time at which one does.
+    and the last time at which one does. `spelling` and `spellings` (by path) are how the dataset and its columns are
+    written, where that is otherwise than they are compared.
     """
 
     told: str
@@ -38,6 +39,8 @@ class Mention:
     described: datetime | None = None
     defined: bool = False
     columns: dict[str, tuple[datetime, datetime]] = field(default_factory=dict)
+    spelling: str | None = None
+    spellings: dict[str, str] = field(default_factory=dict)
 
     def made_again(self, dropped_at: datetime) -> bool:
         """Return whether the dataset is written at the time of its DROP or later, or described later."""
@@ -101,6 +104,10 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
             mention.names = (record.namespace, record.name)
         if record.schema_known:
             mention.described = latest(mention.described, at)
+        mention.spelling = record.spelling or mention.spelling
+        for one in record.columns:
+            if one.spelling is not None:
+                mention.spellings[_path_today(column_key(record.key, one.path), at, naming)] = one.spelling
     for used in batch.usage:
         told, midnight = dataset_of(used.of), used.midnight
         mention = mentioned(told, midnight, midnight)
@@ -155,10 +162,11 @@ def latest(one: datetime | None, other: datetime | None) -> datetime | None:
 
 def _both(one: Mention, other: Mention) -> Mention:
     newer = one if one.at >= other.at else other
+    first, second = (one, other) if one.first_seen <= other.first_seen else (other, one)
     columns = dict(one.columns)
-    for path, (first, last) in other.columns.items():
-        known_first, known_last = columns.get(path, (first, last))
-        columns[path] = (min(first, known_first), max(last, known_last))
+    for path, (began, last) in other.columns.items():
+        known_first, known_last = columns.get(path, (began, last))
+        columns[path] = (min(began, known_first), max(last, known_last))
     return Mention(
         told=newer.told,
         at=newer.at,
@@ -169,4 +177,6 @@ def _both(one: Mention, other: Mention) -> Mention:
         described=latest(one.described, other.described),
         defined=one.defined or other.defined,
         columns=columns,
+        spelling=first.spelling,
+        spellings={**second.spellings, **first.spellings},
     )

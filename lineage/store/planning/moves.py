@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from lineage.model.batch import DatasetChange, definition_job_key, event_job_key_under
 from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key, split_dataset_key
+from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import let_go
 from lineage.store.planning.mentions import latest
@@ -18,7 +19,7 @@ from lineage.store.planning.state import Dataset, Job, Pair, Seen, State, Unit, 
 from lineage.store.planning.timeline import UNOBSERVED
 from lineage.store.protocol import StoredColumn
 
-__all__ = ["Rekeying", "apply_move", "join_jobs", "join_units", "moved"]
+__all__ = ["Rekeying", "apply_move", "join_jobs", "join_units", "moved", "spelled_by"]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 K = TypeVar("K", bound=Hashable)
@@ -44,7 +45,16 @@ def apply_move(state: State, change: DatasetChange, known: Naming) -> None:
         Rekeying(keys, _described_since(state, keys, change)).apply(state)
     if change.kind is ChangeKind.RENAME and (dataset := state.datasets.get(target)) is not None:
         alias = split_dataset_key(change.dataset)[1]
-        state.datasets[target] = replace(dataset, aliases=tuple(sorted({*dataset.aliases, alias})))
+        dataset = replace(dataset, aliases=tuple(sorted({*dataset.aliases, alias})))
+        state.datasets[target] = spelled_by(dataset, change)
+
+
+def spelled_by(dataset: Dataset, change: DatasetChange) -> Dataset:
+    """Return a dataset that has its name by a RENAME, written as that writes it, unless a later definition does."""
+    spelling = spelling_of(dataset.name, change.spelling)
+    if spelling is None or (dataset.spelled_at is not None and dataset.spelled_at > change.at):
+        return dataset
+    return replace(dataset, spelling=spelling, spelled_at=change.at)
 
 
 def _end_replaced_definitions(state: State, keys: dict[str, str], change: DatasetChange) -> None:
@@ -146,7 +156,9 @@ class Rekeying:
         if new == key:
             return key, dataset
         namespace, name = split_dataset_key(new, dataset.namespace)
-        return new, replace(dataset, key=new, namespace=namespace, name=name)
+        spelling = spelling_of(name, dataset.spelling)
+        spelled_at = dataset.spelled_at if name.casefold() == dataset.name.casefold() else None
+        return new, replace(dataset, key=new, namespace=namespace, name=name, spelling=spelling, spelled_at=spelled_at)
 
     def _column(self, key: str, column: StoredColumn) -> tuple[str, StoredColumn]:
         dataset = self.keys.get(column.dataset)
@@ -154,7 +166,9 @@ class Rekeying:
             return key, column
         new = self._node_key(key)
         parent = self._node_key(column.parent) if column.parent else None
-        return new, replace(column, key=new, dataset=dataset, path=split_column_key(new)[1], parent=parent)
+        path = split_column_key(new)[1]
+        spelling = spelling_of(path, column.spelling)
+        return new, replace(column, key=new, dataset=dataset, path=path, parent=parent, spelling=spelling)
 
     def _join_columns(self, arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
         first, second = (there, arriving) if there.dataset in self.described_since else (arriving, there)
@@ -166,6 +180,7 @@ class Rekeying:
             ordinal=second.ordinal if first.ordinal is None and first.dropped_at is None else first.ordinal,
             description=first.description or second.description,
             tags=tuple(dict.fromkeys((*first.tags, *second.tags))),
+            spelling=first.spelling if first.inferred <= second.inferred else second.spelling,
         )
 
     def _job(self, key: str, job: Job) -> tuple[str, Job]:
@@ -210,6 +225,7 @@ def _feeds_itself(pair: Pair) -> bool:
 
 def _join_datasets(arriving: Dataset, there: Dataset) -> Dataset:
     kind_of = max((there, arriving), key=lambda one: one.kind_at or _NEVER)
+    written = max((there, arriving), key=lambda one: one.spelled_at or _NEVER)
     joined = replace(
         arriving,
         kind=kind_of.kind,
@@ -223,6 +239,8 @@ def _join_datasets(arriving: Dataset, there: Dataset) -> Dataset:
         written_at=latest(there.written_at, arriving.written_at),
         schema_at=latest(there.schema_at, arriving.schema_at),
         kind_at=latest(there.kind_at, arriving.kind_at),
+        spelling=spelling_of(there.name, written.spelling),
+        spelled_at=latest(there.spelled_at, arriving.spelled_at),
     )
     return joined.seen(there.first_seen, there.last_seen)
 

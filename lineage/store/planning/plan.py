@@ -24,7 +24,7 @@ from lineage.store.planning.datasets import (
     see_datasets,
 )
 from lineage.store.planning.intake import Intake
-from lineage.store.planning.moves import apply_move
+from lineage.store.planning.moves import apply_move, spelled_by
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.parts import Stage
 from lineage.store.planning.runs import record_run, record_usage
@@ -152,7 +152,8 @@ def _name_renamed(state: State, intake: Intake, naming: Naming) -> None:
             mention = intake.mentions.get(key)
             if mention is not None and mention.first_seen <= change.at and key != change.dataset:
                 dataset, earlier = state.datasets[key], split_dataset_key(change.dataset)[1]
-                state.datasets[key] = replace(dataset, aliases=tuple(sorted({*dataset.aliases, earlier})))
+                dataset = replace(dataset, aliases=tuple(sorted({*dataset.aliases, earlier})))
+                state.datasets[key] = spelled_by(dataset, change)
 
 
 def _drops(state: State, naming: Naming) -> AllDrops:

@@ -78,7 +78,8 @@ class Dataset:
     """A `Table` node.
 
     `written_at` is when a job was last seen to write it, `schema_at` since when its newest whole schema is known to
-    hold, and `kind_at` the same of its kind.
+    hold, and `kind_at` the same of its kind. `spelling` is the name as it is written, where that is otherwise, and
+    `spelled_at` when a definition last wrote the name; None where only references have.
     """
 
     key: str
@@ -96,6 +97,13 @@ class Dataset:
     written_at: datetime | None = None
     schema_at: datetime | None = None
     kind_at: datetime | None = None
+    spelling: str | None = None
+    spelled_at: datetime | None = None
+
+    @property
+    def display_name(self) -> str:
+        """The name as it is written."""
+        return self.spelling or self.name
 
     def was_made_since(self, dropped_at: datetime) -> bool:
         """Return whether it was written at the time of a DROP or later, or described later."""

@@ -175,6 +175,10 @@ class FakeStore:
         """Return names without namespace."""
         return {each.key: each.name for each in self.datasets(keys)}
 
+    def column_spellings(self, keys: Collection[str]) -> dict[str, str]:
+        """Return nothing: all are written as they are."""
+        return {}
+
     def feed_keys(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
     ) -> list[FeedKey]:

@@ -22,6 +22,7 @@ from lineage.model.batch import (
     definition_job_key,
 )
 from lineage.model.names import split_dataset_key
+from lineage.model.spelling import Spelled, likelier_spelling, spelling_of
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.composition import merged_edge
@@ -68,6 +69,28 @@ class _Schema(NamedTuple):
     paths: frozenset[str]
 
 
+class _Spelling(NamedTuple):
+    """How a dataset's name is written: by a definition at a time, or by what first reads or writes it."""
+
+    by_definition: bool
+    at: datetime | None
+    text: str | None
+
+    def joined(self, other: _Spelling) -> _Spelling:
+        """Return which one counts: the last definition, else the first reference."""
+        if self.by_definition is not other.by_definition:
+            return self if self.by_definition else other
+        if self.at == other.at or self.at is None or other.at is None:
+            return self._replace(at=self.at or other.at, text=likelier_spelling(self.text, other.text))
+        return self if (self.at > other.at) is self.by_definition else other
+
+    def into(self, record: DatasetRecord) -> DatasetRecord:
+        """Return a dataset with its name written so."""
+        if (record.spelling, record.is_spelled) == (self.text, self.by_definition):
+            return record
+        return replace(record, spelling=self.text, is_spelled=self.by_definition)
+
+
 class Merger:
     """Takes in the units of a log; `batches` are what they state together."""
 
@@ -77,6 +100,8 @@ class Merger:
         self._jobs: dict[str, dict[str, _Job]] = defaultdict(dict)
         """By key, and by SQL where several texts define one dataset."""
         self._datasets: dict[str, DatasetRecord] = {}
+        self._spellings: dict[str, _Spelling] = {}
+        """How the names of the datasets are written."""
         self._diagnostics: dict[str, DiagnosticRecord] = {}
         self._changes: dict[tuple[str, str, str | None, str | None], DatasetChange] = {}
         self._schemas: dict[str, set[_Schema]] = defaultdict(set)
@@ -91,6 +116,7 @@ class Merger:
         if not all(one.runs for one in runs.values()):
             batch = _of_what_ran(lineage, runs)
         start = min((one.first for one in runs.values() if one.first is not None), default=None)
+        start_of_unit = None if start is None else moment(start, batch.run.at)
         jobs = {record.key: self._job(record, moment(start, record.first_seen)) for record in batch.jobs}
         texts = {record.key: record.sql for record in batch.jobs}
         for edge in batch.edges:
@@ -114,7 +140,13 @@ class Merger:
                 began = (job.first_seen for job in made_by)
                 paths = frozenset(column.path for column in dataset.columns)
                 self._schemas[dataset.key].add(_Schema(at, dataset.at or min(began, default=at), paths))
-            self._datasets[dataset.key] = found if known is None else _together(known, found)
+            merged = found if known is None else _together(known, found)
+            at = max((job.last_seen for job in batch.jobs if dataset.key in job.writes), default=at)
+            spelling = _Spelling(dataset.is_spelled, at if dataset.is_spelled else start_of_unit, dataset.spelling)
+            if known is not None:
+                spelling = spelling.joined(self._spellings[dataset.key])
+            self._spellings[dataset.key] = spelling
+            self._datasets[dataset.key] = spelling.into(merged)
         for diagnostic in batch.diagnostics:
             self._diagnostics.setdefault(diagnostic.key, diagnostic)
         for change in batch.changes:
@@ -129,11 +161,15 @@ class Merger:
         """Take in the schema of a table that was given, if the log speaks of the table and does not say itself."""
         record = DatasetRecord(
             namespace,
-            table.name,
+            str(table.name),
             columns=ColumnRecord.of_schema(table.columns),
             schema_known=True,
+            spelling=table.name.spelling if isinstance(table.name, Spelled) else None,
+            is_spelled=isinstance(table.name, Spelled),
         )
         known = self._datasets.get(record.key)
+        if known is not None and known.is_spelled:
+            record = replace(record, spelling=known.spelling, is_spelled=True)
         if known is None or not known.schema_known:
             self._datasets[record.key] = (
                 record if known is None else replace(record, kind=known.kind, dialect=known.dialect)
@@ -246,7 +282,8 @@ class Merger:
                 new_key = keys.key(key, known_as.at)
                 namespace, name = split_dataset_key(new_key, known_as.namespace)
                 since = known_as.at and keys.since(key, known_as.at)
-                datasets[new_key] = replace(known_as, namespace=namespace, name=name, at=since)
+                spelling = spelling_of(name, known_as.spelling) or spelling_of(name, keys.spelling(new_key))
+                datasets[new_key] = replace(known_as, namespace=namespace, name=name, at=since, spelling=spelling)
         self._datasets = datasets
         schemas, self._schemas = self._schemas, defaultdict(set)
         for key, found in schemas.items():
@@ -403,9 +440,12 @@ def _together(one: DatasetRecord, other: DatasetRecord) -> DatasetRecord:
     if best.schema_known:
         return replace(best, kind=kind)
     columns = {column.path: column for column in rest.columns}
-    columns.update(
-        {column.path: column for column in best.columns if not column.inferred or column.path not in columns}
-    )
+    for column in best.columns:
+        there = columns.get(column.path)
+        if there is None or not column.inferred:
+            columns[column.path] = column
+        elif there.inferred and there.spelling != column.spelling:
+            columns[column.path] = replace(there, spelling=likelier_spelling(there.spelling, column.spelling))
     return replace(best, kind=kind, columns=tuple(columns[path] for path in sorted(columns)))
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from lineage.model.batch import DatasetChange, definition_job_key
 from lineage.model.names import dataset_key, dataset_of
+from lineage.model.spelling import Spelled
 from lineage.model.statement import ChangeKind
 from lineage_ingest.query_log.pipeline.extraction import moment
 from lineage_ingest.query_log.pipeline.versions import Moment, Versions
@@ -30,6 +31,7 @@ class VersionKeys:
         self._last: dict[str, str] = {}
         self._moves: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
         self._renamings: list[DatasetChange] = []
+        self._spellings: dict[str, str] = {}
         self._gone_at: dict[str, datetime] = {}
         self._since: dict[str, datetime] = {}
         self._named: dict[str, datetime] = {}
@@ -37,6 +39,8 @@ class VersionKeys:
         for (namespace, own), end in versions.ends.items():
             key = dataset_key(namespace, own)
             self._last[key] = dataset_key(namespace, end.name)
+            if isinstance(end.name, Spelled):
+                self._spellings[self._last[key]] = end.name.spelling
             if end.made:
                 made.add(key)
                 self._since[key] = self._time(end.since)
@@ -54,7 +58,9 @@ class VersionKeys:
         ):
             time, new = self._time(at), dataset_key(namespace, other)
             self._moves[dataset_key(namespace, version)].append((time, new))
-            self._renamings.append(DatasetChange(ChangeKind.RENAME, dataset_key(namespace, table), time, new))
+            spelling = other.spelling if isinstance(other, Spelled) else None
+            renaming = DatasetChange(ChangeKind.RENAME, dataset_key(namespace, table), time, new, spelling=spelling)
+            self._renamings.append(renaming)
         self.plain = not self._last
         """Whether all keys are those in the graph."""
 
@@ -71,6 +77,10 @@ class VersionKeys:
             passed = [name for time, name in self._moves[dataset] if time <= at]
             new = passed[-1] if passed else dataset
         return new + key[len(dataset) :]
+
+    def spelling(self, key: str) -> str | None:
+        """Return how the RENAME that gave a dataset its last name (`key` is its key in the graph) writes it."""
+        return self._spellings.get(key)
 
     def since(self, key: str, at: datetime) -> datetime:
         """Return a time at which a version was made, or when it took its name from another one, if that was later.

@@ -28,10 +28,10 @@ def find_unstorable(value: Any, max_depth: int = 200) -> tuple[str, str] | None:
         if depth > max_depth:
             return _pointer(path), f"nested deeper than {max_depth} levels"
         for name, part in container.items() if is_object else enumerate(container):
-            if isinstance(name, str) and not _is_unicode(name):
+            if isinstance(name, str) and not (name.isascii() or _is_unicode(name)):
                 return _pointer(path), f"a name with {_HALF}"
             if isinstance(part, str):
-                if not _is_unicode(part):
+                if not (part.isascii() or _is_unicode(part)):
                     return _pointer((path, name)), _HALF
             elif isinstance(part, dict | list):
                 containers.append((part, depth + 1, (path, name)))
@@ -42,8 +42,6 @@ _HALF = "half a surrogate pair, which is no Unicode text"
 
 
 def _is_unicode(text: str) -> bool:
-    if text.isascii():
-        return True
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
 from lineage.store.graph import LABELS, RELATIONSHIPS
 
-__all__ = ["own_query", "query", "refresh_statement", "script", "scripts", "write_statement"]
+__all__ = ["own_queries", "own_query", "query", "refresh_statement", "script", "scripts", "write_statement"]
 
 _NAME = re.compile(r"^// name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
@@ -34,6 +35,11 @@ def own_query(store: str, name: str, **names: str) -> str:
     return _fill(_named(f"{store}/explore.cypher")[name], names)
 
 
+def own_queries(store: str, file: str) -> Mapping[str, str]:
+    """Return the statements of another .cypher file of a store, by name."""
+    return _named(f"{store}/{file}.cypher")
+
+
 @cache
 def write_statement(
     name: str, label: str, ends: tuple[str, str] | None = None, only: tuple[str, ...] | None = None
@@ -51,6 +57,7 @@ def write_statement(
     variable = "n" if ends is None else "e"
     kept = ("key", *identity)
     names = {
+        "fields": ", ".join(f"`{one}`: row.`{one}`" for one in properties),
         "label": f"`{label}`",
         "type": f"`{label}`",
         "from": f"`{ends[0]}`" if ends else "",

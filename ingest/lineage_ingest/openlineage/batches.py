@@ -452,16 +452,23 @@ def _record(place: Place, facets: Facets, at: datetime, aliases: Iterable[tuple[
     ours = facet_of(facets, DATASET_FACET)
     inferred = set(ours.get("inferred") or ())
     if is_whole(facets) or "schemaKnown" in ours:
-        columns = [replace(one, inferred=one.path in inferred) for one in _columns(fields, (), place)]
-        if place.exact and isinstance(written := ours.get("spellings"), dict):
-            columns = [
-                replace(one, spelling=spelling_of(one.path, text))
-                if isinstance(text := written.get(one.path), str)
-                else one
-                for one in columns
-            ]
+        written = ours.get("spellings") if place.exact else None
+        spellings = written if isinstance(written, dict) else {}
+        columns = [
+            ColumnRecord(
+                path,
+                data_type,
+                ordinal,
+                path in inferred,
+                spelling=spelling_of(path, text) if isinstance(text := spellings.get(path), str) else spelling,
+            )
+            for path, data_type, ordinal, spelling in _columns(fields, (), place)
+        ]
     else:
-        columns = [replace(one, inferred=True, ordinal=None) for one in _columns(fields, (), place)]
+        columns = [
+            ColumnRecord(path, data_type, None, True, spelling=spelling)
+            for path, data_type, _, spelling in _columns(fields, (), place)
+        ]
     kind = _KINDS.get(str(facet_of(facets, "datasetType").get("datasetType", "")).upper())
     dialect = ours.get("dialect")
     try:
@@ -508,13 +515,16 @@ def _quoted_names(told: Told) -> dict[tuple[str, str], frozenset[str]]:
     return found
 
 
-def _columns(fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], place: Place) -> Iterator[ColumnRecord]:
+def _columns(
+    fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], place: Place
+) -> Iterator[tuple[str, str | None, int | None, str | None]]:
+    """Yield the path, type, ordinal and spelling of each column, and of the fields in it."""
     for position, one in enumerate(fields):
         parts = (*above, place.fold(str(one["name"])))
         told = one.get("ordinal_position")
         ordinal = told - 1 if isinstance(told, int) and told > 0 else (None if place.exact else position)
         path = ColumnPath(parts)
-        yield ColumnRecord(str(path), one.get("type"), ordinal, spelling=path.spelling)
+        yield str(path), one.get("type"), ordinal, path.spelling
         yield from _columns(one.get("fields") or (), parts, place)
 
 

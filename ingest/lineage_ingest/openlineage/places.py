@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from lineage.model.dialects import Dialect
+from lineage.model.dialects import Dialect, Folding
 from lineage.model.names import ColumnPath, Naming, column_key, dataset_key, parse_table_name
 from lineage.model.namespaces import STORAGE, dialect_of, normal_place, preferred_key, scheme_of
 from lineage.model.statement import DatasetKind
@@ -29,11 +29,11 @@ class Place:
     dialect: Dialect | None = None
     exact: bool = False
     quoted: frozenset[str] = frozenset()
+    key: str = field(init=False, compare=False, repr=False)
+    """The key of the dataset's node."""
 
-    @property
-    def key(self) -> str:
-        """The key of the dataset's node."""
-        return dataset_key(self.namespace, self.name)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", dataset_key(self.namespace, self.name))
 
     @property
     def kind(self) -> DatasetKind:
@@ -46,8 +46,15 @@ class Place:
 
     def column(self, field: str) -> str:
         """Return the key of a column's node; `field` is its name, or the path of a nested field."""
-        path = ColumnPath((field,)) if field in self.quoted else ColumnPath.parse(field)
-        return column_key(self.key, str(ColumnPath(tuple(map(self.fold, path.parts)))))
+        folding = Folding.KEEP if self.dialect is None or self.exact else self.dialect.column
+        return _column_key(self.key, field, folding, field in self.quoted)
+
+
+@lru_cache(maxsize=20_000)
+def _column_key(dataset: str, field: str, folding: Folding, is_name: bool) -> str:
+    """Return the key of a column's node. An event names each of its columns several times."""
+    path = ColumnPath((field,)) if is_name else ColumnPath.parse(field)
+    return column_key(dataset, str(ColumnPath(tuple(map(folding.apply, path.parts)))))
 
 
 @lru_cache(maxsize=50_000)

@@ -63,6 +63,7 @@ class Told:
     outputs: dict[tuple[str, str], Facets] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     events: dict[str, Told] = field(default_factory=dict)
+    _known_text: str = field(default="", compare=False, repr=False)
     _known_key: str = field(default="", compare=False, repr=False)
 
     @property
@@ -179,15 +180,20 @@ class Told:
             "problems": self.problems,
         }
 
+    def _text(self) -> str:
+        if not self._known_text:
+            self._known_text = _canonical(self._value())
+        return self._known_text
+
     def _key(self) -> str:
         if not self._known_key:
-            self._known_key = hashlib.sha256(_canonical(self._value()).encode()).hexdigest()[:16]
+            self._known_key = hashlib.sha256(self._text().encode()).hexdigest()[:16]
         return self._known_key
 
     def to_text(self) -> str:
         """Return it as a text; equal ones have equal texts."""
         singles = sorted(self._singles(), key=lambda one: (one.at, one._key()))
-        packed = zlib.compress(_canonical([one._value() for one in singles]).encode(), 1)
+        packed = zlib.compress(f"[{','.join(one._text() for one in singles)}]".encode(), 1)
         return base64.b64encode(packed).decode("ascii")
 
     @classmethod

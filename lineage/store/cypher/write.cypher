@@ -3,6 +3,10 @@
 // name: create_node
 CREATE (n:<label> {<properties>})
 
+// The embedded store's alone; Neo4j makes the same of the statement for one.
+// name: create_nodes
+UNWIND $rows AS row CREATE (n:<label> {<fields>})
+
 // name: update_node
 MATCH (n:<label> {key: $key}) SET <assignments>
 

@@ -115,13 +115,19 @@ class EmbeddedBackend:
         return self._version
 
     @property
+    def _is_current(self) -> bool:
+        return self._version == SCHEMA_VERSION
+
+    @property
     def is_exclusive(self) -> bool:
         """Yes: the file is locked."""
         return True
 
     def reading(self, work: Callable[[EmbeddedTransaction], T]) -> T:
         """Return what `work` returns, reading one state of the graph."""
-        return self._reading(lambda statements: work(EmbeddedTransaction(statements, limited=True)))
+        return self._reading(
+            lambda statements: work(EmbeddedTransaction(statements, limited=True, is_current=self._is_current))
+        )
 
     def exploring(self, work: Callable[[Explorer], T], view: View) -> T:
         """Return what `work` makes of one state of the graph around columns."""
@@ -168,7 +174,7 @@ class EmbeddedBackend:
 
     def _write(self, work: Callable[[EmbeddedTransaction], T]) -> T:
         """Return what `work` returns, committed. The turn is ours."""
-        transaction = EmbeddedTransaction(self._statements)
+        transaction = EmbeddedTransaction(self._statements, is_current=self._is_current)
         try:
             with self._explaining(StoreWriteError):
                 answer = _within("BEGIN TRANSACTION", self._statements, lambda: self._worked(work, transaction))

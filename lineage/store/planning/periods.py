@@ -77,8 +77,12 @@ def set_window(
     That is `stated`, which begins and ends within the window, or nothing. What was before and after stays.
     """
     start, end = window
-    if stated is not None and history and end is None and _goes_on(history[-1], stated):
-        return (*history[:-1], _union(history[-1], stated))
+    if stated is not None and stated.end == end and history and _goes_on(history[-1], stated):
+        newest = history[-1]
+        if end is None:
+            return (*history[:-1], _union(newest, stated))
+        # It held before the window, in it and behind it.
+        return history if newest.last_seen >= end else (*history[:-1], replace(newest, last_seen=end))
     kept: list[Period] = []
     for period in history:
         if period.start < start:
@@ -131,7 +135,7 @@ def _start(period: Period) -> datetime:
 
 def _goes_on(newest: Period, stated: Period) -> bool:
     """Return whether live lineage is stated again as it was: the common case, and the quick one."""
-    return newest.live and stated.live and newest.meaning == stated.meaning and newest.start <= stated.start
+    return newest.live and newest.start <= stated.start and newest.meaning == stated.meaning
 
 
 def _reaches(period: Period, at: datetime) -> bool:

@@ -68,7 +68,7 @@ def test_every_query_is_used_and_every_used_one_is_there() -> None:
 
 def test_names_are_filled_into_statements() -> None:
     for label in LABELS:
-        for name in ("create_node", "update_node", "delete_node"):
+        for name in ("create_node", "create_nodes", "update_node", "delete_node"):
             assert "<" not in write_statement(name, label)
     for label, kind in RELATIONSHIPS.items():
         for ends in kind.ends:

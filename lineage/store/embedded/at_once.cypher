@@ -1,0 +1,40 @@
+// Statements of `cypher/read.cypher` for one key, asked for many keys at once; a row answers for the key `wanted`.
+// The hints keep ladybug from scanning all relationships.
+
+// name: columns_of_dataset
+MATCH (t:`Table`)-[h:HAS_COLUMN]->(n:`Column`)
+WHERE t.key IN $keys
+HINT (t JOIN h) JOIN n
+RETURN t.key AS wanted, n
+
+// name: reads_of_job
+MATCH (j:Job)-[e:READS]->(t:`Table`)
+WHERE j.key IN $keys
+HINT (j JOIN e) JOIN t
+RETURN j.key AS wanted, j.key AS job, t.key AS dataset, e
+
+// name: writes_of_job
+MATCH (j:Job)-[e:WRITES]->(t:`Table`)
+WHERE j.key IN $keys
+HINT (j JOIN e) JOIN t
+RETURN j.key AS wanted, j.key AS job, t.key AS dataset, e
+
+// Of units, `jobs` are those of all keys: whose a row is must be looked at.
+// name: edges_of_units
+MATCH (t:`Table`)-[h:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a)
+WHERE t.key IN $keys
+HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
+WITH t, b, e, a WHERE e.job IN $jobs
+RETURN t.key AS wanted, a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, b.key AS target, t.key AS output, e
+
+// name: row_edges_of_units
+MATCH (t:`Table`)<-[e:`REFERENCES`|REFERENCED]-(a)
+WHERE t.key IN $keys AND e.job IN $jobs
+HINT (t JOIN e) JOIN a
+RETURN t.key AS wanted, a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, t.key AS target, t.key AS output, e
+
+// name: feeds_of_units
+MATCH (t:`Table`)<-[e:FEEDS|FED]-(a:`Table`)
+WHERE t.key IN $keys AND e.job IN $jobs
+HINT (t JOIN e) JOIN a
+RETURN t.key AS wanted, a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output, e

@@ -1,0 +1,76 @@
+"""Statements for one key each, asked for many keys at once: `at_once.cypher`."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lineage.store.backend import Row
+from lineage.store.queries import own_queries, query
+
+__all__ = ["AtOnce", "at_once"]
+
+_NODE_BY_KEY = re.compile(r"MATCH \(n:(`?\w+`?) \{key: \$key\}\) RETURN (n|n\.key AS key)")
+_LABEL = re.compile(r"\([tj]:(`?\w+`?)")
+
+
+@dataclass(frozen=True, slots=True)
+class AtOnce:
+    """A statement that answers for many keys of nodes with a label what another one answers for one key."""
+
+    statement: str
+    label: str
+    of_units: bool
+
+    @property
+    def most_keys(self) -> int:
+        """How many keys one run of it may have: each edge is compared with each job."""
+        return 100 if self.of_units else 10_000
+
+    def parameters(self, rows: Sequence[Row]) -> Iterator[Row]:
+        """Yield the parameters of its runs."""
+        for start in range(0, len(rows), self.most_keys):
+            some = rows[start : start + self.most_keys]
+            keys = list(dict.fromkeys(map(self._key, some)))
+            yield (
+                {"keys": keys, "jobs": sorted({job for row in some for job in row["jobs"]})}
+                if self.of_units
+                else {"keys": keys}
+            )
+
+    def in_order(self, rows: Sequence[Row], answers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the answers row by row, as if each had been asked for alone."""
+        by_key: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for answer in answers:
+            by_key[answer.pop("wanted")].append(answer)
+        if not self.of_units:
+            return [answer for row in rows for answer in by_key.get(row["key"], ())]
+        return [answer for row in rows for answer in by_key.get(row["output"], ()) if answer["e"]["job"] in row["jobs"]]
+
+    def _key(self, row: Row) -> str:
+        key: str = row["output"] if self.of_units else row["key"]
+        return key
+
+
+@cache
+def at_once(statement: str) -> AtOnce | None:
+    """Return what asks for many keys at once what a statement asks for one; None where nothing does."""
+    if (by_key := _NODE_BY_KEY.fullmatch(statement.strip())) is not None:
+        label, answer = by_key.groups()
+        text = f"UNWIND $keys AS wanted MATCH (n:{label} {{key: wanted}}) RETURN wanted, {answer}"
+        return AtOnce(text, label, of_units=False)
+    return _of_relationships().get(statement)
+
+
+@cache
+def _of_relationships() -> Mapping[str, AtOnce]:
+    found = {}
+    for name, text in own_queries("embedded", "at_once").items():
+        label = _LABEL.search(text)
+        assert label is not None, name
+        found[query(name)] = AtOnce(text, label.group(1), of_units=name.endswith("_of_units"))
+    return found

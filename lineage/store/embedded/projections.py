@@ -1,0 +1,63 @@
+"""Statements that answer properties, where they are written to answer a whole node or relationship.
+
+ladybug takes twice as long to make a node of its properties, and names each of them in each row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lineage.store.graph import LABELS, RELATIONSHIPS
+
+__all__ = ["Projection", "projection"]
+
+_WHOLE = re.compile(r"(?P<before>\sRETURN .*, |\sRETURN )(?P<name>[ne])(?P<after>, o\.key AS of)?\s*$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """A statement that answers the properties of a node or relationship `name`, as columns that follow one another."""
+
+    statement: str
+    name: str
+    properties: tuple[str, ...]
+
+    def rows(self, names: Sequence[str], answers: Iterable[Sequence[Any]]) -> Iterator[dict[str, Any]]:
+        """Yield rows as the statement for the whole answers them."""
+        begin = names.index(f"{self.name}_{self.properties[0]}")
+        end = begin + len(self.properties)
+        others = (*names[:begin], *names[end:])
+        for values in answers:
+            row = dict(zip(others, (*values[:begin], *values[end:]), strict=True))
+            row[self.name] = dict(zip(self.properties, values[begin:end], strict=True))
+            yield row
+
+
+@cache
+def projection(statement: str) -> Projection | None:
+    """Return a statement that answers the properties of what a statement answers whole; None where it is not known.
+
+    >>> projection("MATCH (a)-[e:READS]->(b) RETURN a.key AS job, e").properties
+    ('type', 'first_seen', 'last_seen')
+    """
+    found = _WHOLE.search(statement)
+    if found is None:
+        return None
+    name = found.group("name")
+    kinds = re.search(rf"[(\[]{name}:([\w|`]+)", statement)
+    if kinds is None:
+        return None
+    named = kinds.group(1).replace("`", "").split("|")
+    if name == "n":
+        properties: tuple[str, ...] = ("key", *LABELS[named[0]])
+        asked = [f"n.`{one}`" for one in properties]
+    else:
+        properties = tuple(dict.fromkeys(("type", *(one for kind in named for one in RELATIONSHIPS[kind].properties))))
+        asked = ["label(e)", *(f"e.`{one}`" for one in properties[1:])]
+    listed = ", ".join(f"{one} AS `{name}_{of}`" for one, of in zip(asked, properties, strict=True))
+    text = f"{statement[: found.start()]}{found.group('before')}{listed}{found.group('after') or ''}"
+    return Projection(text, name, properties)

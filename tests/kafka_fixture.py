@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from lineage.store.neo4j.server.ports import free_port
+from tests.java_options import SHORT_LIVED
 from tests.maven_jars import fetched
 
 BROKER = ("org.apache.kafka:kafka_2.13:3.9.1",)
@@ -75,9 +76,10 @@ def running_broker(jars: Path) -> Iterator[str]:
     _java(jars, tool)
     # The shell reads a pipe that only we hold: it ends when we let go of it or die, and takes the broker along.
     script = (
-        'log=$1/log; "$2" -Xmx384m -cp "$3" kafka.Kafka "$4" >"$log" 2>&1 & cat >/dev/null; kill -KILL $!; rm -rf "$1"'
+        'log=$1/log; "$2" "$5" -Xmx384m -cp "$3" kafka.Kafka "$4" >"$log" 2>&1 & '
+        'cat >/dev/null; kill -KILL $!; rm -rf "$1"'
     )
-    arguments = (str(home), _java_path(), f"{jars}/*", str(properties))
+    arguments = (str(home), _java_path(), f"{jars}/*", str(properties), *SHORT_LIVED)
     with subprocess.Popen(
         ("/bin/sh", "-c", script, "sh", *arguments),
         stdin=subprocess.PIPE,
@@ -105,7 +107,7 @@ def _java_path() -> str:
 
 def _java(jars: Path, command: tuple[str, ...], stdin: str = "") -> None:
     done = subprocess.run(
-        (_java_path(), "-cp", f"{jars}/*", *command),
+        (_java_path(), *SHORT_LIVED, "-cp", f"{jars}/*", *command),
         input=stdin,
         capture_output=True,
         text=True,

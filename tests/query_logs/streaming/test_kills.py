@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,13 +24,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return graph(folder / "graph.lbug")
 
 
-def killed_until_it_ends(seed: int, *arguments: object) -> int:
-    """Kill the stream at random points, at most twice, then let it end; return how often it was killed."""
+def killed_until_it_ends(seed: int, points: Sequence[int], *arguments: object) -> int:
+    """Kill the stream soon after so many micro-batches, one process a point, then let it end; return how many died."""
     pick = random.Random(seed)
-    kills = 0
-    for after in (0, 1):
-        # After the beginning, then after the first micro-batch of the second process: within the next one, mostly.
-        kills += killed(after, pick.uniform(0, 2), *arguments)
+    kills = sum(killed(after, pick.uniform(0, 2), *arguments) for after in points)
     code, printed = finished(*arguments)
     assert code in (0, 1), printed  # one statement does not parse: a process that was killed may have stored it
     return kills
@@ -37,7 +35,8 @@ def killed_until_it_ends(seed: int, *arguments: object) -> int:
 
 def test_a_folder(whole: list[str], tmp_path: Path) -> None:
     options = (land(tmp_path / "files"), "--once", "--at-once", 1, "-s", tmp_path / "graph.lbug")
-    assert killed_until_it_ends(1, *options) > 0
+    # After the beginning, then after the first micro-batch of the second process: within the next one, mostly.
+    assert killed_until_it_ends(1, (0, 1), *options) > 0
     assert graph(tmp_path / "graph.lbug") == whole
 
 
@@ -49,7 +48,7 @@ def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:
     code, printed = finished(*options, "-s", tmp_path / "whole.lbug")
     assert code == 1, printed
     assert f"{sum(map(len, PIECES))} rows" in printed
-    assert killed_until_it_ends(2, *options, "-s", tmp_path / "killed.lbug") > 0
+    assert killed_until_it_ends(3, (1,), *options, "-s", tmp_path / "killed.lbug") > 0
     assert graph(tmp_path / "killed.lbug") == graph(tmp_path / "whole.lbug")
 
 

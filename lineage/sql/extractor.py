@@ -194,7 +194,7 @@ def resolve_statement(
                 written.target_kind = DatasetKind.TEMPORARY
         if parsed.problem is not None:
             _complete(parsed, resolver, outcome)
-        options.budget.check_edges(edge_count(outcome))
+        options.budget.check_edges(edge_count(outcome, options.budget.edges))
         edges, row_references = edges_of(outcome, parsed.span)
     except NeedsDefinitionError:
         raise

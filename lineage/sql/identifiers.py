@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.dialects import Dialect, Folding
+from lineage.model.spelling import Spelled
 
 __all__ = ["Identifiers", "identifiers_of"]
 
@@ -86,7 +87,12 @@ class Identifiers:
 class SpelledIdentifiers(Identifiers):
     """Folds identifiers of a dialect whose product shows names as they were written: they come with their spelling."""
 
-    __slots__ = ()
+    __slots__ = ("_shows_columns", "_shows_tables")
+
+    def __init__(self, dialect: Dialect) -> None:
+        super().__init__(dialect)
+        self._shows_columns = dialect.shows_columns
+        self._shows_tables = dialect.shows_tables
 
     def column(self, node: exp.Expr) -> str:
         """Return a column's or an alias's name, folded, with its spelling."""
@@ -94,11 +100,18 @@ class SpelledIdentifiers(Identifiers):
         text = args["this"]
         if type(text) is not str:
             text = node.name
-        return self._dialect.fold_column(text, quoted=bool(args.get("quoted")))
+        if args.get("quoted") or not self._lower_columns:
+            return self._dialect.fold_column(text, quoted=bool(args.get("quoted")))
+        folded = text.lower()
+        return Spelled(folded, text) if folded != text and self._shows_columns else folded
 
     def table(self, node: exp.Expr) -> str:
         """Return one part of a table's name, folded, with its spelling; that of a temporary table has none."""
         args = node.args
         if args.get("temporary"):
             return "#" + self._dialect.fold_table(node.name)
-        return self._dialect.fold_table(args["this"], quoted=bool(args.get("quoted")))
+        text: str = args["this"]
+        if args.get("quoted") or not self._lower_tables:
+            return self._dialect.fold_table(text, quoted=bool(args.get("quoted")))
+        folded = text.lower()
+        return Spelled(folded, text) if folded != text and self._shows_tables else folded

@@ -25,8 +25,11 @@ _MOST_PLACES = 12
 _FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effect, s in enumerate(STEPS))
 
 
-def edge_count(outcome: Outcome) -> int:
-    """Return how many edges from columns an outcome makes, at the most."""
+def edge_count(outcome: Outcome, allowed: int) -> int:
+    """Return how many edges from columns an outcome makes, at the most; no more than `allowed` are told apart."""
+    most = sum(len(sources) for written in (outcome, *outcome.others) for sources in (*written.columns, written.rows))
+    if most <= allowed:
+        return most
     return sum(
         type(source) is not TableRows
         for written in (outcome, *outcome.others)
@@ -60,9 +63,10 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
             kind, subtype, masking, limited = _FIELDS[effect]
             if type(source) is TableRows:
                 if source.table != target.table:
-                    tables.setdefault(RowReference(TableRef(source.table), target, subtype, span, via, before))
+                    # Past the constructors, which take as long again as the tuples.
+                    table = new(TableRef, (source.table,))
+                    tables.setdefault(new(RowReference, (table, target, subtype, span, via, before)))
                 continue
-            # Past the constructor, which takes as long again as the tuple.
             read, doubt = source.reference, source.ambiguous
             append(new(Edge, (read, target, kind, subtype, masking, span, limited, doubt, via, before)))
 
@@ -87,12 +91,13 @@ def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
         if isinstance(mention, EarlierStatement):
             found = known[id(mention)] = (whole, (), mention)
             break
-        span = span_of(mention)
-        # A node may come from elsewhere than the statement's own text.
-        is_own = span is not None and (whole is None or whole[0] <= span[0] <= whole[1])
-        found = known[id(mention)] = (span if is_own else whole, (), None)
+        found = known[id(mention)] = (_span_within(mention, whole), (), None)
     for pair in reversed(pairs):
-        then = (known.get(id(pair[1])) or _read_at(pair[1], whole, known))[0]
+        node = pair[1]
+        place = known.get(id(node))
+        if place is None:
+            place = known[id(node)] = (_span_within(node, whole), (), None)
+        then = place[0]
         if then is not whole and then is not None:
             span, via, before = found
             if span is whole:
@@ -101,6 +106,12 @@ def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
                 found = (span, (*via, then) if len(via) < _MOST_PLACES else (via[0], *via[2:], then), before)
         known[id(pair)] = found
     return found
+
+
+def _span_within(node: exp.Expr | None, whole: Span | None) -> Span | None:
+    """Return the place of a node; the whole statement for one that comes from elsewhere than its text."""
+    span = span_of(node)
+    return span if span is not None and (whole is None or whole[0] <= span[0] <= whole[1]) else whole
 
 
 def as_made_by(relation: Relation, source: str, whole: Span | None) -> Relation:

@@ -6,6 +6,8 @@ script) on identifiers, stars, literals and named functions only. Other nodes ge
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 
 from lineage.model.diagnostics import Span
@@ -13,6 +15,7 @@ from lineage.model.diagnostics import Span
 __all__ = ["span_of"]
 
 
+_NOTHING_BELOW = frozenset((str, bool, int, type(None)))
 _new = tuple.__new__  # past the constructor, which takes as long again
 
 
@@ -27,15 +30,16 @@ def _own(node: exp.Expr) -> Span | None:
 def span_of(node: exp.Expr | None) -> Span | None:
     """Return the place of a node, or None where nothing in it has one (a node that sqlglot made up)."""
     if type(node) is not exp.Column:
-        return _around(node) if node is not None else None
+        if node is None:
+            return None
+        return (_of_table(node) if type(node) is exp.Table else None) or _around(node)
     # `a.b.c`, from its first part to its last: nearly all places are asked for columns.
     args = node.args
     first = last = args["this"]._meta
     if len(args) > 1:
-        for part in ("catalog", "db", "table"):
-            if part in args and (qualifier := args[part]) is not None and qualifier._meta is not None:
+        for part in ("table", "db", "catalog") if len(args) > 2 else ("table",):
+            if (qualifier := args.get(part)) is not None and qualifier._meta is not None:
                 first = qualifier._meta
-                break
     try:
         start = first["start"]
         column = first["col"] - first["end"] + start
@@ -44,24 +48,55 @@ def span_of(node: exp.Expr | None) -> Span | None:
         return None
 
 
+def _of_table(table: exp.Expr) -> Span | None:
+    """Return the place of a table's name and its alias; None where more belongs to it, or a part has no place."""
+    args = table.args
+    first: Any = args["this"]._meta if type(args["this"]) is exp.Identifier else None
+    last: Any = first
+    for name, value in args.items():
+        if name == "this" or not value:
+            continue
+        if name in ("db", "catalog"):
+            first = value._meta if type(value) is exp.Identifier else None
+        elif name == "alias" and not value.args.get("columns") and value.args.get("this") is not None:
+            last = value.args["this"]._meta
+        else:
+            return None
+    try:
+        start = first["start"]
+        column = first["col"] - first["end"] + start
+        return _new(Span, (start, last["end"] + 1, first["line"], column if column > 0 else 1))
+    except (TypeError, KeyError):
+        return None
+
+
 def _around(node: exp.Expr) -> Span | None:
     """Return the place of a node that is no column: its own, or the hull of those below it."""
-    own = _own(node)
-    if own is not None and not node.args.get("expressions"):
-        return own
-    first: Span | None = own
-    end = own.end if own else 0
+    own = node._meta
+    if own and "start" in own and not node.args.get("expressions"):
+        return _own(node)
+    first: dict[str, Any] | None = None
+    begin = end = 0
     stack = [node]
+    push, nothing_below = stack.append, _NOTHING_BELOW
     while stack:
         current = stack.pop()
-        span = _own(current)
-        if span is not None:
-            end = max(end, span.end)
-            if first is None or span.start < first.start:
-                first = span
+        meta = current._meta
+        if meta and "start" in meta:
+            start = meta["start"]
+            if meta["end"] >= end:
+                end = meta["end"] + 1
+            if first is None or start < begin:
+                first, begin = meta, start
         for value in current.args.values():
-            if isinstance(value, exp.Expr):
-                stack.append(value)
-            elif isinstance(value, list):
-                stack.extend(item for item in value if isinstance(item, exp.Expr))
-    return Span(first.start, end, first.line, first.column) if first is not None else None
+            kind = type(value)
+            if kind in nothing_below:
+                continue
+            if kind is list:
+                stack += [item for item in value if isinstance(item, exp.Expr)]
+            elif isinstance(value, exp.Expr):
+                push(value)
+    if first is None:
+        return None
+    own_end = first["end"] + 1
+    return Span(begin, end, first["line"], max(1, first["col"] - (own_end - begin) + 1))

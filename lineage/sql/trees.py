@@ -16,7 +16,7 @@ def take_apart(tree: exp.Expr) -> None:
     """
     stack = [tree]
     push, pop = stack.append, stack.pop
-    nothing_below, column = _NOTHING_BELOW, exp.Column
+    nothing_below, column, node = _NOTHING_BELOW, exp.Column, exp.Expr
     while stack:
         args = pop().args
         for value in args.values():
@@ -26,7 +26,7 @@ def take_apart(tree: exp.Expr) -> None:
             if kind is column:  # its parts have none
                 value.args.clear()
             elif kind is list:
-                stack += [item for item in value if type(item) not in nothing_below and isinstance(item, exp.Expr)]
-            elif isinstance(value, exp.Expr):
+                stack += [item for item in value if type(item) not in nothing_below and isinstance(item, node)]
+            elif isinstance(value, node):
                 push(value)
         args.clear()

@@ -245,7 +245,8 @@ def _parsed(
             message = f"the parser cannot build this statement ({type(error).__name__})"
             problem = _problem(DiagnosticCode.PARSE_ERROR, message, span)
     is_command = bool(trees) and isinstance(trees[0], exp.Command)
-    if is_command or (problem is not None and problem.code is DiagnosticCode.PARSE_ERROR):
+    is_refused = problem is not None and problem.code is DiagnosticCode.PARSE_ERROR
+    if is_command or is_refused or (trees and _defines_anew(trees[0])):
         try:
             if said := _reworded(parser, tokens, text, dialect):
                 trees, problem, is_command = said, None, False
@@ -266,6 +267,13 @@ def _parsed(
         for tree in trees:
             if tree is not None:
                 yield ParsedStatement(tree, tokens, span, text=text)
+
+
+def _defines_anew(tree: exp.Expr | None) -> bool:
+    """Return whether a statement is `ALTER VIEW v AS query`, of which the parser's tree lacks the columns' names."""
+    if type(tree) is not exp.Alter or tree.args.get("kind") != "VIEW":
+        return False
+    return any(isinstance(action, exp.Query) for action in tree.args.get("actions") or ())
 
 
 def _reworded(parser: GuardedParser, tokens: list[Token], text: str, dialect: Dialect) -> list[exp.Expr | None]:

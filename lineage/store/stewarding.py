@@ -53,8 +53,9 @@ def _described(
     if is_column_key(key):
         for row in transaction.read(query("columns_by_key"), [{"key": key}]):
             column = replace(column_from(row["n"]), **changed)  # type: ignore[arg-type]
-            node = next(record for record in column_records(column, None) if isinstance(record, Node))
-            return replace(node, changed=tuple(changed))
+            found = transaction.read(query("datasets_by_key"), [{"key": column.dataset}])
+            dataset = dataset_from(found[0]["n"]) if found else None
+            return next(record for record in column_records(column, dataset) if isinstance(record, Node))
         return None
     for row in transaction.read(query("datasets_by_key"), [{"key": key}]):
         return dataset_node(replace(dataset_from(row["n"]), **changed))  # type: ignore[arg-type]

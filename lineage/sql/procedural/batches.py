@@ -26,6 +26,8 @@ _OBJECTS = frozenset(
      "DATABASE", "USER", "ROLE", "SEQUENCE", "SYNONYM", "LOGIN", "STATISTICS", "PARTITION", "EXTERNAL")
 )  # fmt: skip
 _DEFINES = frozenset(("CREATE", "ALTER"))
+_OPTIONS = frozenset(("SCHEMABINDING", "ENCRYPTION", "VIEW_METADATA", "RECOMPILE", "NATIVE_COMPILATION"))
+"""What stands behind WITH in the head of a view or routine."""
 _PERMITS = frozenset(("GRANT", "REVOKE", "DENY"))
 
 
@@ -84,7 +86,12 @@ class _Statement:
             return self._next_write(before, word, after)
         if word == "WITH":
             behind = self._words[position + 2] if position + 2 < len(self._words) else ""
-            return before != "AS" and after not in ("(", "") and behind in ("AS", "(")
+            if self._head in _DEFINES and after in _OPTIONS:  # CREATE VIEW v WITH SCHEMABINDING AS …
+                return False
+            if before == "AS":  # CREATE VIEW v AS WITH c AS (…): the query is behind
+                self._expects_query = True
+                return False
+            return after not in ("(", "") and behind in ("AS", "(")
         if word == "SET":
             return self._next_set(before)
         if word == "IF":
@@ -94,6 +101,8 @@ class _Statement:
             self._expects_query = False
             return not belongs
         if word in ("DROP", "CREATE", "ALTER"):
+            if before == "OR":  # CREATE OR ALTER
+                return False
             return self._head not in _DEFINES or (after in _OBJECTS and after not in ("COLUMN", "CONSTRAINT", "INDEX"))
         return not (word == "FETCH" and before in ("ROWS", "ROW")) and not (word == "BULK" and after != "INSERT")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token
 
-from lineage.sql.rewording.statement import NO_COLUMN, Statement, Tokens, items, plain_column, rewording
+from lineage.sql.rewording.statement import NO_COLUMN, QUERY, Statement, Tokens, items, plain_column, rewording
 
 _NO_COLUMN_OF_ALTER = frozenset(
     ("SEARCH", "STORAGE", "ROW", "POLICY", "PARTITIONS", "TAG", "CLUSTERING", "JOIN", "AGGREGATION", "COMMENT", "DATA",
@@ -28,6 +28,17 @@ def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
         means = "RENAME TO" if s.words[end] == "TO" else "SWAP WITH"
         yield s.said("ALTER TABLE", s.tokens[at:end], means, s.tokens[end + 1 : other])
         at = other + 1
+
+
+@rewording("ALTER")
+def define_anew(s: Statement) -> Iterator[Tokens]:
+    """`ALTER VIEW v (a) WITH SCHEMABINDING AS query` says anew what a view is, as CREATE OR REPLACE VIEW does."""
+    kind = 1 + s.says("MATERIALIZED", at=1)
+    if s.says("VIEW", at=kind):
+        name = kind + 3 if s.says("IF", "EXISTS", at=kind + 1) else kind + 1
+        query = s.find("AS", after=name)
+        if query is not None and s.words[query + 1 : query + 2] and s.words[query + 1] in (*QUERY, "("):
+            yield s.said("CREATE OR REPLACE", s.tokens[1 : kind + 1], s.tokens[name:])
 
 
 @rewording("ALTER")

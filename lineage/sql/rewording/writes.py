@@ -8,6 +8,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.rewording.statement import QUERY, Statement, Tokens, rewording
 
+_COMPOUND = frozenset("+-*/%&|^")
 _MODIFIERS = frozenset(("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "QUICK", "IGNORE"))
 
 
@@ -91,6 +92,28 @@ def output_into(s: Statement) -> Iterator[Tokens]:
             head = [*tokens[: deletes + 1], *s.said("FROM"), *tokens[deletes + 1 : at]]
         tokens = [*head, *tail, *tokens[at:end]]
     yield tokens
+
+
+@rewording("UPDATE", "MERGE", "WITH")
+def compound_assignments(s: Statement) -> Iterator[Tokens]:
+    """T-SQL's `SET a += b` is `SET a = a + b`."""
+    if s.dialect not in ("tsql", "fabric"):
+        return
+    tokens: Tokens = []
+    begin = 0
+    for at in range(1, len(s.words) - 1):
+        equals = s.words[at + 1] == "=" and s.tokens[at + 1].start == s.tokens[at].end + 1
+        if s.words[at] not in _COMPOUND or not equals:
+            continue
+        left = at - 1
+        while left > 1 and s.words[left - 1] == ".":
+            left -= 2
+        if s.words[left - 1] in ("SET", ","):
+            name, operator, equal = s.tokens[left:at], s.tokens[at], s.tokens[at + 1]
+            tokens += [*s.tokens[begin:at], equal, *name, operator]
+            begin = at + 2
+    if begin:
+        yield [*tokens, *s.tokens[begin:]]
 
 
 @rewording("INSERT", "UPDATE", "DELETE")

@@ -59,7 +59,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if kind == "VIEW" and resolver.naming.dialect.name in _VIEWS_LOOK_AROUND_THEM:
         resolver.own_schema = resolver.identifiers.table_parts(named)[:-1]
     relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
-    if resolver.naming.dialect.name == "mysql":
+    if resolver.naming.dialect.name == "mysql" and kind == "TABLE":
         # The query's columns stand beside those that are defined, and in them where the names agree:
         # https://dev.mysql.com/doc/refman/8.4/en/create-table-select.html
         _name_columns(resolver, outcome, relation, [], tree)

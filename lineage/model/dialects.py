@@ -39,7 +39,8 @@ class Dialect:
 
     `shows_tables` and `shows_columns` say that the product shows a name as it was written, though it compares names
     without case: T-SQL, BigQuery, MySQL, DuckDB and their like. PostgreSQL, Snowflake, Hive or Trino show what they
-    fold names to; Spark's and Databricks' catalogs do so with tables only.
+    fold names to; Spark's and Databricks' catalogs do so with tables only. `left_out_schema` is the schema that
+    `db..t` leaves out (T-SQL's page on names of objects, Snowflake's on resolving them).
     """
 
     name: str
@@ -50,6 +51,7 @@ class Dialect:
     aliases: tuple[str, ...] = ()
     shows_tables: bool = False
     shows_columns: bool = False
+    left_out_schema: str | None = None
 
     def __hash__(self) -> int:
         """Return the hash of the name: naming options are looked up for every statement."""
@@ -86,6 +88,9 @@ class UnknownDialectError(ValueError):
 _KEEP, _LOWER, _UPPER = Folding.KEEP, Folding.LOWER, Folding.UPPER
 
 
+_SCHEMAS = {"tsql": "dbo", "fabric": "dbo"}
+
+
 def _quotes_keep(name: str, folding: Folding, *aliases: str) -> Dialect:
     return Dialect(name, folding, folding, _KEEP, _KEEP, aliases)
 
@@ -95,7 +100,7 @@ def _keeps_tables(name: str, *aliases: str) -> Dialect:
 
 
 def _shows_all(name: str, *aliases: str) -> Dialect:
-    return Dialect(name, aliases=aliases, shows_tables=True, shows_columns=True)
+    return Dialect(name, aliases=aliases, shows_tables=True, shows_columns=True, left_out_schema=_SCHEMAS.get(name))
 
 
 DIALECTS: dict[str, Dialect] = {
@@ -105,7 +110,7 @@ DIALECTS: dict[str, Dialect] = {
         _quotes_keep("postgres", _LOWER, "postgresql"),
         _quotes_keep("materialize", _LOWER),
         _quotes_keep("risingwave", _LOWER),
-        _quotes_keep("snowflake", _UPPER),
+        Dialect("snowflake", _UPPER, _UPPER, _KEEP, _KEEP, left_out_schema="PUBLIC"),
         _quotes_keep("oracle", _UPPER),
         _quotes_keep("teradata", _UPPER),
         _quotes_keep("exasol", _UPPER),

@@ -81,6 +81,10 @@ class Identifiers:
                 parts.append(self.table(node))
             elif isinstance(node, exp.Parameter) and isinstance(node.this, exp.Var):  # T-SQL's table variable
                 parts.append("@" + self._dialect.fold_table(node.name))
+            elif node == "" and type(name) is exp.Identifier and self._dialect.left_out_schema is not None:
+                parts.append(self._dialect.left_out_schema)  # `db..t`
+        if type(name) is exp.Identifier and name.args.get("temporary"):  # `tempdb..#t`
+            return parts[-1:]
         return parts
 
 

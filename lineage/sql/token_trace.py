@@ -193,6 +193,10 @@ class _Tracer:
             position += 1
             if position + 1 < len(tokens) and words[position] == ".":
                 position += 1
+                schema = self._naming.dialect.left_out_schema
+                if position + 1 < len(tokens) and words[position] == "." and schema is not None:  # `db..t`
+                    parts.append(schema)
+                    position += 1
                 continue
             break
         return (self._naming.qualify(parts), position) if parts else (None, position)

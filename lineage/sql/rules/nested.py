@@ -6,6 +6,7 @@ query itself builds is exactly what was put into it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
@@ -221,7 +222,13 @@ def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
 def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
     """Nested values inside a larger expression."""
     if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier):
-        _packaged(resolver, node, effect, stack)
+        value = _value_with_methods(resolver, node, scope)
+        if value is not None:
+            below = COMPOSE[effect][TRANSFORMATION]
+            stack.extend((argument, below) for argument in reversed(node.expression.expressions))
+            stack.append((value, below))
+        else:
+            _packaged(resolver, node, effect, stack)
         return
     found = nested_value(resolver, node, scope)
     if found is None:  # an object whose keys are computed
@@ -229,6 +236,28 @@ def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack:
         stack.extend((child, below) for child in reversed(list(node.iter_expressions())))
         return
     absorb(sink, found, effect, node)
+
+
+_METHODS = re.compile(r"value|query|exist|nodes|modify|ToString|GetAncestor|GetLevel|IsDescendantOf|ST[A-Z]\w+")
+"""Methods of T-SQL's types xml, hierarchyid and geography, whose case counts there."""
+_FUNCTION_SCHEMAS = frozenset(("dbo", "sys"))
+
+
+def _value_with_methods(resolver: Resolver, node: exp.Expr, scope: Scope) -> exp.Expr | None:
+    """Return the value whose method a call of T-SQL is (`t.doc.value('…', 'int')`); None for `dbo.f(…)`."""
+    if resolver.naming.dialect.name not in ("tsql", "fabric") or not isinstance(node.expression, exp.Anonymous):
+        return None
+    before = node.this
+    if isinstance(before, exp.Dot):
+        if not isinstance(before.expression, exp.Identifier):  # a method of what a method gives
+            return before
+        table = before.this
+        if not isinstance(table, exp.Identifier) or scope.item(resolver.identifiers.alias(table)) is None:
+            return None
+        return exp.Column(this=before.expression, table=table)
+    if not isinstance(before, exp.Identifier) or before.name.lower() in _FUNCTION_SCHEMAS:
+        return None
+    return exp.Column(this=before) if _METHODS.fullmatch(node.expression.name) else None
 
 
 def _packaged(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> None:

@@ -12,6 +12,7 @@ from lineage.catalog.ddl import read_ddl
 from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.model.names import Naming, format_name, split_name
+from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema
 
 __all__ = ["Catalog", "KnownColumn", "KnownDataset", "SchemaSource"]
@@ -198,7 +199,9 @@ class Catalog:
 
     @staticmethod
     def _completed(name: str, naming: Naming) -> str:
-        parts = [part for part, _ in split_name(name)]
+        written = name.spelling if isinstance(name, Spelled) else name
+        pairs = zip(split_name(name), split_name(written), strict=True)
+        parts = [part if part == text else Spelled(part, text) for (part, _), (text, _) in pairs]
         return naming.qualify(parts) if len(parts) > 1 else name
 
     def add(self, table: TableSchema) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from lineage.catalog import Catalog
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object
 from lineage.cli.options import (
     BudgetOption,
@@ -28,6 +29,8 @@ from lineage.cli.options import (
 from lineage.cli.report import measure_coverage, print_coverage
 from lineage.model.decoding import decode_sql
 from lineage.model.diagnostics import Diagnostic, Severity, Span
+from lineage.model.names import Naming
+from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, StatementLineage
 from lineage.sql.script import Script
 
@@ -88,7 +91,8 @@ def extract(
         print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
     else:
         with_file = len({statement.source for statement in statements}) > 1
-        rows = [row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file)]
+        written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
+        rows = [row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file, written)]
         if rows or output is not OutputFormat.TABLE:
             columns = ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place")
             print_listing(columns, rows, output, _EDGES)
@@ -114,15 +118,17 @@ def tables(
     """
     options = extraction_options(dialect, namespace, default_database, default_schema)
     texts, problems = _texts(files, sql)
-    statements = Script(texts, options, read_schemas(catalog, options, store)).resolve()
+    schemas = read_schemas(catalog, options, store)
+    statements = Script(texts, options, schemas).resolve()
+    written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
     several = any(statement.other_targets for statement in statements)
     rows = [
         (
             number,
             one.operation,
-            one.target,
-            *([list(one.other_targets)] if several else []),
-            one.sources,
+            None if one.target is None else written.get(one.target, one.target),
+            *([[written.get(name, name) for name in one.other_targets]] if several else []),
+            [written.get(name, name) for name in one.sources],
             one.completeness,
         )
         for number, one in enumerate(statements, 1)
@@ -133,17 +139,40 @@ def tables(
     _finish(statements, problems)
 
 
-def _rows(number: int, statement: StatementLineage, with_file: bool) -> Iterator[tuple[object, ...]]:
+def _rows(
+    number: int, statement: StatementLineage, with_file: bool, written: Mapping[str, str]
+) -> Iterator[tuple[object, ...]]:
     """Yield a statement's edges as rows; those between tables, where there is nothing else."""
     operation = statement.operation
     for edge in statement.edges:
-        target = _target(edge.target.table, getattr(edge.target, "column", None))
+        source = _named(edge.source.table, edge.source.column, written)
+        target = _named(edge.target.table, getattr(edge.target, "column", None), written)
         place = _place(statement, edge.span, with_file)
-        yield number, operation, str(edge.source), edge.kind, edge.subtype, target, edge.masking, place
+        yield number, operation, source, edge.kind, edge.subtype, target, edge.masking, place
     if statement.completeness is Completeness.TABLES and statement.target and not statement.edges:
         place = _place(statement, statement.span, with_file)
+        target = written.get(statement.target, statement.target)
         for source in statement.sources:
-            yield number, operation, source, "FEEDS", None, statement.target, None, place
+            yield number, operation, written.get(source, source), "FEEDS", None, target, None, place
+
+
+def _written_names(statements: list[StatementLineage], schemas: Catalog, naming: Naming) -> dict[str, str]:
+    """Return how the names of tables and columns are written: as definitions do, else as a catalog does, or first use.
+
+    A column is found by its table's name, a dot, and its own.
+    """
+    found: dict[str, str] = {}
+    for table in schemas.completed(naming):
+        found[table.name] = table.name.spelling if isinstance(table.name, Spelled) else table.name
+        for column in table.columns:
+            found[f"{table.name}.{column.name}"] = getattr(column.name, "spelling", column.name)
+    for of_definitions in (True, False):
+        for one in statements:
+            if one.spells is of_definitions:
+                for name, spelling in one.written_names():
+                    known = of_definitions and name not in one.sources
+                    found[name] = spelling if known else found.get(name, spelling)
+    return found
 
 
 def _place(statement: StatementLineage, span: Span | None, with_file: bool) -> str | None:
@@ -152,10 +181,12 @@ def _place(statement: StatementLineage, span: Span | None, with_file: bool) -> s
     return f"{statement.source}:{span.line}:{span.column}" if with_file else f"{span.line}:{span.column}"
 
 
-def _target(table: str | None, column: str | None) -> str:
+def _named(table: str | None, column: str | None, written: Mapping[str, str]) -> str:
+    name = written.get(table, table) if table is not None else None
     if column is None:
-        return f"{table or '(result)'} (rows)"
-    return f"{table}.{column}" if table else column
+        return f"{name or '(result)'} (rows)"
+    shown = written.get(f"{table}.{column}" if table is not None else column, column)
+    return f"{name}.{shown}" if name else shown
 
 
 def _texts(files: list[str] | None, sql: str | None) -> tuple[dict[str, str], list[Diagnostic]]:

@@ -6,7 +6,7 @@ times as long to make.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -307,9 +307,9 @@ class StatementLineage:
         """Return the statement's interface fields as JSON values, under the names of the attributes.
 
         `targets` are there where it writes several tables, `spellings` where names are written otherwise than they are
-        compared: tables and columns by their names.
+        compared: of a table its whole name, of a column its own (the key is `table.column`).
         """
-        spellings = self._all_spellings()
+        spellings = dict(self.written_names())
         return {
             "operation": self.operation,
             "target": self.target,
@@ -322,15 +322,12 @@ class StatementLineage:
             **({"spellings": spellings} if spellings else {}),
         }
 
-    def _all_spellings(self) -> dict[str, str]:
-        tables = dict(self.spellings)
+    def written_names(self) -> Iterator[tuple[str, str]]:
+        """Yield tables by name, and columns by their table's name and theirs, each with how it alone is written."""
+        yield from self.spellings
         columns: list[tuple[str | None, str]] = [(self.target, name) for name in self.output_columns]
         columns += [(self.target, column.name) for column in (*self.schema, *self.altered)]
         columns += [(reference.table, reference.column) for reference in self.inferred]
-        found = dict(tables)
         for table, column in columns:
             if isinstance(column, Spelled):
-                written = tables.get(table, table) if table is not None else None
-                name = f"{table}.{column}" if table is not None else str(column)
-                found[name] = f"{written}.{column.spelling}" if written is not None else column.spelling
-        return found
+                yield f"{table}.{column}" if table is not None else str(column), column.spelling

@@ -166,6 +166,15 @@ def test_a_catalog_counts_before_references_and_a_definition_before_the_catalog(
     assert {"dbo.factSALES", "dbo.factSALES.salesORDERid"} < set(shown(store))
 
 
+def test_a_catalog_whose_names_the_default_database_completes(store: GraphStore, tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "f.sql").write_text("SELECT a.Net INTO dbo.T FROM dbo.FACTSALES a", encoding="utf-8")
+    catalog = Catalog.from_dict({"dbo": {"FactSales": {"Net": "money"}}}, "tsql")
+    options = options_for("tsql", default_database="SalesDB")
+    ingest_sql_files([tmp_path / "p"], store, options, catalog, observed_at=BEGIN)
+    assert {"SalesDB.dbo.FactSales", "SalesDB.dbo.FactSales.Net", "SalesDB.dbo.T.Net"} < set(shown(store))
+
+
 def test_a_star_over_a_table_of_an_earlier_ingest_has_its_spellings(store: GraphStore, tmp_path: Path) -> None:
     ingest(store, tmp_path / "v", 1, "CREATE VIEW dbo.vAll AS SELECT * FROM dbo.FACTSALES")
     ingest(store, tmp_path / "a", 2, TABLE)

@@ -36,6 +36,18 @@ def test_statements_as_json() -> None:
     assert SQL[edge["span"]["start"] : edge["span"]["end"]] == "a"
 
 
+def test_names_are_shown_as_they_are_written() -> None:
+    query = "SELECT f.SALESID, o.[Net Total] FROM DBO.factsales f JOIN dbo.Other o ON o.Id = f.salesid"
+    sql = f"CREATE TABLE dbo.FactSales (SalesId int); CREATE VIEW dbo.vX AS {query}"
+    shown = lineage("extract", "-d", "tsql", "-q", sql).out
+    for name in ("dbo.FactSales.SalesId", "dbo.vX.SALESID", "dbo.Other.Net Total", "dbo.vX (rows)"):
+        assert name in shown
+    assert "dbo.factsales" not in shown
+    tables = lineage("tables", "-d", "tsql", "-q", sql).out
+    assert "dbo.FactSales, dbo.Other" in tables
+    assert "dbo.factsales.salesid" in lineage("extract", "-d", "tsql", "-q", sql, "-f", "csv").out
+
+
 def test_edges_as_csv() -> None:
     rows = list(csv.DictReader(io.StringIO(lineage("extract", "-d", "postgres", "-q", SQL, "-f", "csv").out)))
     assert [row["source"] for row in rows] == ["t.a", "t.b", "t.d"]

@@ -37,8 +37,8 @@ def test_a_statement_says_how_its_names_are_written() -> None:
     assert told["spellings"] == {
         "dbo.vsales": "dbo.vSales",
         "dbo.factsales": "DBO.factsales",
-        "dbo.vsales.salesorderid": "dbo.vSales.SalesOrderID",
-        "dbo.vsales.net": "dbo.vSales.Net",
+        "dbo.vsales.salesorderid": "SalesOrderID",
+        "dbo.vsales.net": "Net",
     }
     assert json.loads(json.dumps(told)) == told
 
@@ -64,9 +64,9 @@ def test_output_columns_bring_their_spelling(sql: str, wanted: list[str]) -> Non
 
 def test_a_column_of_an_unknown_table_is_written_as_the_first_place_that_reads_it() -> None:
     found = spellings("SELECT o.[Order ID], o.Amount + o.AMOUNT AS s INTO t FROM dbo.Orders o WHERE o.Paid = 1")
-    assert found["dbo.orders.order id"] == "dbo.Orders.Order ID"
-    assert found["dbo.orders.amount"] == "dbo.Orders.Amount"
-    assert found["dbo.orders.paid"] == "dbo.Orders.Paid"
+    assert found["dbo.orders.order id"] == "Order ID"
+    assert found["dbo.orders.amount"] == "Amount"
+    assert found["dbo.orders.paid"] == "Paid"
 
 
 def test_defaults_and_use_have_spellings_too() -> None:
@@ -96,7 +96,7 @@ def test_only_dialects_that_show_names_as_written_have_spellings(dialect: str) -
     found = spellings("CREATE TABLE Shop.Orders (Id int, Total int)", dialect)
     known = DIALECTS[dialect]
     assert ("Shop.Orders" in found.values()) is known.shows_tables
-    assert any(text.endswith(".Total") for text in found.values()) is known.shows_columns
+    assert ("Total" in found.values()) is known.shows_columns
     if dialect in ("postgres", "snowflake", "oracle", "redshift", "trino", "hive", "clickhouse", "ansi"):
         assert found == {}
 

@@ -79,6 +79,19 @@ def test_many_keys_at_once_are_answered_as_each_alone(tmp_path: Path, monkeypatc
     backend.close()
 
 
+def test_many_keys_are_asked_for_one_by_one_where_a_list_would_scan_too_many_nodes() -> None:
+    of_nodes, of_columns, of_units = (
+        at_once(query(name)) for name in ("datasets_by_key", "columns_of_dataset", "edges_of_units")
+    )
+    assert of_nodes is not None
+    assert of_columns is not None
+    assert of_units is not None
+    assert [of_nodes.pays(20, 2_000), of_nodes.pays(20, 2_001)] == [True, False]
+    assert [of_columns.pays(1_000, 50_000), of_columns.pays(1_000, 50_001)] == [True, False]
+    # However many units there are, each run scans for a hundred of them.
+    assert [of_units.pays(100_000, 5_000), of_units.pays(100_000, 5_001)] == [True, False]
+
+
 def test_properties_alone_are_what_a_whole_node_or_relationship_has(tmp_path: Path) -> None:
     path, chance = tmp_path / "store.lbug", random.Random(7)
     with open_store(path) as store:

@@ -15,6 +15,8 @@ from lineage.store.queries import own_queries, query
 __all__ = ["AtOnce", "at_once"]
 
 _NODE_BY_KEY = re.compile(r"MATCH \(n:(`?\w+`?) \{key: \$key\}\) RETURN (n|n\.key AS key)")
+_SCANNED_FOR_A_NODE = 100
+_SCANNED_FOR_ROWS = 50
 _LABEL = re.compile(r"\([tj]:(`?\w+`?)")
 
 
@@ -24,12 +26,18 @@ class AtOnce:
 
     statement: str
     label: str
-    of_units: bool
+    scanned_per_key: int
+    """How many nodes of the label may be looked at for each key: that takes as long as asking for it alone."""
+    of_units: bool = False
 
     @property
     def most_keys(self) -> int:
         """How many keys one run of it may have: each edge is compared with each job."""
         return 100 if self.of_units else 10_000
+
+    def pays(self, rows: int, there: int) -> bool:
+        """Return whether it is faster for so many rows of parameters, where so many nodes of the label are there."""
+        return there <= min(rows, self.most_keys) * self.scanned_per_key
 
     def parameters(self, rows: Sequence[Row]) -> Iterator[Row]:
         """Yield the parameters of its runs."""
@@ -62,7 +70,7 @@ def at_once(statement: str) -> AtOnce | None:
     if (by_key := _NODE_BY_KEY.fullmatch(statement.strip())) is not None:
         label, answer = by_key.groups()
         text = f"UNWIND $keys AS wanted MATCH (n:{label} {{key: wanted}}) RETURN wanted, {answer}"
-        return AtOnce(text, label, of_units=False)
+        return AtOnce(text, label, _SCANNED_FOR_A_NODE)
     return _of_relationships().get(statement)
 
 
@@ -72,5 +80,5 @@ def _of_relationships() -> Mapping[str, AtOnce]:
     for name, text in own_queries("embedded", "at_once").items():
         label = _LABEL.search(text)
         assert label is not None, name
-        found[query(name)] = AtOnce(text, label.group(1), of_units=name.endswith("_of_units"))
+        found[query(name)] = AtOnce(text, label.group(1), _SCANNED_FOR_ROWS, name.endswith("_of_units"))
     return found

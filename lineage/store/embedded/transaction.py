@@ -1,10 +1,10 @@
 """Statements on ladybug: mostly row by row, since a statement with a key in it takes a tenth of a millisecond there.
 
 Measured on 1,000,000 columns and 5,000,000 edges: one hop from 200 columns takes 45 ms key by key, 490 ms as
-`WHERE c.key IN $keys`, and runs out of a buffer pool of 1 GiB as `UNWIND $keys`. Nodes alone are looked up at once
-where the keys are many beside them: 12,000 keys of 12,000 nodes take 0.07 to 0.2 s, key by key 1.2 to 2.1. New rows go
-in by COPY where they are many beside those that are there: its commit rewrites tables. 50,000 new nodes and as many
-edges take 1.5 s by COPY and 6.2 by CREATE in an empty graph; 5,000 new edges 5.8 and 0.9 s beside 3,000,000 others.
+`WHERE c.key IN $keys`, and runs out of a buffer pool of 1 GiB as `UNWIND $keys`. What the keys are many beside is asked
+for at once (`at_once`): 12,000 nodes of 12,000 take 0.07 to 0.2 s, key by key 1.2 to 2.1. New rows go in by COPY where
+they are many beside those that are there: its commit rewrites tables. 50,000 new nodes and as many edges take 1.5 s by
+COPY and 6.2 by CREATE in an empty graph; 5,000 new edges 5.8 and 0.9 s beside 3,000,000 others.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ COPY_SHARE = 0.01
 """How many more that takes for each one that is there."""
 
 MANY_KEYS = 16
-SCANNED_PER_KEY = 100
-"""Looking up nodes by a list of keys scans the keys of all, which for so many nodes takes as long as one lookup."""
+"""From how many keys on a list of them may be asked for at once (`at_once`)."""
 ROWS_AT_ONCE = 1_000
+"""How many nodes one statement creates."""
 
 _COUNTS = "MATCH (n) RETURN count(n) AS rows UNION ALL MATCH ()-[e]->() RETURN count(e) AS rows"
 _ARROW = {
@@ -85,7 +85,7 @@ class EmbeddedTransaction:
         """Return what the statement answers for each row of parameters."""
         if len(rows) >= MANY_KEYS and (many := at_once(statement)) is not None:
             there = self._count(many.label)
-            if there <= len(rows) * SCANNED_PER_KEY:
+            if many.pays(len(rows), there):
                 runs = list(many.parameters(rows)) if there else []
                 return many.in_order(rows, self._answers(many.statement, runs))
         return self._answers(statement, rows)

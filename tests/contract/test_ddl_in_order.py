@@ -313,6 +313,76 @@ LOGS = [
         {"f.y": {"u.y", "v.y"}, "f.s": {"u.s"}},
         id="a temporary table hides what was replaced, and a column of it is renamed",
     ),
+    pytest.param(
+        [
+            "1: create table w (p int, a int)",
+            "1: create table g as select p, a from w",
+            "1: create table v as select a, p from g",
+            "1: alter table v drop column p",
+            "1: alter table g rename to aside",
+            "1: alter table v rename to g",
+        ],
+        {"w.p": {"aside.p"}, "w.a": {"aside.a", "g.a"}},
+        id="a column is dropped before its table takes the name of another",
+    ),
+    pytest.param(
+        [
+            "1: create table w (p int, a int)",
+            "1: create table g as select p, a from w",
+            "1: create table v as select a, p from g",
+            "1: alter table v rename column p to q",
+            "1: alter table v rename column a to p",
+            "1: alter table g rename to aside",
+            "1: alter table v rename to g",
+            "1: create table z as select * from g",
+        ],
+        {"w.p": {"aside.p", "g.q", "z.q"}, "w.a": {"aside.a", "g.p", "z.p"}},
+        id="columns are renamed in a row before their table takes the name of another",
+    ),
+    pytest.param(
+        [
+            "1: create table v (p int, n int, x int, k int)",
+            "1: create temp table tmp as select k, x from v",
+            "1: alter table v rename column k to a",
+            "1: alter table v rename column x to k",
+            "1: create table w as select * from tmp",
+        ],
+        {"v.a": {"w.k"}, "v.k": {"w.x"}},
+        id="columns are renamed after a temporary table was made of them",
+    ),
+    pytest.param(
+        [
+            "1: create table f (a int, b int)",
+            "1: create table t as select a as y from f",
+            "1: create view v as select y from t",
+            "1: create view v2 as select y from v where y > 1",
+            "1: create table c as select y from v2",
+            "1: create or replace table t as select b as y from f",
+        ],
+        {"f.a": {"c.y"}, "f.b": {"c.y", "t.y", "v.y", "v2.y"}},
+        id="a view over a view is copied before the table under it is made anew",
+    ),
+    pytest.param(
+        [
+            "1: create table f (a int, b int)",
+            "1: create table t as select a as y, b from f",
+            "1: create view v as select y, y + b as s from t",
+            "1: create table c as select y, s from v",
+            "1: alter table t drop column y",
+        ],
+        {"f.a": {"c.s", "c.y"}, "t.b": {"c.s", "v.s"}},
+        id="a view is copied before a column under it is dropped",
+    ),
+    pytest.param(
+        [
+            "1: create table f (a int, b int)",
+            "1: create view v as select a as y from f",
+            "1: create table c as select y from v",
+            "1: create or replace view v as select b as y from f",
+        ],
+        {"f.a": {"c.y"}, "f.b": {"c.y", "v.y"}},
+        id="a view is copied before it is defined anew",
+    ),
 ]
 
 
@@ -394,6 +464,175 @@ LATER_LOGS = [
         ],
         {"f.a": {"old.x"}, "f.b": {"m.x", "v.x"}},
         id="a third log puts the table of the second in the place of that of the first",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create table t as select a as y from f",
+                "1: create table c as select y from t",
+            ],
+            ["1: create or replace table t as select b as y from f"],
+        ],
+        {"f.a": {"c.y"}, "f.b": {"c.y", "t.y"}},
+        id="a later log makes a table anew that was copied",
+    ),
+    pytest.param(
+        [
+            ["1: create table f (a int, b int)", "1: create table t as select a as y from f"],
+            ["1: create table c as select y from t", "1: create or replace table t as select b as y from f"],
+        ],
+        {"f.a": {"c.y"}, "f.b": {"c.y", "t.y"}},
+        id="a later log copies a table, and then makes it anew",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create table t as select a as y from f",
+                "1: create table c as select y from t",
+            ],
+            ["1: create table d as select y from t", "1: create or replace table t as select a as y from f"],
+        ],
+        {"f.a": {"c.y", "d.y", "t.y"}, "t.y": {"c.y", "d.y"}},
+        id="a later log makes a table anew as it was",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create table g as select a from f",
+                "1: create table t as select a as y from g",
+            ],
+            [
+                "1: create or replace table g as select b as a from f",
+                "1: create table c as select y from t",
+                "1: create or replace table t as select a as y from g",
+            ],
+        ],
+        {"f.a": {"c.y"}, "f.b": {"c.y", "g.a", "t.y"}},
+        id="what a table is made of is made anew before it is",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create view v as select a as y from f",
+                "1: create table c as select y from v",
+            ],
+            ["1: create or replace view v as select b as y from f"],
+        ],
+        {"f.a": {"c.y"}, "f.b": {"c.y", "v.y"}},
+        id="a later log defines a view anew that was copied",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create table t as select a as y from f",
+                "1: create view v as select y from t",
+            ],
+            ["1: create table c as select y from v", "1: create or replace table t as select b as y from f"],
+        ],
+        {"f.a": {"c.y"}, "f.b": {"c.y", "t.y", "v.y"}},
+        id="a view is copied before the table under it is made anew",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create table t as select a as y from f",
+                "1: create view v as select y from t",
+                "1: create table c as select y from v",
+            ],
+            ["1: create or replace table t as select b as y from f"],
+        ],
+        {"f.a": {"c.y"}, "f.b": {"c.y", "t.y", "v.y"}},
+        id="a later log makes the table anew under a view that was copied",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create table t as select a as y from f",
+                "1: create view v as select y from t",
+                "1: create table c as select y from v",
+            ],
+            ["1: drop table t"],
+        ],
+        {"f.a": {"c.y"}},
+        id="a later log drops the table under a view that was copied",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create table t as select a as y, b from f",
+                "1: create view v as select y, y + b as s from t",
+                "1: create table c as select y, s from v",
+            ],
+            ["1: alter table t drop column y"],
+        ],
+        {"f.a": {"c.s", "c.y"}, "t.b": {"c.s", "v.s"}},
+        id="a later log drops the column under a view that was copied",
+    ),
+    pytest.param(
+        [
+            ["1: create table f (a int, b int)", "1: create table t as select a as y, b as z from f"],
+            [
+                "1: create table c as select * from t",
+                "1: alter table t rename column y to q",
+                "1: alter table t rename column z to y",
+            ],
+        ],
+        {"f.a": {"c.y", "t.q"}, "f.b": {"c.z", "t.y"}},
+        id="a later log copies a table, and then renames its columns in a row",
+    ),
+    pytest.param(
+        [
+            ["1: create table f (a int, b int)", "1: create table t as select a as y, b as z from f"],
+            ["1: create table c as select * from t", "1: drop table t", "1: create table t as select b as p from f"],
+        ],
+        {"f.a": {"c.y"}, "f.b": {"c.z", "t.p"}},
+        id="a later log copies a table, and then gives it other columns",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create table t as select a as y, b as z from f",
+                "1: create table u as select b as p, a as q from f",
+            ],
+            [
+                "1: create table c as select * from t",
+                "1: alter table t rename to aside",
+                "1: alter table u rename to t",
+                "1: alter table aside rename to u",
+                "1: create table d as select * from t",
+            ],
+        ],
+        {"f.a": {"c.y", "d.q", "t.q", "u.y"}, "f.b": {"c.z", "d.p", "t.p", "u.z"}},
+        id="a later log lets two tables change places, and copies both",
+    ),
+    pytest.param(
+        [
+            ["1: create table f (a int, b int)", "2: create table u as select a as o1, b as o2 from f where a > 1"],
+            [
+                "1: create table t as select o1 as n from u",
+                "1: alter table t rename to aside",
+                "1: alter table u rename to t",
+            ],
+        ],
+        {"f.a": {"aside.n", "t.o1", "t.o2"}, "f.b": {"t.o2"}},
+        id="a table of before takes the name that a copy of it had",
+    ),
+    pytest.param(
+        [
+            ["1: create table f (a int, b int)", "1: create table w as select a, b as y from f"],
+            ["1: create or replace table w as select w.y from w join w as x on w.y = x.a"],
+        ],
+        {"f.a": {"w.y"}, "f.b": {"w.y"}},
+        id="a later log makes a table anew from itself with fewer columns",
     ),
 ]
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
-from lineage.store.protocol import Direction, GraphStore, StoredEdge
+from lineage.store.protocol import Direction, GraphStore
 from lineage_ingest.column_names import TODAY, ColumnNames
 from lineage_ingest.composition import edges_past, merged_edge
+from lineage_ingest.query_log.earlier_graph import record_of
 from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
 
-__all__ = ["edges_before", "with_earlier_sources"]
+__all__ = ["with_earlier_sources"]
 
 _MOMENT = timedelta(microseconds=1)
 
@@ -39,25 +40,14 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
     for drop in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
         keys = _keys(store, drop, names)
         into = _edges_into(store, keys, drop)
+        views = _views_over(store, keys, drop)
         if not into:
             continue
-        yield from _restated(store, keys, into, drop)
+        stating = {job.key for job in batch.jobs if job.first_seen <= drop.at}
+        yield from _restated(store, keys | views, [*into, *_edges_into(store, views, drop)], drop, stating)
         if drop.column is not None:  # what read a table is known by its versions
             batch = _with_sources(batch, keys, into, drop, names)
     yield batch
-
-
-def edges_before(store: GraphStore, at: datetime | None, datasets: Collection[str]) -> list[EdgeRecord]:
-    """Return the edges into datasets (by key) just before a time; without one, now.
-
-    Raises:
-        StoreError: the store could not be read.
-    """
-    if not datasets:
-        return []
-    keys = {*datasets, *(column.key for column in store.columns(sorted(datasets), dropped=True))}
-    hops = store.expand(sorted(keys), Direction.UPSTREAM, as_of=None if at is None else at - _MOMENT)
-    return [_record(hop.edge) for hop in hops if hop.edge.target in keys]
 
 
 def _keys(store: GraphStore, drop: DatasetChange, names: ColumnNames) -> frozenset[str]:
@@ -71,23 +61,48 @@ def _keys(store: GraphStore, drop: DatasetChange, names: ColumnNames) -> frozens
     return frozenset((key, *(column.key for column in within)))
 
 
+def _views_over(store: GraphStore, keys: frozenset[str], drop: DatasetChange) -> frozenset[str]:
+    """Return the keys of the views that read what is dropped, and of their columns; of a column, those made of it.
+
+    A view keeps no rows: what was made of it before came from what it read then.
+    """
+    found: set[str] = set()
+    frontier = keys
+    while frontier:
+        hops = store.expand(sorted(frontier), Direction.DOWNSTREAM, as_of=drop.at - _MOMENT)
+        outputs = {hop.edge.target: dataset_of(hop.edge.target) for hop in hops if hop.edge.source in frontier}
+        kinds = store.datasets(sorted(set(outputs.values())))
+        views = {one.key for one in kinds if one.kind is DatasetKind.VIEW}
+        if drop.column is None:
+            columns = store.columns(sorted(views), dropped=True)
+            reached = {*views, *(column.key for column in columns)}
+        else:
+            reached = {key for key, output in outputs.items() if output in views and key != output}
+        frontier = frozenset(reached - keys - found)
+        found |= frontier
+    return frozenset(found)
+
+
 def _edges_into(store: GraphStore, keys: Collection[str], drop: DatasetChange) -> list[EdgeRecord]:
     hops = store.expand(sorted(keys), Direction.UPSTREAM, as_of=drop.at - _MOMENT)
-    return [_record(hop.edge) for hop in hops if hop.edge.target in keys]
+    return [record_of(hop.edge) for hop in hops if hop.edge.target in keys]
 
 
 def _restated(
-    store: GraphStore, keys: frozenset[str], into: Iterable[EdgeRecord], drop: DatasetChange
+    store: GraphStore, keys: frozenset[str], into: Iterable[EdgeRecord], drop: DatasetChange, stating: Collection[str]
 ) -> Iterator[LineageBatch]:
-    """Yield what jobs that are in the store say with the edges past what is dropped, just before that."""
+    """Yield what jobs that are in the store say with the edges past what is dropped, just before that.
+
+    What the jobs of the batch say, `stating`, it says itself.
+    """
     outputs = stated_outputs(store, sorted(keys))
     views = {one.key for one in store.datasets([o.output for o in outputs]) if one.kind is DatasetKind.VIEW}
     edges: dict[tuple[str, str, str, str, str], EdgeRecord] = {}
     restated: list[StatedOutput] = []
     for said in outputs:
-        if said.output in views or said.job.last_seen > drop.at or (said.output in keys):
+        if said.output in views or said.job.last_seen > drop.at or said.output in keys or said.job.key in stating:
             continue
-        own = [_record(edge) for edge in said.edges]
+        own = [record_of(edge) for edge in said.edges]
         stated = {(edge.source, edge.target, edge.kind) for edge in own}
         read = (edge for edge in own if edge.source in keys)
         found = edges_past(into, read, keys.__contains__)
@@ -135,18 +150,3 @@ def _digest(*parts: object) -> str:
 def _state(edges: dict[tuple[str, str, str, str, str], EdgeRecord], edge: EdgeRecord) -> None:
     key = (edge.source, edge.target, edge.kind, edge.job, edge.output)
     edges[key] = merged_edge(edges[key], edge) if key in edges else edge
-
-
-def _record(edge: StoredEdge) -> EdgeRecord:
-    return EdgeRecord(
-        source=edge.source,
-        target=edge.target,
-        kind=edge.kind,
-        job=edge.job,
-        output=dataset_of(edge.target),
-        subtypes=edge.subtypes,
-        masking=edge.masking,
-        limited=edge.limited,
-        ambiguous=edge.ambiguous,
-        spans=edge.spans,
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,15 +13,15 @@ from functools import partial
 from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import Severity
-from lineage.model.statement import ColumnSchema
 from lineage.store.protocol import AppliedChanges, GraphStore
-from lineage_ingest.query_log.earlier_sources import edges_before, with_earlier_sources
+from lineage_ingest.query_log.earlier_graph import EarlierGraph
+from lineage_ingest.query_log.earlier_sources import with_earlier_sources
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
-from lineage_ingest.query_log.pipeline.extraction import Knowledge, Setting
+from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.stars import opened_stars
 
-__all__ = ["FailOn", "LogSummary", "ingest_log", "learnt_from", "stored"]
+__all__ = ["FailOn", "LogSummary", "ingest_log", "stored"]
 
 _LARGE = 20_000
 """Edges and counts of use from which on it pays to write in parts."""
@@ -106,8 +106,7 @@ def ingest_log(
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
     with _seldom_collecting():
-        knowledge = Knowledge(_given(catalog), learnt_from(store))
-        found = extract_log(engine, setting, knowledge, notify, partial(edges_before, store))
+        found = extract_log(engine, setting, _given(catalog), notify, partial(EarlierGraph, store))
     extracted = time.perf_counter()
     run = RunRecord(run_key or found.key, "log", setting.source, setting.at, found.counts, extracted - began)
     apply = partial(_written, store=store, engine=engine, opener=opener)
@@ -214,21 +213,3 @@ def _written(batch: LineageBatch, store: GraphStore, engine: Engine, opener: Ope
 
 def _given(catalog: Catalog | None) -> tuple[TableSchema, ...]:
     return tuple(catalog) if catalog is not None else ()
-
-
-def learnt_from(store: GraphStore, keys: Collection[str] | None = None) -> dict[tuple[str, str], TableSchema]:
-    """Return the schemas that earlier ingests learnt of tables (of these keys, else all), by namespace and name.
-
-    What was concluded from use is left out: the log that is ingested may be what it was concluded from, and ingesting
-    it again must not decide anything otherwise.
-    """
-    known = {dataset.key: dataset for dataset in store.datasets(keys) if dataset.schema_known}
-    columns: dict[str, list[ColumnSchema]] = {key: [] for key in known}
-    for column in store.columns(list(known)):
-        if column.parent is None and not column.inferred:
-            columns[column.dataset].append(ColumnSchema(column.spelled_name, column.data_type))
-    return {
-        (dataset.namespace, dataset.name): TableSchema(dataset.name, tuple(columns[key]), learnt=True)
-        for key, dataset in known.items()
-        if columns[key]
-    }

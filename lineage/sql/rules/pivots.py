@@ -56,8 +56,7 @@ def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope
         if name not in used:
             names.append(name)
             columns.append(sources)
-            if name != STAR:
-                absorb(rows.own, sources, GROUP_BY, pivot)
+            absorb(rows.own, sources, GROUP_BY, pivot)
     made = [resolver.identifiers.column(name) for name in pivot.args.get("columns") or ()]
     for position, name in enumerate(made):
         value = dict(aggregated[position % len(aggregated)]) if aggregated else {}
@@ -109,9 +108,8 @@ def _pivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, sco
             for column in part.find_all(exp.Column)
         }
         kept = [(name, sources) for name, sources in relation.columns() if name not in used]
-    for name, sources in kept:
-        if name != STAR:
-            absorb(rows.own, sources, GROUP_BY, node)
+    for _, sources in kept:
+        absorb(rows.own, sources, GROUP_BY, node)
     values = [dict(sources) for sources in aggregated or [{}]]
     for value in values:
         absorb(value, decided, IDENTITY, None)

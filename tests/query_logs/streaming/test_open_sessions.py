@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 
 from lineage.model.batch import RunRecord
 from lineage.store import GraphStore, open_store
-from lineage_ingest.query_log.ingest import learnt_from, stored
-from lineage_ingest.query_log.pipeline.extraction import Knowledge, Setting
+from lineage_ingest.query_log.earlier_graph import EarlierGraph
+from lineage_ingest.query_log.ingest import stored
+from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.local import LocalEngine
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.query_log.streaming import open_sessions
@@ -58,7 +60,7 @@ def in_batches(store: GraphStore, batches: Sequence[Sequence[Ran]]) -> Any:
         listed = [*open_sessions.continued(opened, there), rows(ran)]
         engine = LocalEngine(lambda listed=listed: listed)  # type: ignore[misc]  # bound here
         setting = Setting("test log", at, observed_at=at)
-        found = extract_log(engine, setting, Knowledge((), learnt_from(store)), lambda *_: None)
+        found = extract_log(engine, setting, (), lambda *_: None, partial(EarlierGraph, store))
         run = RunRecord(f"log:test/{number}", "log", "test log", at, found.counts)
         stored(store, found.batches(run), run)
         templates = open_sessions.opening(found.templates.values())

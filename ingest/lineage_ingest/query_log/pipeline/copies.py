@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from lineage.model.batch import DatasetChange, EdgeRecord, JobRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key
@@ -16,7 +16,7 @@ from lineage_ingest.column_names import ColumnNames
 from lineage_ingest.composition import edges_past
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 
-__all__ = ["EdgesBefore", "StatingJob", "state_past_columns", "state_past_versions"]
+__all__ = ["StatingJob", "state_past_columns", "state_past_versions"]
 
 
 class StatingJob(Protocol):
@@ -36,30 +36,36 @@ class StatingJob(Protocol):
         """Remove an edge."""
 
 
-EdgesBefore: TypeAlias = "Callable[[Collection[str]], Iterable[EdgeRecord]]"
-"""Returns the edges into datasets (by key) that there were before a log."""
-
-
 def state_past_versions(
     jobs: Sequence[StatingJob],
     before: Iterable[EdgeRecord],
+    begins_at: datetime,
     changes: Iterable[DatasetChange],
     keys: VersionKeys,
     is_view: Callable[[str], bool],
 ) -> None:
     """Let what was made of a version that has no name in the end come from what that was made of, too.
 
-    A view keeps no rows: it reads what has the name, if anything has. `before` are edges into what was there earlier.
+    What has the name by now is a source, too: it is when the SQL runs again. A view keeps no rows: it reads what has
+    the name, if anything has. `before` are edges into what was there when the log began.
     """
-    earlier = list(before)
     names = ColumnNames(changes)
-    made: list[tuple[EdgeRecord, datetime]] = []
+    made = [(edge, begins_at) for edge in before]
     behind: dict[str, dict[str, None]] = defaultdict(dict)
+    for edge, _ in made:
+        behind[dataset_of(edge.target)][dataset_of(edge.source)] = None
     for job in jobs:
         for output in job.record.writes:
             if output in keys.gone:
                 behind[output].update(dict.fromkeys(job.record.reads))
         made += [(edge, job.record.last_seen) for edge in job.stated() if keys.is_gone(edge.target)]
+    known = {dataset_of(edge.target) for edge, _ in made}
+    passed = keys.passed
+
+    def is_passed(key: str) -> bool:
+        dataset = dataset_of(key)
+        return dataset in keys.unseen or (dataset in known and dataset in keys.gone)
+
     for job in jobs:
         read = [edge for edge in job.stated() if keys.is_gone(edge.source) and not is_view(edge.output)]
         rebuilt = [
@@ -70,23 +76,23 @@ def state_past_versions(
         ]
         if (read or rebuilt) and not all(map(keys.is_gone, job.record.writes)):
             then = (names.edge_at(edge, at, job.record.last_seen) for edge, at in made)
-            for edge in list(edges_past([*earlier, *then], [*read, *rebuilt], keys.is_gone)):
+            for edge in list(edges_past(then, [*read, *rebuilt], is_passed)):
                 job.state(edge)
         for edge in read:  # a table that is made anew of itself is not made of what it is now
             if keys.key(dataset_of(edge.source)) == keys.key(edge.output) and dataset_of(edge.source) != edge.output:
                 job.take_back(edge)
-        _read_behind(job, behind, keys)
+        _read_behind(job, behind, passed)
 
 
-def _read_behind(job: StatingJob, behind: dict[str, dict[str, None]], keys: VersionKeys) -> None:
-    """Let a job read what versions were made of that are not in the graph."""
+def _read_behind(job: StatingJob, behind: Mapping[str, Iterable[str]], passed: Collection[str]) -> None:
+    """Let a job read what versions were made of that are not in the graph, or not by their names."""
     seen: dict[str, None] = dict.fromkeys(job.record.reads)
-    stack = [key for key in seen if key in keys.unseen]
+    stack = [key for key in seen if key in passed]
     while stack:
-        for source in behind[stack.pop()]:
+        for source in behind.get(stack.pop(), ()):
             if source not in seen:
                 seen[source] = None
-                stack += [source] if source in keys.unseen else []
+                stack += [source] if source in passed else []
     if len(seen) > len(job.record.reads):
         job.record = replace(job.record, reads=tuple(sorted(seen)))
 

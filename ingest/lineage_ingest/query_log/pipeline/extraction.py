@@ -46,6 +46,8 @@ __all__ = [
     "Setting",
     "UnitLineage",
     "extracted",
+    "microseconds",
+    "moment",
     "results_from",
 ]
 
@@ -122,6 +124,9 @@ class SessionFacts(NamedTuple):
     """Those of the temporary tables that are made here of what has their name."""
     search_path: tuple[str, ...] = ()
     """The schemas that are searched after `schema`, which replaces the path before it, also if this is empty."""
+    alters: tuple[str, ...] = ()
+    """Tables whose columns it adds, renames or drops."""
+    reads: tuple[str, ...] = ()
 
     @property
     def stateful(self) -> bool:
@@ -312,8 +317,14 @@ def _with_plain_names(record: DiagnosticRecord) -> DiagnosticRecord:
     return replace(record, diagnostic=plain)
 
 
-def moment(microseconds: int | None, otherwise: datetime) -> datetime:
-    return otherwise if microseconds is None else EPOCH + timedelta(microseconds=microseconds)
+def moment(since_1970: int | None, otherwise: datetime) -> datetime:
+    """Return the time that microseconds since 1970 are, or another one where there are none."""
+    return otherwise if since_1970 is None else EPOCH + timedelta(microseconds=since_1970)
+
+
+def microseconds(at: datetime) -> int:
+    """Return a time as microseconds since 1970."""
+    return (at - EPOCH) // timedelta(microseconds=1)
 
 
 def _name(name: str | None) -> str | None:
@@ -414,14 +425,19 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
     tables: dict[str, None] = {}
     temporary: dict[str, None] = {}
     drops: dict[str, None] = {}
+    alters: dict[str, None] = {}
     renames: list[tuple[str, str]] = []
     for statement in statements:
+        if statement.altered and statement.target is not None:
+            alters[_last(statement.target)] = None
         names = [*statement.sources, *([statement.target] if statement.target else [])]
         tables.update(dict.fromkeys(map(_last, names)))
         if statement.target is not None and statement.defines and statement.target_kind is DatasetKind.TEMPORARY:
             temporary[_last(statement.target)] = None
         for change in statement.changes:
             tables[_last(change.table)] = None
+            if change.kind.of_column:
+                alters[_last(change.table)] = None
             if change.kind is ChangeKind.DROP:
                 drops[_last(change.table)] = None
             elif not change.kind.of_column and change.other is not None:
@@ -450,6 +466,8 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
             )
         ),
         defaults.search_path,
+        tuple(alters),
+        tuple(dict.fromkeys(_last(source) for statement in statements for source in statement.sources)),
     )
 
 

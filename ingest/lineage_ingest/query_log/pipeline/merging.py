@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from lineage.catalog import TableSchema
 from lineage.model.batch import (
@@ -26,11 +26,13 @@ from lineage.model.spelling import Spelled, likelier_spelling, spelling_of
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.composition import merged_edge
-from lineage_ingest.query_log.pipeline.copies import EdgesBefore, state_past_columns, state_past_versions
+from lineage_ingest.query_log.pipeline.copies import state_past_columns, state_past_versions
 from lineage_ingest.query_log.pipeline.extraction import UnitLineage, moment
+from lineage_ingest.query_log.pipeline.replaced import EarlierEdges, tell_replaced_tables
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 from lineage_ingest.query_log.pipeline.versions import Versions
+from lineage_ingest.query_log.pipeline.views import EarlierViews, state_past_views
 
 __all__ = ["Merger"]
 
@@ -59,6 +61,10 @@ class _Job:
     def take_back(self, edge: EdgeRecord) -> None:
         """Remove an edge."""
         self.edges.pop((edge.source, edge.target, edge.kind, edge.output), None)
+
+
+class EarlierGraph(EarlierEdges, EarlierViews, Protocol):
+    """What was known before a log; tables by their names of then."""
 
 
 class _Schema(NamedTuple):
@@ -103,7 +109,7 @@ class Merger:
         self._spellings: dict[str, _Spelling] = {}
         """How the names of the datasets are written."""
         self._diagnostics: dict[str, DiagnosticRecord] = {}
-        self._changes: dict[tuple[str, str, str | None, str | None], DatasetChange] = {}
+        self._changes: dict[tuple[object, ...], DatasetChange] = {}
         self._schemas: dict[str, set[_Schema]] = defaultdict(set)
         """The schemas that definitions and ALTERs give the datasets."""
 
@@ -220,16 +226,19 @@ class Merger:
                 since[path] = min(schema.began, since.get(path, schema.began))
         return replace(dataset, columns=tuple(replace(c, since=since.get(c.path)) for c in dataset.columns))
 
-    def finish(self, before: EdgesBefore) -> None:
+    def finish(self, earlier: EarlierGraph, begins_at: datetime) -> None:
         """Bring what was taken in under the names of the graph: ask for batches and counts after it.
 
-        `before` returns the edges into datasets that there were before the log.
+        `earlier` is what was known before the log, which begins at a time.
         """
         for job in self._every_job():
             job.record = job.runs.into(job.record)
-        if not self._keys.plain:
-            earlier = before(self._keys.gone & self._keys.before)
-            state_past_versions(self._every_job(), earlier, self._changes.values(), self._keys, self._is_view)
+        keys, changes = self._keys, list(self._changes.values())
+        tell_replaced_tables(self._every_job(), changes, keys, earlier, begins_at)
+        state_past_views(self._every_job(), changes, keys, earlier, begins_at, self._is_view)
+        if not keys.plain:
+            before = keys.then(earlier.edges_into(keys.names_before()))
+            state_past_versions(self._every_job(), before, begins_at, changes, keys, self._is_view)
             self._name_versions()
         self._end_replaced_columns()
         self._take_rebuilds_for_definitions()
@@ -248,9 +257,12 @@ class Merger:
         """Give all that was taken in the keys of the graph; part with what is not in it."""
         keys = self._keys
         jobs: dict[str, dict[str, _Job]] = defaultdict(dict)
+        seen: dict[str, datetime] = {}
         for known in self._jobs.values():
             for text, job in known.items():
                 record, at = job.record, job.record.last_seen
+                for key in filter(keys.moves, (*record.reads, *record.writes)):
+                    seen[key] = max(at, seen.get(key, at))
                 writes = tuple(dict.fromkeys(keys.key(key, at) for key in record.writes if not keys.is_unseen(key)))
                 if record.writes and not writes:
                     continue
@@ -279,6 +291,8 @@ class Merger:
         for key in sorted(self._datasets, key=lambda one: (not keys.is_gone(one), one)):
             if not keys.is_unseen(key):
                 known_as = self._datasets[key]
+                if key in seen:
+                    known_as = replace(known_as, at=known_as.at or seen[key])
                 new_key = keys.key(key, known_as.at)
                 namespace, name = split_dataset_key(new_key, known_as.namespace)
                 since = known_as.at and keys.since(key, known_as.at)
@@ -298,13 +312,13 @@ class Merger:
             diagnostics[named.key] = named
         self._diagnostics = diagnostics
         changes = [
-            replace(change, dataset=keys.key(change.dataset, change.at))
+            replace(change, dataset=keys.key(change.dataset, change.at), at=keys.since(change.dataset, change.at))
             for change in self._changes.values()
             if not keys.is_unseen(change.dataset)
         ]
         defined = {key for job in jobs for key in [job.removeprefix(definition_job_key(""))] if key != job}
         changes += keys.changes(defined)
-        self._changes = {(str(one.kind), one.dataset, one.other, one.column): one for one in changes}
+        self._changes = {(str(one.kind), one.dataset, one.other, one.column, one.at): one for one in changes}
 
     def _end_replaced_columns(self) -> None:
         """Take in that columns ended which a definition had that was replaced, and the newest one has no more."""

@@ -453,6 +453,10 @@ class _Reading:
     """Which statement made each temporary table."""
     opened: int | None = None
     """Where the transaction that is open began."""
+    read: dict[str, int] = field(default_factory=dict)
+    """Which statement that belongs to a temporary table read each table last."""
+    written: set[str] = field(default_factory=set)
+    """What such statements wrote."""
 
 
 def _slices(ran: list[TemplateInSession]) -> list[list[int]]:
@@ -473,9 +477,16 @@ def _slices(ran: list[TemplateInSession]) -> list[list[int]]:
 
 def _read(reading: _Reading, at: int, template: TemplateInSession, ran: list[TemplateInSession]) -> None:
     facts, ties = template.facts, reading.ties
-    for table in facts.tables:
-        if table in reading.temporary and (table not in facts.temporary or table in facts.rebuilds):
+    own = [table for table in facts.tables if table in reading.temporary]
+    for table in own:
+        if table not in facts.temporary or table in facts.rebuilds:
             ties.tie(reading.temporary[table], at)
+    for table in facts.alters:  # what was read before has the names of before
+        if table in reading.read and table not in reading.written:
+            ties.tie(reading.read[table], at)
+    if own or facts.temporary:
+        reading.read.update((table, at) for table in facts.reads if table not in own)
+        reading.written.update(table for table in facts.tables if table not in {*facts.reads, *facts.alters})
     for table in facts.temporary:
         reading.temporary[table] = at
     for old, new in facts.renames:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
+from lineage.catalog import TableSchema
 from lineage.model.batch import DiagnosticRecord, EdgeRecord, LineageBatch, RunRecord, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.names import dataset_key, split_dataset_key
 from lineage.model.statement import Completeness
-from lineage_ingest.query_log.pipeline.copies import EdgesBefore
 from lineage_ingest.query_log.pipeline.definitions import Definitions, Span
 from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Work
-from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
-from lineage_ingest.query_log.pipeline.merging import Merger
+from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place, Setting, moment
+from lineage_ingest.query_log.pipeline.merging import EarlierGraph, Merger
 from lineage_ingest.query_log.pipeline.sessions import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
-from lineage_ingest.query_log.pipeline.versions import Versions, versions_of, watched
+from lineage_ingest.query_log.pipeline.versions import Versions, made_in, read_before_made, versions_of, watched
 
 __all__ = ["Extraction", "UndatedLogError", "extract_log"]
 
@@ -39,12 +39,50 @@ _COUNTED = {
 }
 
 
-Earlier = Callable[[datetime | None, Collection[str]], Iterable[EdgeRecord]]
-"""Told a time (None: now) and keys of datasets, returns the edges into them just before it."""
+class Earlier(EarlierGraph, Protocol):
+    """What was known just before a log; tables by their names of then."""
+
+    def schemas(self) -> Mapping[Place, TableSchema]:
+        """Return the tables whose columns earlier ingests told."""
 
 
-def _nothing_earlier(_at: datetime | None, _keys: Collection[str]) -> Iterable[EdgeRecord]:
-    return ()
+class _Nothing:
+    def schemas(self) -> Mapping[Place, TableSchema]:
+        return {}
+
+    def there(self, names: Collection[str]) -> frozenset[str]:  # noqa: ARG002
+        return frozenset()
+
+    def views(self, names: Collection[str]) -> frozenset[str]:  # noqa: ARG002
+        return frozenset()
+
+    def edges_into(self, names: Collection[str]) -> Iterable[EdgeRecord]:  # noqa: ARG002
+        return ()
+
+
+def _nothing_earlier(_at: datetime | None) -> Earlier:
+    return _Nothing()
+
+
+@dataclass(frozen=True)
+class _WithGiven:
+    """What was known before a log, and that the given tables were there."""
+
+    earlier: Earlier
+    given: frozenset[str]
+
+    def schemas(self) -> Mapping[Place, TableSchema]:
+        return self.earlier.schemas()
+
+    def there(self, names: Collection[str]) -> frozenset[str]:
+        given = {name for name in names if split_dataset_key(name)[1] in self.given} if self.given else set()
+        return self.earlier.there(names) | given
+
+    def views(self, names: Collection[str]) -> frozenset[str]:
+        return self.earlier.views(names)
+
+    def edges_into(self, names: Collection[str]) -> Iterable[EdgeRecord]:
+        return self.earlier.edges_into(names)
 
 
 class UndatedLogError(ValueError):
@@ -104,16 +142,20 @@ class Extraction:
 
 
 def extract_log(
-    engine: Engine, setting: Setting, base: Knowledge, progress: Progress, earlier: Earlier = _nothing_earlier
+    engine: Engine,
+    setting: Setting,
+    given: tuple[TableSchema, ...],
+    progress: Progress,
+    earlier: Callable[[datetime | None], Earlier] = _nothing_earlier,
 ) -> Extraction:
     """Read a log and extract what it says.
 
     Args:
         engine: over the log's rows.
         setting: how names are completed, and the like.
-        base: the tables that are known beforehand.
+        given: the tables that are known beforehand, at all times.
         progress: told the stages, and how far they are.
-        earlier: returns the edges into datasets (by key) that there were just before a time.
+        earlier: returns what was known just before a time (without one, what is known now).
 
     Raises:
         UndatedLogError: none of the runs has a time, and nobody says when they were observed.
@@ -129,6 +171,8 @@ def extract_log(
     if log.undated and not begins and setting.observed_at is None:
         raise UndatedLogError(log.undated, log.unread_time)
     setting = replace(setting, begins_at=moment(min(begins), setting.at) if begins else None)
+    before = _WithGiven(earlier(setting.begins_at), frozenset(table.name for table in given))
+    base = Knowledge(given, before.schemas())
     first: dict[int, Facts] = {}
     progress("extracting", 0, len(templates))
     for facts in engine.extract(None, setting, base, progress):
@@ -141,30 +185,20 @@ def extract_log(
         found.update(
             (facts.key, facts) for facts in engine.extract([Work(s.key) for s in slices], setting, base, progress)
         )
-    versions = _versions(engine, known, found)
+    found.update(_names_found(engine, setting, base, found))
+    versions = _versions(engine, known, found, before)
     if versions is not None and versions.parts:
         versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
         slices = engine.sessions(known, versions)
         new = [Work(one.key) for one in slices if one.key not in found]
         found.update((facts.key, facts) for facts in engine.extract(new, setting, base, progress))
-    runs = engine.runs()
-    spans = {key: Span.of(parts.values()) for key, parts in runs.items()}
-    spans_of_parts = {
-        key: {number: Span(one.first, one.last) for number, one in parts.items()}
-        for key, parts in runs.items()
-        if len(parts) > 1
-    }
-    definitions = Definitions(base)
-    for key, facts in found.items():
-        if key in runs:
-            definitions.add(facts, spans[key], spans_of_parts.get(key, {}))
+    definitions, spans = _definitions(engine, base, found)
     waves = 1
     while waves < _MOST_WAVES and (stale := definitions.stale()):
         waves += 1
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
         for facts in engine.extract(work, setting, definitions.knowledge(), progress):
-            definitions.add(facts, spans[facts.key], spans_of_parts.get(facts.key, {}))
-    before = partial(earlier, setting.begins_at)
+            definitions.add(facts, *spans(facts.key))
     extraction = _merged(engine, setting, base, definitions, log, versions, before, waves, progress)
     extraction.templates = first
     return extraction
@@ -176,12 +210,48 @@ def _in_sessions(first: dict[int, Facts], templates: dict[int, Any]) -> dict[int
     return {key: TemplateInSession(facts.session, *templates[key]) for key, facts in first.items()} if stateful else {}
 
 
-def _versions(engine: Engine, known: dict[int, TemplateInSession], found: dict[int, Facts]) -> Versions | None:
+def _definitions(
+    engine: Engine, base: Knowledge, found: Mapping[int, Facts]
+) -> tuple[Definitions, Callable[[int], tuple[Span, Mapping[int, Span]]]]:
+    """Return the schemas that units define, and what tells when a unit, and each part of a longer one, ran."""
+    runs = engine.runs()
+
+    def spans(key: int) -> tuple[Span, Mapping[int, Span]]:
+        parts = runs[key]
+        listed = parts.items() if len(parts) > 1 else ()
+        return Span.of(parts.values()), {number: Span(one.first, one.last) for number, one in listed}
+
+    definitions = Definitions(base)
+    for key, facts in found.items():
+        if key in runs:
+            definitions.add(facts, *spans(key))
+    return definitions, spans
+
+
+def _names_found(
+    engine: Engine, setting: Setting, base: Knowledge, found: Mapping[int, Facts]
+) -> Iterator[tuple[int, Facts]]:
+    """Yield anew the units that rename or drop what they look for in several schemas, once it is known who has it."""
+    looking = {key for key, facts in found.items() if facts.searched and any(part.steps for part in facts.parts)}
+    if looking:
+        definitions, _ = _definitions(engine, base, found)
+        work = [Work(key, overlay or None) for key, overlay in definitions.stale().items() if key in looking]
+        for facts in engine.extract(work, setting, definitions.knowledge(), lambda *_: None):
+            yield facts.key, facts
+
+
+def _versions(
+    engine: Engine, known: dict[int, TemplateInSession], found: dict[int, Facts], earlier: Earlier
+) -> Versions | None:
     """Return which tables the names of the log meant when; None where each has meant one throughout."""
     runs = engine.runs()
     parts = {(key, n): part for key in runs for n, part in enumerate(found[key].parts) if n in runs[key]}
-    wanted = watched(parts)
-    return versions_of(engine.events(known, wanted), parts) if wanted else None
+    began = {(key, n): runs[key][n].first or 0 for key, n in parts}
+    read = read_before_made(parts, began, made_in(parts))
+    there = earlier.there([dataset_key(*place) for place in read]) if read else ()
+    before = [place for place in read if dataset_key(*place) in there]
+    wanted = watched(parts, before)
+    return versions_of(engine.events(known, wanted), parts, before) if wanted else None
 
 
 def _merged(
@@ -191,7 +261,7 @@ def _merged(
     definitions: Definitions,
     log: LogCounts,
     versions: Versions | None,
-    before: EdgesBefore,
+    before: Earlier,
     waves: int,
     progress: Progress,
 ) -> Extraction:
@@ -209,7 +279,7 @@ def _merged(
             )
         if done % 1_000 == 0:
             progress("merging", done, len(runs))
-    merger.finish(before)
+    merger.finish(before, setting.begins_at or setting.undated_at)
     uses = {use: (merger.named(read), merger.named(written)) for use, (read, written) in uses.items()}
     counts: Counter[str] = Counter()
     failures: Counter[str] = Counter()

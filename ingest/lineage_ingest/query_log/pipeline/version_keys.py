@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from lineage.model.batch import DatasetChange, definition_job_key
-from lineage.model.names import dataset_key, dataset_of
+from lineage.model.batch import DatasetChange, EdgeRecord, definition_job_key
+from lineage.model.names import dataset_key, dataset_of, plain_name, split_dataset_key, versioned_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ChangeKind
-from lineage_ingest.query_log.pipeline.extraction import moment
+from lineage_ingest.query_log.pipeline.extraction import microseconds, moment
 from lineage_ingest.query_log.pipeline.versions import Moment, Versions
 
 __all__ = ["VersionKeys"]
 
 _DEFINITION = definition_job_key("")
 _MOMENT = timedelta(microseconds=1)
+_SHORTLY = timedelta(microseconds=900)
 
 
 class VersionKeys:
@@ -28,6 +30,7 @@ class VersionKeys:
 
     def __init__(self, versions: Versions, undated_at: datetime) -> None:
         self._undated_at = undated_at
+        self._versions = versions
         self._last: dict[str, str] = {}
         self._moves: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
         self._renamings: list[DatasetChange] = []
@@ -35,6 +38,7 @@ class VersionKeys:
         self._gone_at: dict[str, datetime] = {}
         self._since: dict[str, datetime] = {}
         self._named: dict[str, datetime] = {}
+        self._replaced: dict[str, str] = {}
         made: set[str] = set()
         for (namespace, own), end in versions.ends.items():
             key = dataset_key(namespace, own)
@@ -48,10 +52,10 @@ class VersionKeys:
                     self._named[key] = self._time(end.named)
             if not end.lasts:
                 self._gone_at[key] = self._time(end.at)
-        self.gone = frozenset(self._gone_at)
         self.before = frozenset(self._last) - made
         """What was there before the log."""
-        self._held = {self._last[key]: key for key in self._last.keys() - self.gone}
+        self._held = {self._last[key]: key for key in self._last.keys() - self._gone_at.keys()}
+        self.gone = frozenset(self._gone_at)
         self.unseen = frozenset(key for key in self.gone & made if self._last[key] not in self._held)
         for namespace, version, table, other, at in (
             (one.namespace, one.version, one.table, one.other, one.at) for one in versions.renamings
@@ -64,6 +68,16 @@ class VersionKeys:
         self.plain = not self._last
         """Whether all keys are those in the graph."""
 
+    def meant(self, dataset: str, at: datetime | None) -> str:
+        """Return the version that a dataset's key meant at a time; in the end, without one."""
+        if dataset in self._replaced:
+            return self._replaced[dataset] if at is not None and at < self._since[dataset] else dataset
+        namespace, name = split_dataset_key(dataset)
+        if (namespace, name) not in self._versions.timelines:
+            return dataset
+        moment = None if at is None else (microseconds(at), "", 0)
+        return dataset_key(namespace, self._versions.meant(namespace, name, moment))
+
     def _time(self, at: Moment | None) -> datetime:
         return moment(None if at is None or at[0] < 0 else at[0], self._undated_at)
 
@@ -75,19 +89,62 @@ class VersionKeys:
             return key
         if at is not None and dataset in self._moves:
             passed = [name for time, name in self._moves[dataset] if time <= at]
-            new = passed[-1] if passed else dataset
+            new = passed[-1] if passed else plain_name(dataset)
         return new + key[len(dataset) :]
 
     def spelling(self, key: str) -> str | None:
         """Return how the RENAME that gave a dataset its last name (`key` is its key in the graph) writes it."""
         return self._spellings.get(key)
 
-    def since(self, key: str, at: datetime) -> datetime:
-        """Return a time at which a version was made, or when it took its name from another one, if that was later.
+    def replace(self, key: str, at: datetime) -> None:
+        """Take in that something else had the name of a dataset before the log, which made it anew at a time."""
+        old = _before(key)
+        self._last |= {old: key, key: key}
+        self._held[key] = key
+        self._gone_at[old] = self._since[key] = at
+        self.gone |= {old}
+        self.before |= {old}
+        self._replaced[key] = old
+        self.plain = False
 
-        One whose renamings the graph follows is stated under the name that it had when it was made.
+    def then(self, edges: Iterable[EdgeRecord]) -> Iterator[EdgeRecord]:
+        """Yield edges that there were before the log, by the keys of what was there then."""
+        for edge in edges:
+            source, target = dataset_of(edge.source), dataset_of(edge.target)
+            if source in self._replaced or target in self._replaced:
+                new_source, new_target = self._replaced.get(source, source), self._replaced.get(target, target)
+                yield replace(
+                    edge,
+                    source=new_source + edge.source[len(source) :],
+                    target=new_target + edge.target[len(target) :],
+                    output=new_target,
+                )
+            else:
+                yield edge
+
+    def names_before(self) -> frozenset[str]:
+        """Return the keys, as the graph had them before the log, of what was there then and has no name in the end."""
+        return frozenset(self._last[key] if key in self._replaced.values() else key for key in self.gone & self.before)
+
+    def go_on(self, key: str) -> None:
+        """Take in that what was there before the log, and is gone, is what has its name in the end."""
+        self.gone -= {key}
+        del self._gone_at[key]
+
+    def since(self, key: str, at: datetime) -> datetime:
+        """Return a time at which a version was made or altered; one just after it took its name, if that was later.
+
+        The order of such times stays. One whose renamings the graph follows is stated under the name that it had then.
         """
-        return at if key in self._moves else max(at, self._named.get(key, at))
+        named = self._named.get(key)
+        if key in self._moves or named is None or at >= named:
+            return at
+        made = self._since.get(key, at)
+        return named if at <= made else named + _MOMENT + _SHORTLY * ((at - made) / (named - made))
+
+    def moves(self, dataset: str) -> bool:
+        """Return whether a version has several names one after the other, which the graph follows."""
+        return dataset in self._moves
 
     def job(self, key: str, at: datetime | None = None) -> str:
         """Return the key in the graph of a job."""
@@ -102,6 +159,11 @@ class VersionKeys:
     def is_unseen(self, key: str) -> bool:
         """Return whether a key is that of a version which is not in the graph, or of a column of one."""
         return dataset_of(key) in self.unseen
+
+    @property
+    def passed(self) -> frozenset[str]:
+        """Versions that are not in the graph, or whose name is another's there."""
+        return self.unseen | {key for key in self.gone if self._last[key] in self._held}
 
     def changes(self, defined: Container[str]) -> Iterator[DatasetChange]:
         """Yield what the log does to datasets of the graph; `defined` are the keys of those that have definitions."""
@@ -118,3 +180,9 @@ class VersionKeys:
             elif name in left or (name not in defined and not self._renamings):
                 since = self._since.get(holder)
                 yield DatasetChange(ChangeKind.DROP, name, at if since is None else min(at, since - _MOMENT))
+
+
+def _before(key: str) -> str:
+    """Return the key that tells what had a dataset's key before the log from what has it now."""
+    namespace, name = split_dataset_key(key)
+    return dataset_key(namespace, versioned_name(name, 0))

@@ -20,7 +20,19 @@ from lineage.model.dialects import dialect_named
 from lineage.model.names import versioned_name
 from lineage.model.statement import ChangeKind, DatasetKind, StatementLineage
 
-__all__ = ["Bindings", "Event", "Moment", "NamesOfPart", "Step", "Versions", "names_of_parts", "versions_of", "watched"]
+__all__ = [
+    "Bindings",
+    "Event",
+    "Moment",
+    "NamesOfPart",
+    "Step",
+    "Versions",
+    "made_in",
+    "names_of_parts",
+    "read_before_made",
+    "versions_of",
+    "watched",
+]
 
 Place: TypeAlias = "tuple[str, str]"
 """A table's name: namespace and full name."""
@@ -58,6 +70,8 @@ class NamesOfPart(NamedTuple):
     steps: tuple[tuple[Step, str, str | None], ...] = ()
     late: bool = False
     """It makes a view: what that reads is what has the name whenever the view is read."""
+    writes: bool = False
+    """It writes some table, or changes one."""
 
 
 class Event(NamedTuple):
@@ -87,6 +101,7 @@ def names_of_parts(
     reads: list[dict[str, None]] = [{} for _ in parts]
     steps: list[list[tuple[Step, str, str | None]]] = [[] for _ in parts]
     late = [False] * len(parts)
+    writes = [False] * len(parts)
     follows = dialect_named(dialect).name in _VIEWS_FOLLOW_TABLES
     for statement in statements:
         part = int(statement.source or 0)
@@ -94,6 +109,7 @@ def names_of_parts(
         if statement.target_kind is DatasetKind.TEMPORARY:
             own = [name for name in own if name != statement.target]
         names[part].update(dict.fromkeys((*statement.sources, *own)))
+        writes[part] |= bool(statement.targets or statement.changes)
         reads[part].update(dict.fromkeys(statement.sources))
         if statement.defines and statement.target in own:
             step = Step.CREATE_UNLESS_THERE if _UNLESS_THERE.match(parts[part]) else Step.CREATE
@@ -109,14 +125,18 @@ def names_of_parts(
                 step = Step.RENAME if change.kind is ChangeKind.RENAME else Step.SWAP
                 steps[part].append((step, change.table, change.other))
     return tuple(
-        NamesOfPart(namespace, tuple(names[n]), tuple(reads[n]), tuple(steps[n]), late[n]) for n in range(len(parts))
+        NamesOfPart(namespace, tuple(names[n]), tuple(reads[n]), tuple(steps[n]), late[n], writes[n])
+        for n in range(len(parts))
     )
 
 
-def watched(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[UnitPart]:
-    """Return the parts whose runs say which table has a name: none, where each name is of one table throughout."""
+def watched(parts: Mapping[UnitPart, NamesOfPart], before: Collection[Place] = ()) -> frozenset[UnitPart]:
+    """Return the parts whose runs say which table has a name: none, where each name is of one table throughout.
+
+    `before` are names whose tables from before the log are read in it, and made anew.
+    """
     makers: dict[Place, set[UnitPart]] = defaultdict(set)
-    unsteady: set[Place] = set()
+    unsteady = set(before)
     for key, part in parts.items():
         for step, table, other in part.steps:
             place = part.namespace, table
@@ -186,9 +206,9 @@ class Versions:
         created = {table for step, table, _ in part.steps if step in _MAKING}
         until = self._end_of_view(part, created, at) if part.late else at
         for name in part.names:
-            before = self._meant(part.namespace, name, until if name not in created else at)
+            before = self.meant(part.namespace, name, until if name not in created else at)
             if name in created:
-                after = self._meant(part.namespace, name, at, after=True)
+                after = self.meant(part.namespace, name, at, after=True)
                 if name in part.reads and len(part.steps) == 1:
                     remade[before] = after
                 else:
@@ -196,12 +216,12 @@ class Versions:
             versions[name] = before
         for step, table, other in part.steps:
             if step is Step.RENAME and other is not None:
-                versions[other] = self._meant(part.namespace, table, at)
+                versions[other] = self.meant(part.namespace, table, at)
         found = tuple(sorted((name, own) for name, own in versions.items() if name != own))
         made = tuple(sorted((old, new) for old, new in remade.items() if old != new))
         return Bindings(found, made) if found or made else None
 
-    def _meant(self, namespace: str, name: str, at: Moment | None, *, after: bool = False) -> str:
+    def meant(self, namespace: str, name: str, at: Moment | None, *, after: bool = False) -> str:
         """Return the version that a name means just before a time (or after it; in the end, without one).
 
         Where none has the name, it is the next one that gets it, else the last that had it.
@@ -230,14 +250,51 @@ class Versions:
         return None
 
 
-def versions_of(events: Iterable[Event], parts: Mapping[UnitPart, NamesOfPart]) -> Versions | None:
+def made_in(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[Place]:
+    """Return the names that the parts make a table or view of, whatever has them."""
+    return frozenset(
+        (part.namespace, table)
+        for part in parts.values()
+        for step, table, _ in part.steps
+        if step is Step.CREATE or table in part.reads
+    )
+
+
+def read_before_made(
+    parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int], places: Collection[Place]
+) -> frozenset[Place]:
+    """Return those of some names whose tables a part reads or fills before the first one that makes them anew.
+
+    `began` is when each part first ran. What only reads says nothing of lineage, and a view reads what comes later.
+    """
+    made: dict[Place, int] = {}
+    used: dict[Place, int] = {}
+    for key, part in parts.items():
+        makes = {table for step, table, _ in part.steps if step in _MAKING}
+        for name in part.names:
+            place = part.namespace, name
+            if place not in places:
+                continue
+            if name in makes:
+                made[place] = min(began[key], made.get(place, began[key]))
+            if (name in part.reads) if name in makes else (part.writes and not part.late):
+                used[place] = min(began[key], used.get(place, began[key]))
+    return frozenset(place for place, at in used.items() if place in made and at <= made[place])
+
+
+def versions_of(
+    events: Iterable[Event], parts: Mapping[UnitPart, NamesOfPart], before: Collection[Place] = ()
+) -> Versions | None:
     """Return which tables the names of a log meant when; None where no name has meant more than one.
 
     Args:
         events: the runs of the parts that are `watched`.
         parts: all parts, with the tables that they speak of.
+        before: names that are known to have been those of other tables before the log.
     """
     walk = _Walk(parts)
+    for place in sorted(before):
+        walk.begin_with(place)
     for event in sorted(events):
         walk.take(event)
     return walk.versions()
@@ -307,6 +364,10 @@ class _Walk:
             self._since[namespace, own] = event.at
         self._set(place, own, event.at)
 
+    def begin_with(self, place: Place) -> None:
+        """Take in that a name was that of another table before the log."""
+        self._touch(place)
+
     def _touch(self, place: Place) -> None:
         """Note that there was a table of a name before the log."""
         self._before.add(place)
@@ -370,7 +431,12 @@ class _Walk:
             names = tuple(name for name in part.names if (part.namespace, name) in bound)
             if names:
                 parts[key] = NamesOfPart(
-                    part.namespace, names, tuple(n for n in part.reads if n in names), part.steps, part.late
+                    part.namespace,
+                    names,
+                    tuple(n for n in part.reads if n in names),
+                    part.steps,
+                    part.late,
+                    part.writes,
                 )
         renamed = any((one.namespace, one.version) in self._before for one in self._renamings)
         return Versions({place: lines[place] for place in bound}, parts, ends, self._renamings if renamed else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,10 +19,10 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import GraphStore
 from lineage.store.errors import StoreAccessError, StoreUnreachableError
 from lineage.store.protocol import AppliedChanges
-from lineage_ingest.query_log.earlier_sources import edges_before
-from lineage_ingest.query_log.ingest import learnt_from, stored
+from lineage_ingest.query_log.earlier_graph import EarlierGraph
+from lineage_ingest.query_log.ingest import stored
 from lineage_ingest.query_log.pipeline.engine import Engine
-from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place, Setting, moment
+from lineage_ingest.query_log.pipeline.extraction import Facts, Place, Setting, moment
 from lineage_ingest.query_log.pipeline.local import LocalEngine
 from lineage_ingest.query_log.pipeline.opening import SparkOptions, spark_session
 from lineage_ingest.query_log.pipeline.spark import SparkEngine
@@ -175,13 +175,13 @@ class _Follower:
         if moved or self._read_at is None or time.monotonic() - self._read_at > _READ_AGAIN:
             self._read_at = None  # names changed: all is read again
         else:
-            self._learnt.update(learnt_from(store, list(touched)))
+            self._learnt.update(EarlierGraph(store).schemas(list(touched)))
         return applied
 
     def _write_down(self, frame: DataFrame, number: int, store: GraphStore, began: float) -> _Header | None:
         """Extract what a micro-batch states and write it down; None where it has no rows."""
         if self._read_at is None:
-            self._learnt = learnt_from(store)
+            self._learnt = dict(EarlierGraph(store).schemas())
             self._read_at = time.monotonic()
         opened = self._checkpoint.sessions_before(number)
         opened = open_sessions.EMPTY if opened is None else opened
@@ -192,8 +192,8 @@ class _Follower:
                 return None
             engine = rows.engine()
             try:
-                knowledge = Knowledge(self._given, self._learnt)
-                found = extract_log(engine, setting, knowledge, _unheard, partial(edges_before, store))
+                earlier = partial(_Followed, store, learnt=self._learnt)
+                found = extract_log(engine, setting, self._given, _unheard, earlier)
                 found.counts["rows"] -= rows.carried
                 after = rows.open_after(found.templates.values(), setting.at)
                 if after is not None:
@@ -222,6 +222,16 @@ class _Follower:
         )
         self._checkpoint.write_stated(number, header, found.batches(run))
         return header
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Followed(EarlierGraph):
+    """What a store knew before a micro-batch, which comes as it is written: the schemas are those of now."""
+
+    learnt: Mapping[Place, TableSchema]
+
+    def schemas(self, keys: Collection[str] | None = None) -> Mapping[Place, TableSchema]:  # noqa: ARG002
+        return self.learnt
 
 
 class _Rows:

@@ -1,0 +1,190 @@
+"""What a store knew just before a log began: tables by their names of then, with the columns that they had."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+
+from lineage.catalog import TableSchema
+from lineage.model.batch import DatasetChange, EdgeRecord
+from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key, split_dataset_key
+from lineage.model.statement import ChangeKind, ColumnSchema, DatasetKind
+from lineage.store.planning.naming import Naming
+from lineage.store.protocol import Direction, GraphStore, StoredColumn, StoredDataset, StoredEdge
+
+__all__ = ["EarlierGraph", "record_of"]
+
+_MOMENT = timedelta(microseconds=1)
+_FOR_EVER = datetime.max.replace(tzinfo=UTC)
+_MOVES = (ChangeKind.RENAME, ChangeKind.SWAP)
+
+
+@dataclass(frozen=True)
+class EarlierGraph:
+    """What a store held just before a time; without one, what it holds now.
+
+    So a log that comes again is read by the names and columns that were there before it changed them.
+    """
+
+    store: GraphStore
+    at: datetime | None = None
+    _moment: datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_moment", _FOR_EVER if self.at is None else self.at - _MOMENT)
+
+    def schemas(self, keys: Collection[str] | None = None) -> Mapping[tuple[str, str], TableSchema]:
+        """Return the tables whose columns earlier ingests told (of these keys today, else all), by namespace and name.
+
+        What was concluded from use is left out: the log that is ingested may be what it was concluded from, and
+        ingesting it again must not decide anything otherwise. A table that came later is there as it is today.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        datasets = {dataset.key: dataset for dataset in self.store.datasets(keys)}
+        known = [key for key, dataset in datasets.items() if dataset.schema_known]
+        columns: dict[str, list[StoredColumn]] = defaultdict(list)
+        for column in self.store.columns(known, dropped=self.at is not None):
+            if column.parent is None and not column.inferred:
+                columns[column.dataset].append(column)
+        found: dict[tuple[str, str], TableSchema] = {}
+        for key, name in self._names(datasets):
+            own = self._columns_of(datasets[key], name, columns[key])
+            if own:
+                namespace, plain = split_dataset_key(name, datasets[key].namespace)
+                found[namespace, plain] = TableSchema(plain, own, learnt=True)
+        return found
+
+    def there(self, names: Collection[str]) -> frozenset[str]:
+        """Return those of these keys that datasets had then.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        return frozenset(self._found(names))
+
+    def views(self, names: Collection[str]) -> frozenset[str]:
+        """Return those of these keys that views had then.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        return frozenset(name for name, one in self._found(names).items() if one.kind is DatasetKind.VIEW)
+
+    def _found(self, names: Collection[str]) -> dict[str, StoredDataset]:
+        today = {name: self._naming.today(name, self._moment) for name in names}
+        if not today:
+            return {}
+        found = {one.key: one for one in self.store.datasets(sorted(set(today.values()))) if self._was_there(one)}
+        return {name: found[key] for name, key in today.items() if key in found}
+
+    def edges_into(self, names: Collection[str]) -> list[EdgeRecord]:
+        """Return the edges into datasets, by their keys of then, with the names of then.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        today = {self._naming.today(name, self._moment): name for name in sorted(names)}
+        if not today:
+            return []
+        then = self._names_of_moved() | today
+        columns = self.store.columns(sorted(today), dropped=True)
+        keys = {*today, *(column.key for column in columns)}
+        as_of = None if self.at is None else self._moment
+        hops = self.store.expand(sorted(keys), Direction.UPSTREAM, as_of=as_of)
+        edges = [record_of(hop.edge) for hop in hops if hop.edge.target in keys]
+        return edges if not self._changes else [self._named_then(edge, then) for edge in edges]
+
+    @cached_property
+    def _changes(self) -> list[DatasetChange]:
+        return [] if self.at is None else self.store.dataset_changes(self._moment, _FOR_EVER)
+
+    @cached_property
+    def _naming(self) -> Naming:
+        return Naming.of((), self._changes)
+
+    def _names(self, datasets: Mapping[str, StoredDataset]) -> Iterator[tuple[str, str]]:
+        """Yield the keys of today, each with a key that the dataset had then: one of several is joined of several."""
+        then = [
+            (key, name)
+            for name in sorted(self._moved)
+            if (key := self._naming.today(name, self._moment)) in datasets and self._was_there(datasets[key])
+        ]
+        yield from then
+        taken = {name for _, name in then}
+        yield from ((key, key) for key in datasets if key not in taken)
+
+    def _names_of_moved(self) -> dict[str, str]:
+        return {self._naming.today(name, self._moment): name for name in sorted(self._moved, reverse=True)}
+
+    @cached_property
+    def _moved(self) -> frozenset[str]:
+        return frozenset(key for change in self._changes if change.kind in _MOVES for key in change.datasets)
+
+    def _was_there(self, dataset: StoredDataset) -> bool:
+        if dataset.first_seen > self._moment:
+            return False
+        return dataset.dropped_at is None or self._moment < dataset.dropped_at
+
+    def _columns_of(
+        self, dataset: StoredDataset, name: str, columns: Iterable[StoredColumn]
+    ) -> tuple[ColumnSchema, ...]:
+        if self.at is None or not self._was_there(dataset):
+            return tuple(ColumnSchema(one.spelled_name, one.data_type) for one in columns if one.dropped_at is None)
+        return tuple(
+            ColumnSchema(column.spelled_name if path == column.path else ColumnPath.parse(path).name, column.data_type)
+            for column in columns
+            if column.is_there(self._moment)
+            for path in self._paths_then(column, name)
+        )
+
+    def _paths_then(self, column: StoredColumn, name: str) -> list[str]:
+        """Return the paths that a column had: of one that is joined of several, all of them."""
+        if not self._naming.renames_columns(name):
+            return [column.path]
+        asked = dict.fromkeys((*(one for one in self._column_names if one != column.path), column.path))
+        today = column.dataset, column.path
+        found = [path for path in asked if self._naming.column_today(name, path, self._moment) == today]
+        return [path for path in found if path != column.path] or found
+
+    @cached_property
+    def _column_names(self) -> list[str]:
+        changes = (change for change in self._changes if change.kind.of_column)
+        return sorted({name for change in changes for name in (change.column, change.other) if name})
+
+    def _named_then(self, edge: EdgeRecord, then: Mapping[str, str]) -> EdgeRecord:
+        return replace(
+            edge,
+            source=self._key_then(edge.source, then),
+            target=self._key_then(edge.target, then),
+            output=then.get(edge.output, edge.output),
+        )
+
+    def _key_then(self, key: str, then: Mapping[str, str]) -> str:
+        dataset = dataset_of(key)
+        name = then.get(dataset, dataset)
+        if not is_column_key(key):
+            return name
+        path = split_column_key(key)[1]
+        column = StoredColumn(key, dataset, path, None, None, inferred=False)
+        return column_key(name, next(iter(self._paths_then(column, name)), path))
+
+
+def record_of(edge: StoredEdge) -> EdgeRecord:
+    """Return an edge of the store as what a job states."""
+    return EdgeRecord(
+        source=edge.source,
+        target=edge.target,
+        kind=edge.kind,
+        job=edge.job,
+        output=dataset_of(edge.target),
+        subtypes=edge.subtypes,
+        masking=edge.masking,
+        limited=edge.limited,
+        ambiguous=edge.ambiguous,
+        spans=edge.spans,
+    )

@@ -1,0 +1,107 @@
+"""Which tables of earlier logs a log makes anew as other ones: copies of the old rows do not come from the new."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from lineage.model.batch import DatasetChange, EdgeRecord
+from lineage.model.names import dataset_of
+from lineage.model.transformations import EdgeKind
+from lineage_ingest.column_names import TODAY, ColumnNames
+from lineage_ingest.query_log.pipeline.copies import StatingJob
+from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
+
+__all__ = ["EarlierEdges", "tell_replaced_tables"]
+
+_UNLESS_THERE = re.compile(r"\s*create\s+(?:\w+\s+){0,3}?(?:table|view)\s+if\s+not\s+exists\b", re.IGNORECASE)
+
+_Said = tuple[str, str, EdgeKind]
+"""Source, target and kind of an edge."""
+
+
+class EarlierEdges(Protocol):
+    """What was known before a log; tables by their names of then."""
+
+    def there(self, names: Collection[str]) -> frozenset[str]:
+        """Return those of these keys that datasets had then."""
+
+    def edges_into(self, names: Collection[str]) -> Iterable[EdgeRecord]:
+        """Return the edges into datasets, by their keys."""
+
+
+def tell_replaced_tables(
+    jobs: Sequence[StatingJob],
+    changes: Iterable[DatasetChange],
+    keys: VersionKeys,
+    earlier: EarlierEdges,
+    begins_at: datetime,
+) -> None:
+    """Tell `keys` which tables of before the log makes anew of something else, and which stay what they were.
+
+    It is the same table where all that was said of the old one is said of the new one, and of sources that stayed the
+    same, too.
+    """
+    made = _made(jobs, keys)
+    there = earlier.there(sorted(made))
+    if not there:
+        return
+    names = ColumnNames(changes)
+    before: dict[str, set[_Said]] = defaultdict(set)
+    for edge in earlier.edges_into(sorted(there)):
+        own = names.edge_at(edge, begins_at, TODAY)
+        before[dataset_of(own.target)].add((own.source, own.target, own.kind))
+    now = _stated(jobs, keys, names)
+    replaced: set[str] = set()
+    while found := {
+        name
+        for name in there - replaced
+        if not before[name] <= {(_same(source, keys, made, there - replaced), *rest) for source, *rest in now[name]}
+    }:
+        replaced |= found
+    for name in sorted(there):
+        if keys.is_gone(name) and name in keys.before:
+            if name not in replaced:
+                keys.go_on(name)
+        elif name in replaced:
+            keys.replace(name, made[name])
+
+
+def _made(jobs: Iterable[StatingJob], keys: VersionKeys) -> dict[str, datetime]:
+    """Return what the log makes that is there in the end, by its key in the graph, and when it did first."""
+    made: dict[str, datetime] = {}
+    for job in jobs:
+        record = job.record
+        if record.kind.defines_output and not _UNLESS_THERE.match(record.sql or ""):
+            for key in record.writes:
+                if not keys.is_gone(key):
+                    name = keys.key(key)
+                    made[name] = min(record.first_seen, made.get(name, record.first_seen))
+    return made
+
+
+def _stated(jobs: Iterable[StatingJob], keys: VersionKeys, names: ColumnNames) -> Mapping[str, set[_Said]]:
+    """Return what the log says of tables that are there in the end, by their keys in the graph."""
+    found: dict[str, set[_Said]] = defaultdict(set)
+    for job in jobs:
+        for edge in job.stated():
+            if not keys.is_gone(edge.target):
+                own = names.edge_at(edge, job.record.last_seen, TODAY)
+                target = keys.key(own.target)
+                found[dataset_of(target)].add((own.source, target, own.kind))
+    return found
+
+
+def _same(source: str, keys: VersionKeys, made: Mapping[str, datetime], kept: Collection[str]) -> str:
+    """Return the key that a source had before the log; one that is new, or another one since, is none of then."""
+    dataset = dataset_of(source)
+    if dataset in keys.before:
+        return source
+    own = keys.key(source)
+    name = dataset_of(own)
+    if name in made and (name not in kept or keys.is_gone(source)):
+        return ""
+    return own

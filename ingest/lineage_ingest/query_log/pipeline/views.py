@@ -1,0 +1,140 @@
+"""What was copied of a view before a table under it was made anew: it comes from what the view read then.
+
+A view keeps no rows, and reads what has the names whenever it is read. A log states it as it is in the end.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Protocol
+
+from lineage.model.batch import DatasetChange, EdgeRecord
+from lineage.model.names import dataset_of
+from lineage.model.statement import ChangeKind
+from lineage_ingest.column_names import ColumnNames
+from lineage_ingest.composition import edges_past
+from lineage_ingest.query_log.pipeline.copies import StatingJob
+from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
+
+__all__ = ["EarlierViews", "state_past_views"]
+
+
+class EarlierViews(Protocol):
+    """What was known before a log; tables by their names of then."""
+
+    def views(self, names: Collection[str]) -> frozenset[str]:
+        """Return those of these keys that views had then."""
+
+    def edges_into(self, names: Collection[str]) -> Iterable[EdgeRecord]:
+        """Return the edges into datasets, by their keys."""
+
+
+def state_past_views(
+    jobs: Sequence[StatingJob],
+    changes: Collection[DatasetChange],
+    keys: VersionKeys,
+    earlier: EarlierViews,
+    begins_at: datetime,
+    is_view: Callable[[str], bool],
+) -> None:
+    """Let what was made of a view that reads something else by now come from what the view read then."""
+    dropped: dict[str, datetime] = {}
+    for change in changes:
+        if change.kind is ChangeKind.DROP_COLUMN:
+            dropped[change.dataset] = max(change.at, dropped.get(change.dataset, change.at))
+    if keys.plain and not dropped:
+        return
+    views = _Views(_edges_into_views(jobs, keys, earlier, begins_at, is_view), keys, dropped, ColumnNames(changes))
+    for job in jobs:
+        first, last = job.record.first_seen, job.record.last_seen
+        at = job.began if job.began < first else last  # of a slice, a temporary table may have been made of it before
+        changed = {key for key in job.record.reads if views.has_changed(key, at)}
+        if not changed or all(map(is_view, job.record.writes)):
+            continue
+        passed = views.closure(changed, at)
+        made = [edge for view in sorted(passed) for edge in views.edges_at(view, at)]
+        read = [edge for edge in job.stated() if dataset_of(edge.source) in changed]
+        past = list(edges_past(made, read, _within(passed)))
+        for edge in past:
+            job.state(edge)
+        behind = {dataset_of(edge.source) for edge in made}
+        job.record = replace(job.record, reads=tuple(sorted({*job.record.reads, *(behind - passed)})))
+
+
+def _within(datasets: Collection[str]) -> Callable[[str], bool]:
+    return lambda key: dataset_of(key) in datasets
+
+
+def _edges_into_views(
+    jobs: Sequence[StatingJob],
+    keys: VersionKeys,
+    earlier: EarlierViews,
+    begins_at: datetime,
+    is_view: Callable[[str], bool],
+) -> dict[str, list[tuple[EdgeRecord, datetime]]]:
+    """Return the edges into each view that the log reads or makes, with the times of their names."""
+    found: dict[str, list[tuple[EdgeRecord, datetime]]] = defaultdict(list)
+    made: set[str] = set()
+    for job in jobs:
+        made.update(job.record.writes if job.record.kind.defines_output else ())
+        if any(map(is_view, job.record.writes)):
+            for edge in job.stated():
+                if is_view(edge.output):
+                    found[edge.output].append((edge, job.record.last_seen))
+    wanted = {key for job in jobs for key in job.record.reads} - made
+    while wanted := {key for key in earlier.views(sorted(wanted)) if key not in found}:
+        for edge in earlier.edges_into(sorted(wanted)):
+            source = keys.meant(dataset_of(edge.source), None) + edge.source[len(dataset_of(edge.source)) :]
+            found[dataset_of(edge.target)].append((replace(edge, source=source), begins_at))
+        wanted = {dataset_of(edge.source) for key in wanted for edge, _ in found[key]} - made
+    return found
+
+
+class _Views:
+    """The views that a log knows, and what they read at some time."""
+
+    def __init__(
+        self,
+        edges: Mapping[str, list[tuple[EdgeRecord, datetime]]],
+        keys: VersionKeys,
+        dropped: Mapping[str, datetime],
+        names: ColumnNames,
+    ) -> None:
+        self._edges = edges
+        self._keys = keys
+        self._dropped = dropped
+        self._names = names
+        self._sources = {view: {dataset_of(edge.source) for edge, _ in own} - {view} for view, own in edges.items()}
+
+    def has_changed(self, view: str, at: datetime, seen: frozenset[str] = frozenset()) -> bool:
+        """Return whether a view read something else at a time than it does in the end."""
+        return view not in seen and any(
+            self._then(source, at) != source
+            or (source in self._dropped and at < self._dropped[source])
+            or self.has_changed(source, at, seen | {view})
+            for source in self._sources.get(view, ())
+        )
+
+    def closure(self, views: Iterable[str], at: datetime) -> frozenset[str]:
+        """Return views with all those below them that have changed since."""
+        found = set(views)
+        stack = list(found)
+        while stack:
+            below = {key for key in self._sources.get(stack.pop(), ()) if self.has_changed(key, at)} - found
+            found |= below
+            stack += below
+        return frozenset(found)
+
+    def edges_at(self, view: str, at: datetime) -> Iterable[EdgeRecord]:
+        """Yield the edges into a view as they were at a time."""
+        for edge, named_at in self._edges[view]:
+            own = self._names.edge_at(edge, named_at, at)
+            source = dataset_of(own.source)
+            yield replace(own, source=self._then(source, at) + own.source[len(source) :])
+
+    def _then(self, source: str, at: datetime) -> str:
+        """Return what had the name at a time that a source has in the end."""
+        return source if source in self._edges else self._keys.meant(self._keys.key(source), at)

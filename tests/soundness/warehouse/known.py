@@ -4,10 +4,10 @@ from __future__ import annotations
 
 __all__ = ["KNOWN"]
 
-_NAMES = "a log that comes again reads what was there before its own DDL by the columns that took its place"
-_REPLACED = "a log: what reads a table of an earlier log before the log's own OR REPLACE of it"
+_AGAIN = "a log that comes again: the past of tables that it renames, replaces or drops, seldom what holds"
+_COLUMNS = "a log: columns that a table of the same name had, where a view or a table reads them that is made anew"
 
 KNOWN: dict[str, str] = {
-    **dict.fromkeys(("recreate", "rebuild", "swap", "rename_table", "drop"), _NAMES),
-    **dict.fromkeys(("replace", "replace_self", "temp_replace"), _REPLACED),
+    **dict.fromkeys(("recreate", "rebuild", "swap", "rename_table", "drop"), _AGAIN),
+    **dict.fromkeys(("replace", "replace_self", "temp_replace"), _COLUMNS),
 }

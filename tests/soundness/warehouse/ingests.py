@@ -66,7 +66,8 @@ class Ingester:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         given = LogInput(source_named("generic", dialect=DIALECT), (str(path),))
         with open_engine(given, self._engine, SparkOptions()) as engine:
-            ingest_log(engine, self._store, Setting(given.name, day_of(number) + timedelta(hours=22), schema=HOME), self._catalog)
+            setting = Setting(given.name, day_of(number) + timedelta(hours=22), schema=HOME)
+            ingest_log(engine, self._store, setting, self._catalog)
 
     def events(self, number: int) -> None:
         """Take the events of a part's statements."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Merge", "Scope"]
 
 _NO_SOURCES: Sources = {}
+_STOPS_AT_THE_NEAREST = frozenset(("postgres", "redshift", "materialize", "risingwave"))
 _OF_A_SEQUENCE = frozenset(("nextval", "currval"))
 _SEQUENCES_BY_NAME = frozenset(("snowflake", "oracle", "exasol"))
 """Dialects where `s.nextval` is the next number of the sequence s, of which no column is the source."""
@@ -210,7 +211,8 @@ class Scope:
         if relation is not None:
             found = relation.find(name)
             if found is None and not relation.is_open:  # `a.x`, where a is a struct of another table as well
-                found = self._field_of(column, built=True)
+                found = self._of_outer(alias, relation, name) if schema is None else None
+                found = found if found is not None else self._field_of(column, built=True)
             return found if found is not None else self.of(relation, name, column, alias)
         found = self._field_of(column)
         if found is not None:
@@ -227,6 +229,14 @@ class Scope:
         )
         self.resolver.unresolved_name(DiagnosticCode.UNKNOWN_TABLE, alias, column, aliases)
         return _NO_SOURCES
+
+    def _of_outer(self, alias: str, hiding: Relation, name: str) -> Sources | None:
+        """Return a column that only a table around has which goes by the same name; PostgreSQL stops at the nearest."""
+        if self.resolver.naming.dialect.name in _STOPS_AT_THE_NEAREST:
+            return None
+        others = (scope.items.get(alias) for scope in self.chain())
+        found = (one.find(name) for one in others if one is not None and one is not hiding)
+        return next((sources for sources in found if sources is not None), None)
 
     def _field_of(self, column: exp.Expr, built: bool = False) -> Sources | None:
         """Return the field of a column that a dotted name means; with `built`, only of a struct that is known."""

@@ -383,6 +383,29 @@ LOGS = [
         {"f.a": {"c.y"}, "f.b": {"c.y", "v.y"}},
         id="a view is copied before it is defined anew",
     ),
+    pytest.param(
+        [
+            "1: create table w (p int, y int)",
+            "1: create view u as select p from w where y > 1",
+            "1: create view s as select count(*) as n from u",
+            "2: insert into g select n as id from s",
+            "1: drop view u",
+        ],
+        {"w.p": set(), "w.y": {"g.id"}},
+        id="a view over a view is copied before that one is dropped",
+    ),
+    pytest.param(
+        [
+            "1: create table t (k int)",
+            "1: create view u as select 1 as s, 2 as o1",
+            "1: create table w as select s as o1, o1 as s from u",
+            "1: create or replace view u as select k from t",
+            "2: create table z as select o1 from w",
+            "1: drop table w",
+        ],
+        {"t.k": {"u.k"}},
+        id="columns that went with the view that had them",
+    ),
 ]
 
 

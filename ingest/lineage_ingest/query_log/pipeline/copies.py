@@ -43,11 +43,12 @@ def state_past_versions(
     changes: Iterable[DatasetChange],
     keys: VersionKeys,
     is_view: Callable[[str], bool],
+    may_have: Callable[[str | None, str], bool],
 ) -> None:
     """Let what was made of a version that has no name in the end come from what that was made of, too.
 
-    What has the name by now is a source, too: it is when the SQL runs again. A view keeps no rows: it reads what has
-    the name, if anything has. `before` are edges into what was there when the log began.
+    What has the name by now is a source, too, if it `may_have` the column: it is when the SQL runs again. A view keeps
+    no rows: it reads what has the name, if anything has. `before` are edges into what was there when the log began.
     """
     names = ColumnNames(changes)
     made = [(edge, begins_at) for edge in before]
@@ -64,7 +65,7 @@ def state_past_versions(
 
     def is_passed(key: str) -> bool:
         dataset = dataset_of(key)
-        return dataset in keys.unseen or (dataset in known and dataset in keys.gone)
+        return dataset in keys.gone and (dataset in known or dataset not in keys.before)
 
     for job in jobs:
         read = [edge for edge in job.stated() if keys.is_gone(edge.source) and not is_view(edge.output)]
@@ -78,8 +79,11 @@ def state_past_versions(
             then = (names.edge_at(edge, at, job.record.last_seen) for edge, at in made)
             for edge in list(edges_past(then, [*read, *rebuilt], is_passed)):
                 job.state(edge)
-        for edge in read:  # a table that is made anew of itself is not made of what it is now
-            if keys.key(dataset_of(edge.source)) == keys.key(edge.output) and dataset_of(edge.source) != edge.output:
+        for edge in read:
+            source = dataset_of(edge.source)
+            # A table that is made anew of itself is not made of what it is now, nor anything of columns that went.
+            is_own = keys.key(source) == keys.key(edge.output) and source != edge.output
+            if is_own or (is_passed(source) and not may_have(keys.holder(source), edge.source)):
                 job.take_back(edge)
         _read_behind(job, behind, passed)
 

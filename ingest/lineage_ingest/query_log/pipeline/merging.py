@@ -21,7 +21,7 @@ from lineage.model.batch import (
     RunRecord,
     definition_job_key,
 )
-from lineage.model.names import split_dataset_key
+from lineage.model.names import ColumnPath, is_column_key, split_column_key, split_dataset_key
 from lineage.model.spelling import Spelled, likelier_spelling, spelling_of
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
@@ -238,7 +238,7 @@ class Merger:
         state_past_views(self._every_job(), changes, keys, earlier, begins_at, self._is_view)
         if not keys.plain:
             before = keys.then(earlier.edges_into(keys.names_before()))
-            state_past_versions(self._every_job(), before, begins_at, changes, keys, self._is_view)
+            state_past_versions(self._every_job(), before, begins_at, changes, keys, self._is_view, self._may_have)
             self._name_versions()
         self._end_replaced_columns()
         self._take_rebuilds_for_definitions()
@@ -355,6 +355,14 @@ class Merger:
     def _is_view(self, dataset: str) -> bool:
         known = self._datasets.get(dataset)
         return known is not None and known.kind is DatasetKind.VIEW
+
+    def _may_have(self, dataset: str | None, column: str) -> bool:
+        """Return whether a dataset may have a column that is called as this one (by key)."""
+        known = self._datasets.get(dataset) if dataset is not None else None
+        if known is None or not known.schema_known or not is_column_key(column):
+            return True
+        name = ColumnPath.parse(split_column_key(column)[1]).parts[0]
+        return any(ColumnPath.parse(one.path).parts[0] == name for one in known.columns)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -160,6 +160,10 @@ class VersionKeys:
         """Return whether a key is that of a version which is not in the graph, or of a column of one."""
         return dataset_of(key) in self.unseen
 
+    def holder(self, dataset: str) -> str | None:
+        """Return the version that has the last name of one which has none in the end, if another has it."""
+        return self._held.get(self._last.get(dataset, dataset))
+
     @property
     def passed(self) -> frozenset[str]:
         """Versions that are not in the graph, or whose name is another's there."""

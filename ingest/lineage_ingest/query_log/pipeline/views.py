@@ -112,7 +112,8 @@ class _Views:
     def has_changed(self, view: str, at: datetime, seen: frozenset[str] = frozenset()) -> bool:
         """Return whether a view read something else at a time than it does in the end."""
         return view not in seen and any(
-            self._then(source, at) != source
+            self._keys.is_gone(source)
+            or self._then(source, at) != source
             or (source in self._dropped and at < self._dropped[source])
             or self.has_changed(source, at, seen | {view})
             for source in self._sources.get(view, ())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 
 from lineage.model.batch import (
     ColumnRecord,
@@ -138,7 +139,14 @@ def batch(
     changes = tuple(one for one in told if isinstance(one, DatasetChange))
     when = max([record.last_seen for record in jobs] + [change.at for change in changes], default=day(1))
     return LineageBatch(
-        run=RunRecord(f"run:{run or repr(told)}", "sql", "tests", when if at is None else day(at), {"files": 1}, 0.5),
+        run=RunRecord(
+            f"run:{run or sha256(repr(told).encode()).hexdigest()}",
+            "sql",
+            "tests",
+            when if at is None else day(at),
+            {"files": 1},
+            0.5,
+        ),
         datasets=tuple(one for one in told if isinstance(one, DatasetRecord)),
         jobs=tuple(jobs),
         edges=tuple(edge for one in told if isinstance(one, Told) for edge in one.edges),

@@ -22,6 +22,7 @@ __all__ = [
     "columns_by_key",
     "diagnostics_after",
     "diagnostics_of",
+    "edges_into",
     "edges_of",
     "job_keys_of",
     "jobs_after",
@@ -86,10 +87,23 @@ def edges_of(transaction: Transaction, jobs: Collection[str]) -> list[StoredEdge
         outputs[row["dataset"]].append(row["job"])
     asked = [{"output": output, "jobs": writers} for output, writers in sorted(outputs.items())]
     rows = [row for name in ("edges_of_units", "row_edges_of_units") for row in transaction.read(query(name), asked)]
-    edges = (edge_from(row) for row in rows)
-    return sorted(
-        (edge for edge in edges if edge.live), key=lambda edge: (edge.job, edge.target, edge.source, edge.kind)
-    )
+    return sorted((edge for edge in map(edge_from, rows) if edge.live), key=_by_job)
+
+
+def edges_into(transaction: Transaction, datasets: Collection[str], as_of: datetime | None) -> list[StoredEdge]:
+    """Return the edges into these datasets and their columns that are live, or held at a time, sorted as of jobs."""
+    asked = [{"key": key} for key in sorted(set(datasets))]
+    names = ("edges_into_dataset", "row_edges_into_dataset")
+    edges = (edge_from(row) for name in names for row in transaction.read(query(name), asked))
+    return sorted((edge for edge in edges if _holds(edge, as_of)), key=_by_job)
+
+
+def _holds(edge: StoredEdge, as_of: datetime | None) -> bool:
+    return edge.live if as_of is None else holds_at(edge.valid_from, edge.valid_to, as_of)
+
+
+def _by_job(edge: StoredEdge) -> tuple[str, str, str, str]:
+    return edge.job, edge.target, edge.source, edge.kind
 
 
 def dataset_changes(transaction: Transaction, since: datetime, until: datetime) -> list[DatasetChange]:

@@ -345,6 +345,13 @@ class CypherStore:
         """Return the live edges that these jobs state, sorted by job, target, source and kind."""
         return self._backend.reading(lambda transaction: browsing.edges_of(transaction, jobs))
 
+    def edges_into(self, datasets: Collection[str], *, as_of: datetime | None = None) -> list[StoredEdge]:
+        """Return the edges into these datasets and their columns, sorted as those of jobs.
+
+        Without `as_of` the live edges, else those that held then.
+        """
+        return self._backend.reading(lambda transaction: browsing.edges_into(transaction, datasets, as_of))
+
     def changed_edges(
         self, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
     ) -> tuple[list[EdgeChange], bool]:

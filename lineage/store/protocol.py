@@ -660,6 +660,12 @@ class GraphStore(Protocol):
     def edges_of(self, jobs: Collection[str]) -> list[StoredEdge]:
         """Return the live edges that these jobs state, sorted by job, target, source and kind."""
 
+    def edges_into(self, datasets: Collection[str], *, as_of: datetime | None = None) -> list[StoredEdge]:
+        """Return the edges into these datasets and their columns, sorted as those of jobs.
+
+        Without `as_of` the live edges, else those that held then.
+        """
+
     def changed_edges(
         self, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
     ) -> tuple[list[EdgeChange], bool]:

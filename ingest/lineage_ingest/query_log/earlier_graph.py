@@ -13,7 +13,7 @@ from lineage.model.batch import DatasetChange, EdgeRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.statement import ChangeKind, ColumnSchema, DatasetKind
 from lineage.store.planning.naming import Naming
-from lineage.store.protocol import Direction, GraphStore, StoredColumn, StoredDataset, StoredEdge
+from lineage.store.protocol import GraphStore, StoredColumn, StoredDataset, StoredEdge
 
 __all__ = ["EarlierGraph", "record_of"]
 
@@ -92,12 +92,12 @@ class EarlierGraph:
         if not today:
             return []
         then = self._names_of_moved() | today
-        columns = self.store.columns(sorted(today), dropped=True)
-        keys = {*today, *(column.key for column in columns)}
-        as_of = None if self.at is None else self._moment
-        hops = self.store.expand(sorted(keys), Direction.UPSTREAM, as_of=as_of)
-        edges = [record_of(hop.edge) for hop in hops if hop.edge.target in keys]
+        edges = [record_of(edge) for edge in self.store.edges_into(sorted(today), as_of=self._as_of)]
         return edges if not self._changes else [self._named_then(edge, then) for edge in edges]
+
+    @property
+    def _as_of(self) -> datetime | None:
+        return None if self.at is None else self._moment
 
     @cached_property
     def _changes(self) -> list[DatasetChange]:

@@ -25,7 +25,7 @@ PATH = "/api/v1/store"
 """Where a service has the methods: one route each below this path."""
 
 
-ROUTES_VERSION = 7
+ROUTES_VERSION = 8
 """Changes with what the methods take and give: a client speaks to a service of its own version only."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from functools import partial
@@ -20,6 +21,7 @@ from lineage.store.embedded.transaction import EmbeddedTransaction
 from lineage.store.graph import LABELS, Changes, Node, PropertyType
 from lineage.store.queries import own_queries, query
 from tests.contract.random_batches import random_batch
+from tests.contract.telling import batch, day, table
 
 _VALUES: dict[PropertyType, tuple[Any, ...]] = {
     PropertyType.TEXT: ("", "a", "é'\"{x: 1}", "null"),
@@ -154,3 +156,18 @@ def _told(row: dict[str, Any]) -> str:
             for name, value in row.items()
         )
     )
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_times_are_kept_in_any_zone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes: int) -> None:
+    told = [table(f"t{number}", "a", at=3) for number in range(nodes)]
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        with open_store(tmp_path / "store.lbug") as store:
+            store.apply(batch(*told, at=3))
+            assert [dataset.first_seen for dataset in store.datasets()] == [day(3)] * nodes
+            assert [run.at for run in store.runs()] == [day(3)]
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -165,16 +165,15 @@ class EmbeddedTransaction:
 
     def _create_nodes(self, label: str, nodes: Sequence[Node]) -> None:
         """Create nodes, many at once: that takes a fifth of the time."""
-        # ladybug wants the properties of all rows in one order.
-        rows = [
-            {"key": node.key, **{name: _to_store(node.properties[name]) for name in LABELS[label]}} for node in nodes
-        ]
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            some = rows[start : start + ROWS_AT_ONCE]
+        for start in range(0, len(nodes), ROWS_AT_ONCE):
+            some = nodes[start : start + ROWS_AT_ONCE]
             if len(some) == 1:
-                self._run(write_statement("create_node", label), some[0])
-            else:
-                self._run(write_statement("create_nodes", label), {"rows": some})
+                self._run(write_statement("create_node", label), {"key": some[0].key, **some[0].properties})
+                continue
+            # ladybug wants the properties of all rows in one order.
+            names = tuple(LABELS[label])
+            rows = [{"key": one.key, **{name: _to_store(one.properties[name]) for name in names}} for one in some]
+            self._run(write_statement("create_nodes", label), {"rows": rows})
 
     def _execute(self, statement: str, row: Row) -> ladybug.QueryResult:
         return self._statements.run(statement, _row_to_store(row))

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from lineage.sql.extractor import options_for
 from lineage.store import GraphStore
-from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column
-from lineage_ingest.query_log import source_named
-from lineage_ingest.query_log.ingest import ingest_log
-from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions, open_engine
 from lineage_ingest.sql_files import ingest_sql_files
-
-BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+from tests.contract.log_rows import BEGIN, ingest_rows, reached
 
 FILES = [
     pytest.param(
@@ -83,16 +76,6 @@ FILES = [
 ]
 
 
-def reached(store: GraphStore, column: str) -> set[str]:
-    """Return the columns that `impact` answers."""
-    try:
-        target = resolve_column(store, column)
-    except UnknownNameError:
-        return set()
-    answer = impact(store, target, TraversalOptions())
-    return {f"{each.table.removeprefix('main.')}.{each.key.rpartition('#')[2]}" for each in answer.outlines}
-
-
 @pytest.mark.parametrize(("files", "expected"), FILES)
 def test_files_of_one_ingest_run_in_the_order_of_their_names(
     store: GraphStore, tmp_path: Path, files: Sequence[str], expected: dict[str, set[str]]
@@ -103,19 +86,6 @@ def test_files_of_one_ingest_run_in_the_order_of_their_names(
         at = BEGIN + timedelta(days=day)
         ingest_sql_files([tmp_path], store, options_for("duckdb"), observed_at=at)
         assert {column: reached(store, column) for column in expected} == expected
-
-
-def ingest_rows(store: GraphStore, path: Path, day: int, rows: Sequence[str]) -> None:
-    """Ingest a log of which each row begins with its session's number."""
-    lines = []
-    for minute, row in enumerate(rows):
-        session, text = row.split(": ", 1)
-        at = BEGIN + timedelta(days=day, minutes=minute)
-        lines.append(json.dumps({"query_text": text, "started_at": at.isoformat(), "session": session, "user": "ann"}))
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    given = LogInput(source_named("generic", dialect="duckdb"), (str(path),))
-    with open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine:
-        ingest_log(engine, store, Setting(given.name, BEGIN + timedelta(days=day), schema="main"))
 
 
 LOGS = [
@@ -419,280 +389,6 @@ def test_the_rows_of_a_log(
     ingest_rows(store, tmp_path / "log.jsonl", 0, rows)
     assert {column: reached(store, column) for column in expected} == expected
     assert [(one[0], one[1]) for one in store.dump().nodes] == [(one[0], one[1]) for one in before.nodes]
-
-
-LATER_LOGS = [
-    pytest.param(
-        [
-            ["1: create table f (y int)", "1: create table v as select y from f"],
-            ["1: create table w as select y from v", "1: drop table v"],
-            ["1: create table x as select max(y) as m from w", "1: drop table w"],
-        ],
-        {"f.y": {"x.m"}},
-        id="copied and dropped by turns",
-    ),
-    pytest.param(
-        [
-            [
-                "1: create table f (y int)",
-                "1: create table v as select y from f",
-                "1: create table w as select y from v",
-            ],
-            ["1: drop table v"],
-        ],
-        {"f.y": {"w.y"}},
-        id="dropped by a later log",
-    ),
-    pytest.param(
-        [
-            ["1: create table g as select y, k from f", "1: update g set k = y"],
-            ["1: alter table g drop column y"],
-        ],
-        {"f.y": {"g.k"}, "f.k": {"g.k"}},
-        id="a later log drops a column",
-    ),
-    pytest.param(
-        [
-            ["1: create table m as select a as x from f"],
-            [
-                "1: create table n as select b as x from f",
-                "1: alter table m rename to old",
-                "1: alter table n rename to m",
-                "2: create view v as select x from m",
-                "2: create table k as select x from old",
-            ],
-        ],
-        {"f.a": {"old.x", "k.x"}, "f.b": {"m.x", "v.x"}},
-        id="a later log puts a new table in the place of the old one",
-    ),
-    pytest.param(
-        [
-            ["1: create table m as select a as x from f"],
-            [
-                "1: create table n as select b as x from f",
-                "1: alter table m rename to old",
-                "1: alter table n rename to m",
-                "2: create view v as select x from m",
-                "2: drop table old",
-            ],
-        ],
-        {"f.a": set(), "f.b": {"m.x", "v.x"}},
-        id="a later log puts a new table in the place of the old one, which it drops",
-    ),
-    pytest.param(
-        [
-            ["1: create table m as select a as x from f"],
-            ["1: create table n as select b as x from f"],
-            ["1: alter table m rename to old", "1: alter table n rename to m", "2: create view v as select x from m"],
-        ],
-        {"f.a": {"old.x"}, "f.b": {"m.x", "v.x"}},
-        id="a third log puts the table of the second in the place of that of the first",
-    ),
-    pytest.param(
-        [
-            [
-                "1: create table f (a int, b int)",
-                "1: create table t as select a as y from f",
-                "1: create table c as select y from t",
-            ],
-            ["1: create or replace table t as select b as y from f"],
-        ],
-        {"f.a": {"c.y"}, "f.b": {"c.y", "t.y"}},
-        id="a later log makes a table anew that was copied",
-    ),
-    pytest.param(
-        [
-            ["1: create table f (a int, b int)", "1: create table t as select a as y from f"],
-            ["1: create table c as select y from t", "1: create or replace table t as select b as y from f"],
-        ],
-        {"f.a": {"c.y"}, "f.b": {"c.y", "t.y"}},
-        id="a later log copies a table, and then makes it anew",
-    ),
-    pytest.param(
-        [
-            [
-                "1: create table f (a int, b int)",
-                "1: create table t as select a as y from f",
-                "1: create table c as select y from t",
-            ],
-            ["1: create table d as select y from t", "1: create or replace table t as select a as y from f"],
-        ],
-        {"f.a": {"c.y", "d.y", "t.y"}, "t.y": {"c.y", "d.y"}},
-        id="a later log makes a table anew as it was",
-    ),
-    pytest.param(
-        [
-            [
-                "1: create table f (a int, b int)",
-                "1: create table g as select a from f",
-                "1: create table t as select a as y from g",
-            ],
-            [
-                "1: create or replace table g as select b as a from f",
-                "1: create table c as select y from t",
-                "1: create or replace table t as select a as y from g",
-            ],
-        ],
-        {"f.a": {"c.y"}, "f.b": {"c.y", "g.a", "t.y"}},
-        id="what a table is made of is made anew before it is",
-    ),
-    pytest.param(
-        [
-            [
-                "1: create table f (a int, b int)",
-                "1: create view v as select a as y from f",
-                "1: create table c as select y from v",
-            ],
-            ["1: create or replace view v as select b as y from f"],
-        ],
-        {"f.a": {"c.y"}, "f.b": {"c.y", "v.y"}},
-        id="a later log defines a view anew that was copied",
-    ),
-    pytest.param(
-        [
-            [
-                "1: create table f (a int, b int)",
-                "1: create table t as select a as y from f",
-                "1: create view v as select y from t",
-            ],
-            ["1: create table c as select y from v", "1: create or replace table t as select b as y from f"],
-        ],
-        {"f.a": {"c.y"}, "f.b": {"c.y", "t.y", "v.y"}},
-        id="a view is copied before the table under it is made anew",
-    ),
-    pytest.param(
-        [
-            [
-                "1: create table f (a int, b int)",
-                "1: create table t as select a as y from f",
-                "1: create view v as select y from t",
-                "1: create table c as select y from v",
-            ],
-            ["1: create or replace table t as select b as y from f"],
-        ],
-        {"f.a": {"c.y"}, "f.b": {"c.y", "t.y", "v.y"}},
-        id="a later log makes the table anew under a view that was copied",
-    ),
-    pytest.param(
-        [
-            [
-                "1: create table f (a int, b int)",
-                "1: create table t as select a as y from f",
-                "1: create view v as select y from t",
-                "1: create table c as select y from v",
-            ],
-            ["1: drop table t"],
-        ],
-        {"f.a": {"c.y"}},
-        id="a later log drops the table under a view that was copied",
-    ),
-    pytest.param(
-        [
-            [
-                "1: create table f (a int, b int)",
-                "1: create table t as select a as y, b from f",
-                "1: create view v as select y, y + b as s from t",
-                "1: create table c as select y, s from v",
-            ],
-            ["1: alter table t drop column y"],
-        ],
-        {"f.a": {"c.s", "c.y"}, "t.b": {"c.s", "v.s"}},
-        id="a later log drops the column under a view that was copied",
-    ),
-    pytest.param(
-        [
-            ["1: create table f (a int, b int)", "1: create table t as select a as y, b as z from f"],
-            [
-                "1: create table c as select * from t",
-                "1: alter table t rename column y to q",
-                "1: alter table t rename column z to y",
-            ],
-        ],
-        {"f.a": {"c.y", "t.q"}, "f.b": {"c.z", "t.y"}},
-        id="a later log copies a table, and then renames its columns in a row",
-    ),
-    pytest.param(
-        [
-            ["1: create table f (a int, b int)", "1: create table t as select a as y, b as z from f"],
-            ["1: create table c as select * from t", "1: drop table t", "1: create table t as select b as p from f"],
-        ],
-        {"f.a": {"c.y"}, "f.b": {"c.z", "t.p"}},
-        id="a later log copies a table, and then gives it other columns",
-    ),
-    pytest.param(
-        [
-            [
-                "1: create table f (a int, b int)",
-                "1: create table t as select a as y, b as z from f",
-                "1: create table u as select b as p, a as q from f",
-            ],
-            [
-                "1: create table c as select * from t",
-                "1: alter table t rename to aside",
-                "1: alter table u rename to t",
-                "1: alter table aside rename to u",
-                "1: create table d as select * from t",
-            ],
-        ],
-        {"f.a": {"c.y", "d.q", "t.q", "u.y"}, "f.b": {"c.z", "d.p", "t.p", "u.z"}},
-        id="a later log lets two tables change places, and copies both",
-    ),
-    pytest.param(
-        [
-            ["1: create table f (a int, b int)", "2: create table u as select a as o1, b as o2 from f where a > 1"],
-            [
-                "1: create table t as select o1 as n from u",
-                "1: alter table t rename to aside",
-                "1: alter table u rename to t",
-            ],
-        ],
-        {"f.a": {"aside.n", "t.o1", "t.o2"}, "f.b": {"t.o2"}},
-        id="a table of before takes the name that a copy of it had",
-    ),
-    pytest.param(
-        [
-            ["1: create table f (a int, b int)", "1: create table w as select a, b as y from f"],
-            ["1: create or replace table w as select w.y from w join w as x on w.y = x.a"],
-        ],
-        {"f.a": {"w.y"}, "f.b": {"w.y"}},
-        id="a later log makes a table anew from itself with fewer columns",
-    ),
-]
-
-
-@pytest.mark.parametrize(("logs", "expected"), LATER_LOGS)
-def test_what_an_earlier_log_made(
-    store: GraphStore, tmp_path: Path, logs: Sequence[Sequence[str]], expected: dict[str, set[str]]
-) -> None:
-    for day, rows in enumerate(logs):
-        ingest_rows(store, tmp_path / f"{day}.jsonl", day, rows)
-    assert {column: reached(store, column) for column in expected} == expected
-    before = store.dump()
-    ingest_rows(store, tmp_path / f"{len(logs) - 1}.jsonl", len(logs) - 1, logs[-1])
-    assert {column: reached(store, column) for column in expected} == expected
-    assert [one[:3] for one in store.dump().relationships] == [one[:3] for one in before.relationships]
-
-
-def test_a_later_log_makes_a_table_anew_from_itself(store: GraphStore, tmp_path: Path) -> None:
-    rows = ["1: create table f (y int)", "1: create table u as select y from f", "1: create table c as select y from u"]
-    ingest_rows(store, tmp_path / "1.jsonl", 0, rows)
-    anew = [
-        "1: create table u_new as select y + 1 as z from u",
-        "1: drop table u",
-        "1: alter table u_new rename to u",
-        "1: create table d as select z from u",
-    ]
-    for _ in range(2):
-        ingest_rows(store, tmp_path / "2.jsonl", 1, anew)
-        assert reached(store, "f.y") == {"u.z", "c.y", "d.z"}
-
-
-def test_a_log_reads_the_columns_that_a_later_row_of_it_renames(store: GraphStore, tmp_path: Path) -> None:
-    ingest_rows(store, tmp_path / "1.jsonl", 0, ["1: create table u (x int)", "1: create table v (n int)"])
-    rows = ["1: delete from v using u where n = x", "1: alter table v rename column n to y"]
-    for _ in range(2):
-        ingest_rows(store, tmp_path / "2.jsonl", 1, rows)
-        assert reached(store, "u.x") == {"v.y"}
 
 
 def test_a_definition_that_a_later_file_ends_is_reported(store: GraphStore, tmp_path: Path) -> None:

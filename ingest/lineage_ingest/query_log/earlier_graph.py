@@ -31,13 +31,17 @@ class EarlierGraph:
 
     store: GraphStore
     at: datetime | None = None
+    given: frozenset[str] = frozenset()
+    """The names of tables that were there, whatever the store says."""
+    known: Mapping[tuple[str, str], TableSchema] | None = None
+    """The schemas, where somebody keeps them; else they are read."""
     _moment: datetime = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_moment", _FOR_EVER if self.at is None else self.at - _MOMENT)
 
     def schemas(self, keys: Collection[str] | None = None) -> Mapping[tuple[str, str], TableSchema]:
-        """Return the tables whose columns earlier ingests told (of these keys today, else all), by namespace and name.
+        """Return the tables whose columns earlier ingests know (of these keys today, else all), by namespace and name.
 
         What was concluded from use is left out: the log that is ingested may be what it was concluded from, and
         ingesting it again must not decide anything otherwise. A table that came later is there as it is today.
@@ -45,6 +49,8 @@ class EarlierGraph:
         Raises:
             StoreError: the store could not be read.
         """
+        if self.known is not None:
+            return self.known
         datasets = {dataset.key: dataset for dataset in self.store.datasets(keys)}
         known = [key for key, dataset in datasets.items() if dataset.schema_known]
         columns: dict[str, list[StoredColumn]] = defaultdict(list)
@@ -65,7 +71,7 @@ class EarlierGraph:
         Raises:
             StoreError: the store could not be read.
         """
-        return frozenset(self._found(names))
+        return frozenset(self._found(names)) | {key for key in names if split_dataset_key(key)[1] in self.given}
 
     def views(self, names: Collection[str]) -> frozenset[str]:
         """Return those of these keys that views had then.

@@ -106,7 +106,9 @@ def ingest_log(
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
     with _seldom_collecting():
-        found = extract_log(engine, setting, _given(catalog), notify, partial(EarlierGraph, store))
+        given = _given(catalog)
+        earlier = partial(EarlierGraph, store, given=frozenset(table.name for table in given))
+        found = extract_log(engine, setting, given, notify, earlier)
     extracted = time.perf_counter()
     run = RunRecord(run_key or found.key, "log", setting.source, setting.at, found.counts, extracted - began)
     apply = partial(_written, store=store, engine=engine, opener=opener)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from lineage.catalog import TableSchema
 from lineage.model.batch import (
@@ -27,12 +27,13 @@ from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.composition import merged_edge
 from lineage_ingest.query_log.pipeline.copies import state_past_columns, state_past_versions
+from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.extraction import UnitLineage, moment
-from lineage_ingest.query_log.pipeline.replaced import EarlierEdges, tell_replaced_tables
+from lineage_ingest.query_log.pipeline.replaced import mark_replaced_tables
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 from lineage_ingest.query_log.pipeline.versions import Versions
-from lineage_ingest.query_log.pipeline.views import EarlierViews, state_past_views
+from lineage_ingest.query_log.pipeline.views import state_past_views
 
 __all__ = ["Merger"]
 
@@ -61,10 +62,6 @@ class _Job:
     def take_back(self, edge: EdgeRecord) -> None:
         """Remove an edge."""
         self.edges.pop((edge.source, edge.target, edge.kind, edge.output), None)
-
-
-class EarlierGraph(EarlierEdges, EarlierViews, Protocol):
-    """What was known before a log; tables by their names of then."""
 
 
 class _Schema(NamedTuple):
@@ -226,7 +223,7 @@ class Merger:
                 since[path] = min(schema.began, since.get(path, schema.began))
         return replace(dataset, columns=tuple(replace(c, since=since.get(c.path)) for c in dataset.columns))
 
-    def finish(self, earlier: EarlierGraph, begins_at: datetime) -> None:
+    def finish(self, earlier: Earlier, begins_at: datetime) -> None:
         """Bring what was taken in under the names of the graph: ask for batches and counts after it.
 
         `earlier` is what was known before the log, which begins at a time.
@@ -234,7 +231,7 @@ class Merger:
         for job in self._every_job():
             job.record = job.runs.into(job.record)
         keys, changes = self._keys, list(self._changes.values())
-        tell_replaced_tables(self._every_job(), changes, keys, earlier, begins_at)
+        mark_replaced_tables(self._every_job(), changes, keys, earlier, begins_at)
         state_past_views(self._every_job(), changes, keys, earlier, begins_at, self._is_view)
         if not keys.plain:
             before = keys.then(earlier.edges_into(keys.names_before()))

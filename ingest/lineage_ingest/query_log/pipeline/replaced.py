@@ -2,45 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
 
-from lineage.model.batch import DatasetChange, EdgeRecord
+from lineage.model.batch import DatasetChange
 from lineage.model.names import dataset_of
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.column_names import TODAY, ColumnNames
 from lineage_ingest.query_log.pipeline.copies import StatingJob
+from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
+from lineage_ingest.query_log.pipeline.versions import keeps_what_is_there
 
-__all__ = ["EarlierEdges", "tell_replaced_tables"]
+__all__ = ["mark_replaced_tables"]
 
-_UNLESS_THERE = re.compile(r"\s*create\s+(?:\w+\s+){0,3}?(?:table|view)\s+if\s+not\s+exists\b", re.IGNORECASE)
 
 _Said = tuple[str, str, EdgeKind]
 """Source, target and kind of an edge."""
 
 
-class EarlierEdges(Protocol):
-    """What was known before a log; tables by their names of then."""
-
-    def there(self, names: Collection[str]) -> frozenset[str]:
-        """Return those of these keys that datasets had then."""
-
-    def edges_into(self, names: Collection[str]) -> Iterable[EdgeRecord]:
-        """Return the edges into datasets, by their keys."""
-
-
-def tell_replaced_tables(
+def mark_replaced_tables(
     jobs: Sequence[StatingJob],
     changes: Iterable[DatasetChange],
     keys: VersionKeys,
-    earlier: EarlierEdges,
+    earlier: Earlier,
     begins_at: datetime,
 ) -> None:
-    """Tell `keys` which tables of before the log makes anew of something else, and which stay what they were.
+    """Mark in `keys` which tables of before the log makes anew of something else, and which stay what they were.
 
     It is the same table where all that was said of the old one is said of the new one, and of sources that stayed the
     same, too.
@@ -75,7 +64,7 @@ def _made(jobs: Iterable[StatingJob], keys: VersionKeys) -> dict[str, datetime]:
     made: dict[str, datetime] = {}
     for job in jobs:
         record = job.record
-        if record.kind.defines_output and not _UNLESS_THERE.match(record.sql or ""):
+        if record.kind.defines_output and not keeps_what_is_there(record.sql or ""):
             for key in record.writes:
                 if not keys.is_gone(key):
                     name = keys.key(key)

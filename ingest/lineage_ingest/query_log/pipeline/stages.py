@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from lineage.catalog import TableSchema
-from lineage.model.batch import DiagnosticRecord, EdgeRecord, LineageBatch, RunRecord, UsageRecord
+from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.names import dataset_key, split_dataset_key
+from lineage.model.names import dataset_key
 from lineage.model.statement import Completeness
 from lineage_ingest.query_log.pipeline.definitions import Definitions, Span
+from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Work
-from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place, Setting, moment
-from lineage_ingest.query_log.pipeline.merging import EarlierGraph, Merger
+from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
+from lineage_ingest.query_log.pipeline.merging import Merger
 from lineage_ingest.query_log.pipeline.sessions import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
 from lineage_ingest.query_log.pipeline.versions import Versions, made_in, read_before_made, versions_of, watched
@@ -37,52 +38,6 @@ _COUNTED = {
     Completeness.TABLES: "tables_only",
     Completeness.NONE: "unresolved",
 }
-
-
-class Earlier(EarlierGraph, Protocol):
-    """What was known just before a log; tables by their names of then."""
-
-    def schemas(self) -> Mapping[Place, TableSchema]:
-        """Return the tables whose columns earlier ingests told."""
-
-
-class _Nothing:
-    def schemas(self) -> Mapping[Place, TableSchema]:
-        return {}
-
-    def there(self, names: Collection[str]) -> frozenset[str]:  # noqa: ARG002
-        return frozenset()
-
-    def views(self, names: Collection[str]) -> frozenset[str]:  # noqa: ARG002
-        return frozenset()
-
-    def edges_into(self, names: Collection[str]) -> Iterable[EdgeRecord]:  # noqa: ARG002
-        return ()
-
-
-def _nothing_earlier(_at: datetime | None) -> Earlier:
-    return _Nothing()
-
-
-@dataclass(frozen=True)
-class _WithGiven:
-    """What was known before a log, and that the given tables were there."""
-
-    earlier: Earlier
-    given: frozenset[str]
-
-    def schemas(self) -> Mapping[Place, TableSchema]:
-        return self.earlier.schemas()
-
-    def there(self, names: Collection[str]) -> frozenset[str]:
-        given = {name for name in names if split_dataset_key(name)[1] in self.given} if self.given else set()
-        return self.earlier.there(names) | given
-
-    def views(self, names: Collection[str]) -> frozenset[str]:
-        return self.earlier.views(names)
-
-    def edges_into(self, names: Collection[str]) -> Iterable[EdgeRecord]:
-        return self.earlier.edges_into(names)
 
 
 class UndatedLogError(ValueError):
@@ -146,7 +101,7 @@ def extract_log(
     setting: Setting,
     given: tuple[TableSchema, ...],
     progress: Progress,
-    earlier: Callable[[datetime | None], Earlier] = _nothing_earlier,
+    earlier: Callable[[datetime | None], Earlier],
 ) -> Extraction:
     """Read a log and extract what it says.
 
@@ -171,7 +126,7 @@ def extract_log(
     if log.undated and not begins and setting.observed_at is None:
         raise UndatedLogError(log.undated, log.unread_time)
     setting = replace(setting, begins_at=moment(min(begins), setting.at) if begins else None)
-    before = _WithGiven(earlier(setting.begins_at), frozenset(table.name for table in given))
+    before = earlier(setting.begins_at)
     base = Knowledge(given, before.schemas())
     first: dict[int, Facts] = {}
     progress("extracting", 0, len(templates))

@@ -27,6 +27,7 @@ __all__ = [
     "NamesOfPart",
     "Step",
     "Versions",
+    "keeps_what_is_there",
     "made_in",
     "names_of_parts",
     "read_before_made",
@@ -93,6 +94,11 @@ class Bindings(NamedTuple):
     remade: tuple[tuple[str, str], ...] = ()
 
 
+def keeps_what_is_there(sql: str) -> bool:
+    """Return whether a statement makes a table or view only if there is none of the name."""
+    return _UNLESS_THERE.match(sql) is not None
+
+
 def names_of_parts(
     parts: Sequence[str], dialect: str, namespace: str, statements: Iterable[StatementLineage]
 ) -> tuple[NamesOfPart, ...]:
@@ -112,7 +118,7 @@ def names_of_parts(
         writes[part] |= bool(statement.targets or statement.changes)
         reads[part].update(dict.fromkeys(statement.sources))
         if statement.defines and statement.target in own:
-            step = Step.CREATE_UNLESS_THERE if _UNLESS_THERE.match(parts[part]) else Step.CREATE
+            step = Step.CREATE_UNLESS_THERE if keeps_what_is_there(parts[part]) else Step.CREATE
             steps[part].append((step, statement.target, None))
             is_view = statement.target_kind is DatasetKind.VIEW and statement.operation == "CREATE_VIEW"
             late[part] = is_view and not follows

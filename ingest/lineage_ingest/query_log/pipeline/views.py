@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
 
 from lineage.model.batch import DatasetChange, EdgeRecord
 from lineage.model.names import dataset_of
@@ -17,26 +16,17 @@ from lineage.model.statement import ChangeKind
 from lineage_ingest.column_names import ColumnNames
 from lineage_ingest.composition import edges_past
 from lineage_ingest.query_log.pipeline.copies import StatingJob
+from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 
-__all__ = ["EarlierViews", "state_past_views"]
-
-
-class EarlierViews(Protocol):
-    """What was known before a log; tables by their names of then."""
-
-    def views(self, names: Collection[str]) -> frozenset[str]:
-        """Return those of these keys that views had then."""
-
-    def edges_into(self, names: Collection[str]) -> Iterable[EdgeRecord]:
-        """Return the edges into datasets, by their keys."""
+__all__ = ["state_past_views"]
 
 
 def state_past_views(
     jobs: Sequence[StatingJob],
     changes: Collection[DatasetChange],
     keys: VersionKeys,
-    earlier: EarlierViews,
+    earlier: Earlier,
     begins_at: datetime,
     is_view: Callable[[str], bool],
 ) -> None:
@@ -71,7 +61,7 @@ def _within(datasets: Collection[str]) -> Callable[[str], bool]:
 def _edges_into_views(
     jobs: Sequence[StatingJob],
     keys: VersionKeys,
-    earlier: EarlierViews,
+    earlier: Earlier,
     begins_at: datetime,
     is_view: Callable[[str], bool],
 ) -> dict[str, list[tuple[EdgeRecord, datetime]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -135,6 +135,7 @@ class _Follower:
         self._setting = setting
         self._checkpoint = checkpoint
         self._given = tuple(catalog) if catalog is not None else ()
+        self._given_names = frozenset(table.name for table in self._given)
         self._normalise = normalise
         self._done = done
         self._learnt: dict[Place, TableSchema] = {}
@@ -192,7 +193,7 @@ class _Follower:
                 return None
             engine = rows.engine()
             try:
-                earlier = partial(_Followed, store, learnt=self._learnt)
+                earlier = partial(EarlierGraph, store, given=self._given_names, known=self._learnt)
                 found = extract_log(engine, setting, self._given, _unheard, earlier)
                 found.counts["rows"] -= rows.carried
                 after = rows.open_after(found.templates.values(), setting.at)
@@ -222,16 +223,6 @@ class _Follower:
         )
         self._checkpoint.write_stated(number, header, found.batches(run))
         return header
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Followed(EarlierGraph):
-    """What a store knew before a micro-batch, which comes as it is written: the schemas are those of now."""
-
-    learnt: Mapping[Place, TableSchema]
-
-    def schemas(self, keys: Collection[str] | None = None) -> Mapping[Place, TableSchema]:  # noqa: ARG002
-        return self.learnt
 
 
 class _Rows:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import GraphStore
+from lineage.traversal import TraversalOptions, impact, resolve_column
 from tests.contract.log_rows import ingest_rows, reached
 
 LATER_LOGS = [
@@ -260,6 +261,20 @@ def test_what_an_earlier_log_made(
     ingest_rows(store, tmp_path / f"{len(logs) - 1}.jsonl", len(logs) - 1, logs[-1])
     assert {column: reached(store, column) for column in expected} == expected
     assert [one[:3] for one in store.dump().relationships] == [one[:3] for one in before.relationships]
+
+
+def test_what_was_copied_in_the_clear_is_not_masked_by_a_later_definition(store: GraphStore, tmp_path: Path) -> None:
+    made = "1: create or replace table o as select mail from raw"
+    ingest_rows(store, tmp_path / "1.jsonl", 0, [made, "1: create view v as select mail from o"])
+    rows = [
+        "1: insert into copy select mail from v",
+        "1: create or replace table o as select md5(mail) as mail from raw",
+    ]
+    for _ in range(2):
+        ingest_rows(store, tmp_path / "2.jsonl", 1, rows)
+        found = impact(store, resolve_column(store, "raw.mail"), TraversalOptions())
+        hidden = {one.key.rpartition(".")[2]: one.masked for one in found.outlines}
+        assert hidden == {"o#mail": True, "v#mail": True, "copy#mail": False}
 
 
 def test_a_later_log_makes_a_table_anew_from_itself(store: GraphStore, tmp_path: Path) -> None:

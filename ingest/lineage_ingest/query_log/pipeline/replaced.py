@@ -8,7 +8,7 @@ from datetime import datetime
 
 from lineage.model.batch import DatasetChange
 from lineage.model.names import dataset_of
-from lineage.model.transformations import EdgeKind
+from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.column_names import TODAY, ColumnNames
 from lineage_ingest.query_log.pipeline.copies import StatingJob
 from lineage_ingest.query_log.pipeline.earlier import Earlier
@@ -18,8 +18,8 @@ from lineage_ingest.query_log.pipeline.versions import keeps_what_is_there
 __all__ = ["mark_replaced_tables"]
 
 
-_Said = tuple[str, str, EdgeKind]
-"""Source, target and kind of an edge."""
+_Said = tuple[str, str, EdgeKind, tuple[Subtype, ...], bool]
+"""An edge's source and target, and how the one makes the other: its kind, subtypes, and whether it masks."""
 
 
 def mark_replaced_tables(
@@ -42,7 +42,7 @@ def mark_replaced_tables(
     before: dict[str, set[_Said]] = defaultdict(set)
     for edge in earlier.edges_into(sorted(there)):
         own = names.edge_at(edge, begins_at, TODAY)
-        before[dataset_of(own.target)].add((own.source, own.target, own.kind))
+        before[dataset_of(own.target)].add((own.source, own.target, own.kind, own.subtypes, own.masking))
     now = _stated(jobs, keys, names)
     replaced: set[str] = set()
     while found := {
@@ -80,7 +80,7 @@ def _stated(jobs: Iterable[StatingJob], keys: VersionKeys, names: ColumnNames) -
             if not keys.is_gone(edge.target):
                 own = names.edge_at(edge, job.record.last_seen, TODAY)
                 target = keys.key(own.target)
-                found[dataset_of(target)].add((own.source, target, own.kind))
+                found[dataset_of(target)].add((own.source, target, own.kind, own.subtypes, own.masking))
     return found
 
 

@@ -247,6 +247,14 @@ LATER_LOGS = [
         {"f.a": {"w.y"}, "f.b": {"w.y"}},
         id="a later log makes a table anew from itself with fewer columns",
     ),
+    pytest.param(
+        [
+            ["1: create table f (a int)", "1: create table m as select a as k from f"],
+            ["1: alter table m rename column k to s", "2: create table g as select s from m", "2: drop table m"],
+        ],
+        {"f.a": {"g.s"}},
+        id="a later log begins with a renamed column, and drops what it copied then",
+    ),
 ]
 
 

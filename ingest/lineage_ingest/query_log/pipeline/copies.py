@@ -39,7 +39,7 @@ class StatingJob(Protocol):
 def state_past_versions(
     jobs: Sequence[StatingJob],
     before: Iterable[EdgeRecord],
-    begins_at: datetime,
+    before_at: datetime,
     changes: Iterable[DatasetChange],
     keys: VersionKeys,
     is_view: Callable[[str], bool],
@@ -51,7 +51,7 @@ def state_past_versions(
     no rows: it reads what has the name, if anything has. `before` are edges into what was there when the log began.
     """
     names = ColumnNames(changes)
-    made = [(edge, begins_at) for edge in before]
+    made = [(edge, before_at) for edge in before]
     behind: dict[str, dict[str, None]] = defaultdict(dict)
     for edge, _ in made:
         behind[dataset_of(edge.target)][dataset_of(edge.source)] = None

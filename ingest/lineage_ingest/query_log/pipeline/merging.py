@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from lineage.catalog import TableSchema
@@ -39,6 +39,7 @@ __all__ = ["Merger"]
 
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 _NEVER = datetime.max.replace(tzinfo=UTC)
+_MOMENT = timedelta(microseconds=1)
 _EdgeKey = tuple[str, str, EdgeKind, str]
 
 
@@ -228,14 +229,15 @@ class Merger:
 
         `earlier` is what was known before the log, which begins at a time.
         """
+        then = begins_at - _MOMENT  # its first statement may rename a column
         for job in self._every_job():
             job.record = job.runs.into(job.record)
         keys, changes = self._keys, list(self._changes.values())
-        mark_replaced_tables(self._every_job(), changes, keys, earlier, begins_at)
-        state_past_views(self._every_job(), changes, keys, earlier, begins_at, self._is_view)
+        mark_replaced_tables(self._every_job(), changes, keys, earlier, then)
+        state_past_views(self._every_job(), changes, keys, earlier, then, self._is_view)
         if not keys.plain:
             before = keys.then(earlier.edges_into(keys.names_before()))
-            state_past_versions(self._every_job(), before, begins_at, changes, keys, self._is_view, self._may_have)
+            state_past_versions(self._every_job(), before, then, changes, keys, self._is_view, self._may_have)
             self._name_versions()
         self._end_replaced_columns()
         self._take_rebuilds_for_definitions()

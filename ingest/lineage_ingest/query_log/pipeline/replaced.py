@@ -27,7 +27,7 @@ def mark_replaced_tables(
     changes: Iterable[DatasetChange],
     keys: VersionKeys,
     earlier: Earlier,
-    begins_at: datetime,
+    before_at: datetime,
 ) -> None:
     """Mark in `keys` which tables of before the log makes anew of something else, and which stay what they were.
 
@@ -41,7 +41,7 @@ def mark_replaced_tables(
     names = ColumnNames(changes)
     before: dict[str, set[_Said]] = defaultdict(set)
     for edge in earlier.edges_into(sorted(there)):
-        own = names.edge_at(edge, begins_at, TODAY)
+        own = names.edge_at(edge, before_at, TODAY)
         before[dataset_of(own.target)].add((own.source, own.target, own.kind, own.subtypes, own.masking))
     now = _stated(jobs, keys, names)
     replaced: set[str] = set()

@@ -126,7 +126,7 @@ def extract_log(
     if log.undated and not begins and setting.observed_at is None:
         raise UndatedLogError(log.undated, log.unread_time)
     setting = replace(setting, begins_at=moment(min(begins), setting.at) if begins else None)
-    before = earlier(setting.begins_at)
+    before = earlier(setting.begins_at or setting.observed_at)
     base = Knowledge(given, before.schemas())
     first: dict[int, Facts] = {}
     progress("extracting", 0, len(templates))

@@ -27,7 +27,7 @@ def state_past_views(
     changes: Collection[DatasetChange],
     keys: VersionKeys,
     earlier: Earlier,
-    begins_at: datetime,
+    before_at: datetime,
     is_view: Callable[[str], bool],
 ) -> None:
     """Let what was made of a view that reads something else by now come from what the view read then."""
@@ -37,7 +37,7 @@ def state_past_views(
             dropped[change.dataset] = max(change.at, dropped.get(change.dataset, change.at))
     if keys.plain and not dropped:
         return
-    views = _Views(_edges_into_views(jobs, keys, earlier, begins_at, is_view), keys, dropped, ColumnNames(changes))
+    views = _Views(_edges_into_views(jobs, keys, earlier, before_at, is_view), keys, dropped, ColumnNames(changes))
     for job in jobs:
         first, last = job.record.first_seen, job.record.last_seen
         at = job.began if job.began < first else last  # of a slice, a temporary table may have been made of it before
@@ -62,7 +62,7 @@ def _edges_into_views(
     jobs: Sequence[StatingJob],
     keys: VersionKeys,
     earlier: Earlier,
-    begins_at: datetime,
+    before_at: datetime,
     is_view: Callable[[str], bool],
 ) -> dict[str, list[tuple[EdgeRecord, datetime]]]:
     """Return the edges into each view that the log reads or makes, with the times of their names."""
@@ -78,7 +78,7 @@ def _edges_into_views(
     while wanted := {key for key in earlier.views(sorted(wanted)) if key not in found}:
         for edge in earlier.edges_into(sorted(wanted)):
             source = keys.meant(dataset_of(edge.source), None) + edge.source[len(dataset_of(edge.source)) :]
-            found[dataset_of(edge.target)].append((replace(edge, source=source), begins_at))
+            found[dataset_of(edge.target)].append((replace(edge, source=source), before_at))
         wanted = {dataset_of(edge.source) for key in wanted for edge, _ in found[key]} - made
     return found
 

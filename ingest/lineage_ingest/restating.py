@@ -23,13 +23,16 @@ class StatedOutput:
     edges: tuple[StoredEdge, ...]
 
 
-def stated_outputs(store: GraphStore, sources: Sequence[str]) -> list[StatedOutput]:
-    """Return what jobs say of each output for which they read one of these columns, or tables as their rows."""
+def stated_outputs(store: GraphStore, sources: Sequence[str], as_of: datetime | None = None) -> list[StatedOutput]:
+    """Return what jobs say of each output for which they read one of these columns, or tables as their rows.
+
+    With `as_of` it is what they said then.
+    """
     if not sources:
         return []
     asked = set(sources)
     touched: dict[str, set[str]] = defaultdict(set)
-    for hop in store.expand(sources, Direction.DOWNSTREAM):
+    for hop in store.expand(sources, Direction.DOWNSTREAM, as_of=as_of):
         if hop.edge.source in asked:
             touched[dataset_of(hop.edge.target)].add(hop.edge.job)
     jobs = {job.key: job for job in store.jobs(sorted({key for keys in touched.values() for key in keys}))}
@@ -38,7 +41,7 @@ def stated_outputs(store: GraphStore, sources: Sequence[str]) -> list[StatedOutp
         ends = [output, *(column.key for column in store.columns([output], dropped=True))]
         edges = {
             (hop.edge.job, hop.edge.source, hop.edge.target, hop.edge.kind): hop.edge
-            for hop in store.expand(ends, Direction.UPSTREAM)
+            for hop in store.expand(ends, Direction.UPSTREAM, as_of=as_of)
         }
         for key in sorted(keys):
             own = tuple(edge for (job, *_), edge in edges.items() if job == key)

@@ -285,6 +285,14 @@ def test_what_was_copied_in_the_clear_is_not_masked_by_a_later_definition(store:
         assert hidden == {"o#mail": True, "v#mail": True, "copy#mail": False}
 
 
+def test_a_log_that_drops_a_table_comes_before_the_one_that_made_it(store: GraphStore, tmp_path: Path) -> None:
+    made = ["1: create table f (a int)", "1: create table m as select a as k from f"]
+    dropped = ["1: create table g as select k as s from m", "1: create view v as select s from g", "1: drop table m"]
+    for day, rows in [(1, dropped), (0, made), (1, dropped), (0, made)]:
+        ingest_rows(store, tmp_path / f"{day}.jsonl", day, rows)
+        assert day or reached(store, "f.a") == {"g.s", "v.s"}
+
+
 def test_a_later_log_makes_a_table_anew_from_itself(store: GraphStore, tmp_path: Path) -> None:
     rows = ["1: create table f (y int)", "1: create table u as select y from f", "1: create table c as select y from u"]
     ingest_rows(store, tmp_path / "1.jsonl", 0, rows)

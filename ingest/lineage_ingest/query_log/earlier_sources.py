@@ -6,20 +6,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import chain
 
 from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
+from lineage.store.planning.state import change_key
 from lineage.store.protocol import Direction, GraphStore
 from lineage_ingest.column_names import TODAY, ColumnNames
 from lineage_ingest.composition import edges_past, merged_edge
 from lineage_ingest.query_log.earlier_graph import record_of
 from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
 
-__all__ = ["with_earlier_sources"]
+__all__ = ["copies_of_later_logs", "with_earlier_sources"]
 
 _MOMENT = timedelta(microseconds=1)
 
@@ -48,6 +50,39 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
         if drop.column is not None:  # what read a table is known by its versions
             batch = _with_sources(batch, keys, into, drop, names)
     yield batch
+
+
+def copies_of_later_logs(store: GraphStore, batches: Sequence[LineageBatch]) -> Iterator[LineageBatch]:
+    """Yield copies of what stored batches wrote and the store knows to have been dropped later: that log came first.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    for drop in _dropped_since(store, batches):
+        keys = _keys(store, drop, ColumnNames(()))
+        views = _views_over(store, keys, drop)
+        into = _edges_into(store, keys | views, drop)
+        yield from _restated(store, keys | views, into, drop, ())
+
+
+def _dropped_since(store: GraphStore, batches: Sequence[LineageBatch]) -> list[DatasetChange]:
+    """Return the DROPs that the store knows of datasets that the batches wrote before, but for their own."""
+    written: dict[str, datetime] = {}
+    for job in chain.from_iterable(batch.jobs for batch in batches):
+        for key in job.writes:
+            written[key] = min(job.first_seen, written.get(key, job.first_seen))
+    if not written:
+        return []
+    own = {change_key(change) for batch in batches for change in batch.changes}
+    changes = store.dataset_changes(min(written.values()), TODAY)
+    return [
+        change
+        for change in changes
+        if change.kind is ChangeKind.DROP
+        and change.dataset in written
+        and written[change.dataset] <= change.at
+        and change_key(change) not in own
+    ]
 
 
 def _keys(store: GraphStore, drop: DatasetChange, names: ColumnNames) -> frozenset[str]:
@@ -95,7 +130,7 @@ def _restated(
 
     What the jobs of the batch say, `stating`, it says itself.
     """
-    outputs = stated_outputs(store, sorted(keys))
+    outputs = stated_outputs(store, sorted(keys), drop.at - _MOMENT)
     views = {one.key for one in store.datasets([o.output for o in outputs]) if one.kind is DatasetKind.VIEW}
     edges: dict[tuple[str, str, str, str, str], EdgeRecord] = {}
     restated: list[StatedOutput] = []

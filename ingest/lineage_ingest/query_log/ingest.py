@@ -15,7 +15,7 @@ from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunR
 from lineage.model.diagnostics import Severity
 from lineage.store.protocol import AppliedChanges, GraphStore
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
-from lineage_ingest.query_log.earlier_sources import with_earlier_sources
+from lineage_ingest.query_log.earlier_sources import copies_of_later_logs, with_earlier_sources
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.stages import extract_log
@@ -161,6 +161,7 @@ def stored(
     """
     applied = AppliedChanges()
     described: dict[str, None] = {}
+    written: list[LineageBatch] = []
     every = touched if touched is not None else {}
     write = apply or store.apply
     marked = False
@@ -174,6 +175,9 @@ def stored(
         applied += write(replace(batch, run=_unfinished(run)) if marked and batch.run.key == run.key else batch)
         every.update(dict.fromkeys(record.key for record in batch.datasets))
         described.update(dict.fromkeys(record.key for record in batch.datasets if record.schema_known))
+        written.append(LineageBatch(batch.run, jobs=batch.jobs, changes=batch.changes))
+    for late in copies_of_later_logs(store, written):
+        applied += store.apply(late)
     for opened in opened_stars(store, described, run.at):
         applied += store.apply(opened)
         every.update(dict.fromkeys(record.key for record in opened.datasets))

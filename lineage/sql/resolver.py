@@ -37,6 +37,7 @@ from lineage.sql.relations import (
     TemporaryTable,
     absorb_rows,
 )
+from lineage.sql.returning import query_of_returning
 from lineage.sql.scope import Scope
 from lineage.sql.spans import span_of
 from lineage.sql.tables import TableSource
@@ -117,6 +118,8 @@ class Resolver:
         self.side_effects: list[Any] = []
         self.outermost: Scope | None = None
         """What is around every query of the statement: the variables of a program."""
+        self.around: Scope | None = None
+        """The scope around a statement that stands in another's WITH."""
         self.variable_places: dict[str, Span] = {}
         """Where `@name` is first read, by the name in lower case."""
         self._budget = budget
@@ -193,17 +196,12 @@ class Resolver:
 
     def written(self, node: exp.Expr, scope: Scope) -> Relation:
         """Return what a data-modifying CTE returns: columns of the table that it writes. What it writes is kept."""
+        around, self.around = self.around, scope  # it sees the CTEs before it
         outcome = self._write(self, node)
+        self.around = around
         self.side_effects.append(outcome)
-        returning = node.args.get("returning")
-        table = node.this.this if isinstance(node.this, exp.Schema) else node.this
-        if returning is None or not isinstance(table, exp.Table):
-            return Relation([], [])
-        joined = [node.args["from_"].this] if node.args.get("from_") is not None else []
-        joined += node.args.get("using") or []
-        joins = [exp.Join(this=item) for item in joined]
-        select = exp.Select(expressions=returning.expressions, from_=exp.From(this=table), joins=joins)
-        return self.relation(select, scope)
+        query = query_of_returning(node)
+        return Relation([], []) if query is None else self.relation(query, scope)
 
     def name(self, table: exp.Table) -> str:
         """Return the full name of a table that a statement creates, whatever is known of it."""

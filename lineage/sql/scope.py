@@ -81,7 +81,7 @@ class Scope:
     ) -> None:
         self.resolver = resolver
         if parent is None:
-            parent = resolver.outermost
+            parent = resolver.around or resolver.outermost
         self.parent = parent
         self.items: dict[str, Relation] = {}
         self.ctes: Mapping[str, Relation] = ctes if ctes is not None else (parent.ctes if parent else {})

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeAlias, TypeVar
 
 from sqlglot import exp
 
 from lineage.model.names import ColumnPath, split_name
 
-__all__ = ["Alteration", "ColumnAlteration", "altered_columns", "new_table_name"]
+__all__ = ["Alteration", "ColumnAlteration", "altered_columns", "new_table_name", "placed"]
+
+ColumnValue = TypeVar("ColumnValue")
+Fold: TypeAlias = "Callable[[exp.Expr], str]"
 
 _NO_COLUMN = frozenset(
     ("CONSTRAINT", "PRIMARY", "FOREIGN", "INDEX", "KEY", "CHECK", "PARTITION", "PARTITIONS", "UNIQUE", "UNUSED",
@@ -33,7 +37,8 @@ class Alteration(StrEnum):
 class ColumnAlteration:
     """A column (or a nested field, by its path) and what happens to it; `to` is the path after a RENAME.
 
-    `node` is its definition or what it is computed from, where the statement has that.
+    `node` is its definition or what it is computed from, where the statement has that. `first` and `after` say where it
+    stands from here on (FIRST, AFTER other), where the statement does.
     """
 
     kind: Alteration
@@ -41,11 +46,23 @@ class ColumnAlteration:
     to: ColumnPath | None = None
     data_type: exp.Expr | None = None
     node: exp.Expr | None = None
+    first: bool = False
+    after: ColumnPath | None = None
 
     @property
     def name(self) -> str | None:
         """The name of a top-level column; None for a field."""
         return self.column.name if self.column.parent is None else None
+
+
+def placed(columns: dict[str, ColumnValue], alteration: ColumnAlteration) -> dict[str, ColumnValue]:
+    """Return a table's columns in the order that they have after an alteration, which is done but for the order."""
+    name, after = alteration.name, alteration.after
+    if name not in columns or not (alteration.first or (after is not None and after.name in columns)):
+        return columns
+    others = [(key, value) for key, value in columns.items() if key != name]
+    index = 0 if after is None else next((i + 1 for i, (key, _) in enumerate(others) if key == after.name), len(others))
+    return dict([*others[:index], (name, columns[name]), *others[index:]])
 
 
 def new_table_name(alter: exp.Expr) -> exp.Table | None:
@@ -56,7 +73,7 @@ def new_table_name(alter: exp.Expr) -> exp.Table | None:
     return None
 
 
-def altered_columns(alter: exp.Expr, fold: Callable[[exp.Expr], str]) -> Iterator[ColumnAlteration]:
+def altered_columns(alter: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
     """Yield what an ALTER TABLE does to columns, in its order; `fold` gives a name as the dialect compares it."""
     for action in alter.args.get("actions") or ():
         if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table):
@@ -70,14 +87,16 @@ def altered_columns(alter: exp.Expr, fold: Callable[[exp.Expr], str]) -> Iterato
             yield from _of_action(action, fold)
 
 
-def _of_action(action: exp.Expr, fold: Callable[[exp.Expr], str]) -> Iterator[ColumnAlteration]:
+def _of_action(action: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
     args = action.args
     if isinstance(action, exp.ColumnDef):
-        yield ColumnAlteration(Alteration.ADD, _path(action.this, fold), None, args.get("kind"), action)
+        added = ColumnAlteration(Alteration.ADD, _path(action.this, fold), None, args.get("kind"), action)
+        yield _with_place(added, args.get("position"), fold)
     elif isinstance(action, exp.RenameColumn):
         yield ColumnAlteration(Alteration.RENAME, _path(action.this, fold), _renamed(action.this, args["to"], fold))
     elif isinstance(action, exp.ModifyColumn):
-        yield from _retyped(args.get("rename_from"), action.this, action.this.args.get("kind"), fold)
+        for one in _retyped(args.get("rename_from"), action.this, action.this.args.get("kind"), fold):
+            yield _with_place(one, action.this.args.get("position"), fold)
     elif isinstance(action, exp.AlterColumn):
         renamed = args.get("rename_to")
         old = action.this if renamed is not None else None
@@ -96,11 +115,18 @@ def _of_action(action: exp.Expr, fold: Callable[[exp.Expr], str]) -> Iterator[Co
             yield ColumnAlteration(Alteration.ONLY, _path(item.this, fold), None, kind, item)
 
 
+def _with_place(alteration: ColumnAlteration, position: exp.Expr | None, fold: Fold) -> ColumnAlteration:
+    if position is None or alteration.kind is Alteration.RENAME:
+        return alteration
+    after = position.args.get("this")
+    return replace(alteration, first=after is None, after=None if after is None else _path(after, fold))
+
+
 def _retyped(
     old: exp.Expr | None,
     column: exp.Expr,
     data_type: exp.Expr | None,
-    fold: Callable[[exp.Expr], str],
+    fold: Fold,
     node: exp.Expr | None = None,
 ) -> Iterator[ColumnAlteration]:
     """CHANGE a b type, MODIFY a type, ALTER COLUMN a TYPE type USING …: a new name, a new type, or both."""
@@ -134,13 +160,13 @@ def _named(text: str) -> Iterator[exp.Identifier]:
             yield exp.Identifier(this=parts[0][0], quoted=parts[0][1])
 
 
-def _renamed(old: exp.Expr, to: exp.Expr, fold: Callable[[exp.Expr], str]) -> ColumnPath:
+def _renamed(old: exp.Expr, to: exp.Expr, fold: Fold) -> ColumnPath:
     """Return the path after a RENAME: a field stays in the field that it lies in, and may be named without that."""
     parts = (*_parts(old)[:-1], _parts(to)[-1])
     return ColumnPath(tuple(fold(part) for part in parts))
 
 
-def _path(column: exp.Expr, fold: Callable[[exp.Expr], str]) -> ColumnPath:
+def _path(column: exp.Expr, fold: Fold) -> ColumnPath:
     return ColumnPath(tuple(fold(part) for part in _parts(column)))
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from lineage.catalog.alterations import Alteration, altered_columns, new_table_name
+from lineage.catalog.alterations import Alteration, altered_columns, new_table_name, placed
 from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect
 from lineage.model.names import format_name, split_name
@@ -104,6 +104,7 @@ def _alter(tables: dict[str, TableSchema], statement: exp.Alter, dialect: Dialec
             new = one.to.name
             listed = (replace(column, name=new) if key == own else column for key, column in columns.items())
             columns = {column.name: column for column in listed}
+        columns = placed(columns, one)
     tables[name] = TableSchema(name, tuple((only or columns).values()))
     if (to := new_table_name(statement)) is not None:
         before, after = split_name(name), split_name(_name(to, dialect))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token
 
@@ -12,6 +12,8 @@ _NO_COLUMN_OF_ALTER = frozenset(
     ("SEARCH", "STORAGE", "ROW", "POLICY", "PARTITIONS", "TAG", "CLUSTERING", "JOIN", "AGGREGATION", "COMMENT", "DATA",
      "STATISTICS", "TTL", "DEFAULT", "TRIGGER", "FIELD", "WITH", "SYSTEM", "PROJECTIONS", "VALUE", "TBLPROPERTIES")
 )  # fmt: skip
+
+_VERBS = frozenset(("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "ALTER", "SET", "COMMENT"))
 
 
 @rewording("RENAME", "EXCHANGE")
@@ -87,19 +89,37 @@ def move_rows(s: Statement) -> Iterator[Tokens]:
 
 def _column_changes(s: Statement, table: Sequence[Token], start: int) -> Iterator[Tokens]:
     """Yield an ALTER TABLE for each column that is added, dropped or renamed; other changes say nothing here."""
-    for item in items(s.tokens[start:]):
+    verb: Tokens = []
+    for change in _single(items(s.tokens[start:])):
+        if change[0].text.upper() in _VERBS:
+            verb, item = change[:1], change
+        else:  # `ADD a INT, b INT`, `DROP COLUMN a, b`
+            item = [*verb, *change]
         words = [token.text.upper() for token in item]
         at = 1
-        while words[at : at + 1] in (["COLUMN"], ["COLUMNS"], ["("], ["IF"], ["NOT"], ["EXISTS"]):
+        while words[at : at + 1] in (["COLUMN"], ["COLUMNS"], ["IF"], ["NOT"], ["EXISTS"]):
             at += 1
         rest = item[at:]
         if not rest or (words[at] in NO_COLUMN or words[at] in _NO_COLUMN_OF_ALTER):
             continue
         if words[0] == "ADD" and len(rest) > 1:
-            yield s.said("ALTER TABLE", table, "ADD COLUMN", plain_column(rest, with_type=True))
+            place = next((i for i, word in enumerate(words) if word in ("FIRST", "AFTER") and i > len(words) - 3), None)
+            behind = [] if place is None else item[place:]
+            yield s.said("ALTER TABLE", table, "ADD COLUMN", plain_column(rest, with_type=True), behind)
         elif words[0] == "DROP":
             yield s.said("ALTER TABLE", table, "DROP COLUMN", rest[:1])
         elif words[0] == "RENAME" and "COLUMN" in words and words[at + 1 : at + 2] == ["TO"]:
             yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[2:3])
         elif words[0] == "CHANGE" and len(rest) > 2 and rest[0].text != rest[1].text:
             yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[1:2])
+
+
+def _single(changes: Iterable[Tokens]) -> Iterator[Tokens]:
+    """Yield the changes; `ADD (a INT, b INT)` as one for each column."""
+    for item in changes:
+        opens = next((i for i, token in enumerate(item[:3]) if token.text == "("), 0)
+        if not opens or item[-1].text != ")" or item[0].text.upper() not in ("ADD", "DROP"):
+            yield item
+            continue
+        for column in items(item[opens + 1 : -1]):
+            yield [*item[:opens], *column]

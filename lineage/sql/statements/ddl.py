@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.catalog.alterations import Alteration, ColumnAlteration, altered_columns, new_table_name
+from lineage.catalog.alterations import Alteration, ColumnAlteration, altered_columns, new_table_name, placed
 from lineage.catalog.ddl import type_text
 from lineage.model.names import plain_name, split_name
 from lineage.model.spelling import Spelled
@@ -98,6 +98,7 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
             spelling = one.to.spelling
             to = str(one.to) if spelling is None else Spelled(str(one.to), spelling)
             changes.append(TableChange(ChangeKind.RENAME_COLUMN, target, to, str(one.column)))
+        columns = placed(columns, one)
     outcome.altered, outcome.added = tuple(altered.values()), tuple(added)
     columns = only or columns
     is_known = bool(only) or not known.is_open

@@ -137,7 +137,7 @@ class Script:
                 (Part(given, name),) if isinstance(given, str) else given,
                 options,
                 index,
-                self.has_table,
+                self.entry_of,
                 alone=alone,
             )
             for index, (name, given) in enumerate(texts.items())
@@ -201,7 +201,7 @@ class Script:
         """Find out what tables mean in texts that drop, replace or rename what others make: they run in their order."""
         if self._candidates is None:
             return
-        walk, size = TableWalk(self.has_table), 0
+        walk, size = TableWalk(self.entry_of), 0
         tied = tied_by_changes(self._texts, self._candidates)
         for index in tied:
             self._texts[index].walk(walk)
@@ -493,9 +493,9 @@ class Script:
         """Return the columns that a resolved statement gives its target, if it says."""
         return self._schemas.get(position)
 
-    def has_table(self, name: str, naming: Naming) -> bool:
-        """Return whether the catalog has a table of that full name."""
-        return self.catalog_tables(naming).find([part for part, _ in split_name(name)]).columns is not None
+    def entry_of(self, name: str, naming: Naming) -> TableEntry:
+        """Return what the catalog knows of a table of that full name."""
+        return self.catalog_tables(naming).find([part for part, _ in split_name(name)])
 
     def seen(self, table: str, column: str) -> bool:
         """Return whether a statement resolved so far shows that the table has the column."""

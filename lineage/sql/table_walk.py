@@ -11,6 +11,7 @@ from sqlglot import exp
 from lineage.model.names import Naming, format_name, split_name
 from lineage.sql.definitions import Definition, Position, defined_by, written_tables
 from lineage.sql.identifiers import Identifiers
+from lineage.sql.tables import TableEntry
 
 __all__ = ["TableWalk"]
 
@@ -42,9 +43,10 @@ class TableWalk:
     what the name means in the end. Changes of rows are those of temporary tables only.
     """
 
-    def __init__(self, has_table: Callable[[str, Naming], bool] = lambda *_: False) -> None:
-        """Begin; `has_table` tells whether a catalog has a table of that full name."""
-        self._has_table = has_table
+    def __init__(self, entry_of: Callable[[str, Naming], TableEntry] = lambda name, _: TableEntry(name)) -> None:
+        """Begin; `entry_of` tells what a catalog knows of a table, by its full name."""
+        self._entry_of = entry_of
+        self._statements: Sequence[tuple[exp.Expr | None, Naming]] = ()
         self._found: dict[Position, list[Definition]] = {}
         self._made: list[_Made] = []
         self._named: dict[str, list[_Made]] = defaultdict(list)
@@ -72,6 +74,7 @@ class TableWalk:
         drops is not temporary then.
         """
         self._pieces = pieces
+        self._statements = tuple(zip(trees, namings, strict=True))
         for stack in self._named.values():  # another session
             stack[:] = [made for made in stack if not made.session]
         self._session = {}
@@ -80,6 +83,7 @@ class TableWalk:
             self._at = (index, number)
             self._certain = number not in uncertain
             found.append(self._statement(tree, naming))
+        self._statements = ()
         return found
 
     def _statement(self, tree: exp.Expr | None, naming: Naming) -> Naming:
@@ -116,9 +120,18 @@ class TableWalk:
         names = [naming.qualify(candidate) for candidate in candidates]
         if len(names) > 1:
             for name in names:
-                if self._of(name) is not None or self._has_table(name, naming):
+                if self._of(name) is not None or self._is_there(name, naming):
                     return name
         return names[0]
+
+    def _is_there(self, name: str, naming: Naming) -> bool:
+        """Return whether the catalog has a table, unless it may have learnt it of this text, which makes it later."""
+        entry = self._entry_of(name, naming)
+        return entry.columns is not None and not (entry.learnt and self._makes(name))
+
+    def _makes(self, name: str) -> bool:
+        found = (defined_by(tree, naming, naming.qualify) for tree, naming in self._statements)
+        return any(one is not None and one.name == name and not one.alters for one in found)
 
     def _of(self, name: str) -> _Made | None:
         stack = self._named.get(name)

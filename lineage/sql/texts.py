@@ -17,6 +17,7 @@ from lineage.sql.parsing import ParsedStatement, parse_statements
 from lineage.sql.procedural import Variables
 from lineage.sql.session import naming_after
 from lineage.sql.table_walk import TableWalk
+from lineage.sql.tables import TableEntry
 from lineage.sql.transactions import may_not_run, rolled_back
 from lineage.sql.trees import take_apart
 
@@ -83,7 +84,7 @@ class Text:
         parts: Sequence[Part],
         options: ExtractionOptions,
         index: int = 0,
-        has_table: Callable[[str, Naming], bool] = lambda *_: False,
+        entry_of: Callable[[str, Naming], TableEntry] = lambda name, _: TableEntry(name),
         *,
         alone: bool = True,
     ) -> None:
@@ -93,7 +94,7 @@ class Text:
         self.index = index
         self.parts = parts
         self._options = options
-        self._has_table = has_table
+        self._entry_of = entry_of
         self._parsed: list[ParsedStatement] | None = None
         self.results: list[StatementLineage | None] = []
         self.definitions: list[tuple[Definition, ...]] | None = None
@@ -112,7 +113,7 @@ class Text:
         """Return its statements; they are parsed again if their trees were let go."""
         found = self._trees()
         if self.definitions is None:
-            walk = TableWalk(self._has_table)
+            walk = TableWalk(self._entry_of)
             self.walk(walk)
             self.define(walk.result().get(self.index, []))
         return found

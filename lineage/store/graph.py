@@ -24,7 +24,7 @@ __all__ = [
     "by_kind",
 ]
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
 
@@ -93,6 +93,7 @@ LABELS: Mapping[str, Properties] = {
         "aliases": _TEXTS,
         "first_seen": _TIME,
         "spelling": _TEXT,
+        "last_ordinal": _INTEGER,
     },
     "Job": {
         "kind": _TEXT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
 from types import TracebackType
@@ -111,7 +111,8 @@ class StoredColumn:
 
     `dropped_at` is set when a known schema no longer has a column whose lineage is still in the graph. `aliases` are
     paths that it had before. `first_seen` is None of a column from before that was kept. `spelling` is the path as it
-    is written, where it is compared without case and written otherwise.
+    is written, where it is compared without case and written otherwise. `last_ordinal` is the ordinal that a column had
+    which the newest schema has no more.
     """
 
     key: str
@@ -127,6 +128,7 @@ class StoredColumn:
     aliases: tuple[str, ...] = ()
     first_seen: datetime | None = None
     spelling: str | None = None
+    last_ordinal: int | None = None
 
     @property
     def name(self) -> str:
@@ -144,6 +146,11 @@ class StoredColumn:
         if self.spelling is None:
             return self.name
         return Spelled(self.name, ColumnPath.parse(self.spelling).name)
+
+    def without_ordinal(self) -> Self:
+        """Return the column as one that the newest schema of its table has no more."""
+        last = self.last_ordinal if self.ordinal is None else self.ordinal
+        return replace(self, ordinal=None, last_ordinal=last)
 
     def is_there(self, as_of: datetime | None = None) -> bool:
         """Return whether the dataset has the column now, or had it then as far as was known."""

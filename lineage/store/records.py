@@ -143,6 +143,7 @@ def column_records(column: StoredColumn, dataset: Dataset | None) -> Iterator[No
             "aliases": list(column.aliases),
             "first_seen": column.first_seen,
             "spelling": column.spelling,
+            "last_ordinal": column.last_ordinal,
         },
     )
     yield Relationship("HAS_COLUMN", "Table", column.dataset, "Column", column.key, {})
@@ -166,6 +167,7 @@ def column_from(node: Row) -> StoredColumn:
         aliases=tuple(node.get("aliases") or ()),
         first_seen=node.get("first_seen"),
         spelling=node.get("spelling"),
+        last_ordinal=node.get("last_ordinal"),
     )
 
 

@@ -255,6 +255,54 @@ LATER_LOGS = [
         {"f.a": {"g.s"}},
         id="a later log begins with a renamed column, and drops what it copied then",
     ),
+    pytest.param(
+        [
+            ["1: create table f (a int, b int)", "1: create table m as select a as k from f"],
+            [
+                "1: create or replace table m as select b as k from f",
+                "1: create table g as select k from m",
+                "1: drop table m",
+            ],
+        ],
+        {"f.a": set(), "f.b": {"g.k"}},
+        id="a later log makes a table anew, and drops it",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create table m as select a as k from f",
+                "1: create table c as select k from m",
+            ],
+            ["1: alter table c rename to d", "1: create or replace table m as select 1 as k, k as old from m"],
+        ],
+        {"f.a": {"d.k", "m.old"}},
+        id="a copy is renamed before the later log makes anew what it was made of",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table f (a int, b int)",
+                "1: create table m as select a as k from f",
+                "1: create table c as select k from m",
+            ],
+            ["1: alter table m rename to o", "1: alter table c rename to m", "1: drop table o"],
+        ],
+        {"f.a": {"m.k"}},
+        id="a copy takes the name of what it was made of, which is renamed and dropped",
+    ),
+    pytest.param(
+        [
+            ["1: create table f (a int, b int)", "1: create table m as select a as k, b as n from f"],
+            [
+                "1: create table m_new as select x.first as n from m as x(first, second)",
+                "1: drop table m",
+                "1: alter table m_new rename to m",
+            ],
+        ],
+        {"f.a": {"m.n"}, "f.b": set()},
+        id="a later log reads by position what it makes anew with other columns",
+    ),
 ]
 
 

@@ -376,6 +376,16 @@ LOGS = [
         {"t.k": {"u.k"}},
         id="columns that went with the view that had them",
     ),
+    pytest.param(
+        [
+            "1: create table t as select s from u",
+            "1: create table t_new as select (select max(s) from t) as o1, a.n as o2 from v as a",
+            "1: drop table t",
+            "1: alter table t_new rename to t",
+        ],
+        {"u.s": {"t.o1"}, "v.n": {"t.o2"}},
+        id="a table made anew that reads the one before in a sub-query only has rows of its own",
+    ),
 ]
 
 

@@ -65,3 +65,14 @@ def test_a_view_that_selects_by_from_alone(store: GraphStore, tmp_path: Path) ->
         assert ingest_sql_files([tmp_path], store, options_for("duckdb"), Catalog()).to_dict()["diagnostics"] == 0
         [hop] = store.expand([resolve(store, "t.a").key], Direction.DOWNSTREAM)
         assert hop.edge.spans == ((0, len(sql.splitlines()[1])),)
+
+
+def test_a_drop_on_a_search_path_means_the_same_once_the_later_view_is_known(store: GraphStore, tmp_path: Path) -> None:
+    text = """set search_path = 's2,s3';
+    create view s3.v as select k from f;
+    drop view v;
+    create view v as select 0 as n;"""
+    (tmp_path / "all.sql").write_text(text, encoding="utf-8")
+    for _ in range(2):
+        ingest_sql_files([tmp_path], store, options_for("duckdb"))
+        assert [one.key for one in store.datasets() if one.dropped_at is None] == ["duckdb/s2.v"]

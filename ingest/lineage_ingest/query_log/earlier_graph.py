@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -86,7 +87,12 @@ class EarlierGraph:
         if not today:
             return {}
         found = {one.key: one for one in self.store.datasets(sorted(set(today.values()))) if self._was_there(one)}
-        return {name: found[key] for name, key in today.items() if key in found}
+        return {name: found[key] for name, key in today.items() if key in found and not self._was_other(name, key)}
+
+    def _was_other(self, name: str, key: str) -> bool:
+        """Return whether the name of today was another table's: that one was dropped before this one took it."""
+        drops = (change for change in self._changes if change.kind is ChangeKind.DROP)
+        return name != key and any(drop.dataset == key for drop in drops)
 
     def edges_into(self, names: Collection[str]) -> list[EdgeRecord]:
         """Return the edges into datasets, by their keys of then, with the names of then.
@@ -143,8 +149,7 @@ class EarlierGraph:
             return tuple(ColumnSchema(one.spelled_name, one.data_type) for one in columns if one.dropped_at is None)
         return tuple(
             ColumnSchema(column.spelled_name if path == column.path else ColumnPath.parse(path).name, column.data_type)
-            for column in columns
-            if column.is_there(self._moment)
+            for column in _in_order_of(columns, self._moment)
             for path in self._paths_then(column, name)
         )
 
@@ -178,6 +183,21 @@ class EarlierGraph:
         path = split_column_key(key)[1]
         column = StoredColumn(key, dataset, path, None, None, inferred=False)
         return column_key(name, next(iter(self._paths_then(column, name)), path))
+
+
+def _in_order_of(columns: Iterable[StoredColumn], at: datetime) -> list[StoredColumn]:
+    """Return the columns that were there at a time, in their order of then; `columns` are in that of today."""
+    there = [column for column in columns if column.is_there(at)]
+    ordered = [column for column in there if column.dropped_at is None]
+    dropped = [(column.dropped_at, column) for column in there if column.dropped_at is not None]
+    for _, column in sorted(dropped, key=lambda one: (one[0], -_place(one[1])), reverse=True):
+        ordered.insert(_place(column), column)
+    return ordered
+
+
+def _place(column: StoredColumn) -> int:
+    """Return the ordinal that a dropped column had; where it is not known, the last."""
+    return sys.maxsize if column.last_ordinal is None else column.last_ordinal
 
 
 def record_of(edge: StoredEdge) -> EdgeRecord:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
+from operator import attrgetter
 
 from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, split_column_key
@@ -24,32 +25,51 @@ from lineage_ingest.restating import StatedOutput, observed_again, stated_output
 __all__ = ["copies_of_later_logs", "with_earlier_sources"]
 
 _MOMENT = timedelta(microseconds=1)
+_MOVES = (ChangeKind.RENAME, ChangeKind.SWAP)
 
 
 def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[LineageBatch]:
     """Yield what is to be stored for a batch: copies of what it drops that the store has, then the batch.
 
-    Columns that the batch renames are renamed in the store at once, so that it has them by their names of today.
+    Columns that the batch renames are renamed in the store at once, so that it has them by their names of today. Tables
+    that it renames have their names of before: what is stated of them is stated for just before.
 
     Raises:
         StoreError: the store could not be read or written.
     """
     drops = [one for one in batch.changes if one.kind in (ChangeKind.DROP, ChangeKind.DROP_COLUMN)]
     names = ColumnNames(batch.changes)
-    if drops and (renames := tuple(one for one in batch.changes if one.kind is ChangeKind.RENAME_COLUMN)):
+    moves = sorted((one for one in batch.changes if one.kind in _MOVES), key=attrgetter("at"))
+    columns = (one for one in batch.changes if one.kind is ChangeKind.RENAME_COLUMN)
+    if drops and (renames := tuple(one for one in columns if _name_before(one, moves) == one.dataset)):
         run = RunRecord(f"renames:{_digest(*renames)}", "renames", batch.run.source, batch.run.at, {})
         store.apply(LineageBatch(run, changes=renames))
-    for drop in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
+    for change in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
+        drop = replace(change, dataset=_name_before(change, moves))
         keys = _keys(store, drop, names)
         into = _edges_into(store, keys, drop)
         views = _views_over(store, keys, drop)
         if not into:
             continue
         stating = {job.key for job in batch.jobs if job.first_seen <= drop.at}
-        yield from _restated(store, keys | views, [*into, *_edges_into(store, views, drop)], drop, stating)
+        into_all = [*into, *_edges_into(store, views, drop)]
+        at = min((drop.at, *(move.at for move in moves)))
+        yield from _restated(store, keys | views, into_all, replace(drop, at=at), stating)
         if drop.column is not None:  # what read a table is known by its versions
             batch = _with_sources(batch, keys, into, drop, names)
     yield batch
+
+
+def _name_before(change: DatasetChange, moves: Sequence[DatasetChange]) -> str:
+    """Return the name that a change's dataset had before some moves, which are in order of time."""
+    name = change.dataset
+    for move in reversed(moves):
+        if move.at <= change.at:
+            if move.other == name:
+                name = move.dataset
+            elif move.kind is ChangeKind.SWAP and move.dataset == name and move.other is not None:
+                name = move.other
+    return name
 
 
 def copies_of_later_logs(store: GraphStore, batches: Sequence[LineageBatch]) -> Iterator[LineageBatch]:

@@ -72,7 +72,7 @@ def drop_column(state: State, change: DatasetChange, naming: Naming) -> None:
     for key in gone:
         column = state.columns[key]
         if not used[key] and column.dropped_at is None:
-            state.columns[key] = replace(column, ordinal=None, dropped_at=change.at)
+            state.columns[key] = replace(column.without_ordinal(), dropped_at=change.at)
 
 
 def _see(state: State, dataset: str, at: datetime) -> None:
@@ -159,6 +159,7 @@ def _both(arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
         arriving,
         data_type=there.data_type or arriving.data_type,
         ordinal=there.ordinal if there.ordinal is not None else arriving.ordinal,
+        last_ordinal=there.last_ordinal if there.last_ordinal is not None else arriving.last_ordinal,
         inferred=there.inferred and arriving.inferred,
         description=there.description or arriving.description,
         tags=tuple(dict.fromkeys((*there.tags, *arriving.tags))),

@@ -80,10 +80,12 @@ def complete_column(state: State, dataset: str, record: ColumnRecord, at: dateti
     known = state.columns[key]
     told, kept = (record.data_type, record.ordinal), (known.data_type, known.ordinal)
     first, second = (kept, told) if late or (record.inferred and not known.inferred) else (told, kept)
+    ordinal = first[1] if first[1] is not None else second[1]
     state.columns[key] = replace(
         known,
         data_type=first[0] if first[0] is not None else second[0],
-        ordinal=first[1] if first[1] is not None else second[1],
+        ordinal=ordinal,
+        last_ordinal=known.last_ordinal if ordinal is None else None,
         inferred=known.inferred and record.inferred,
         aliases=tuple(dict.fromkeys((*known.aliases, *(one for one in record.aliases if one != record.path)))),
         spelling=_spelling(known, record, late=late),
@@ -123,13 +125,13 @@ def let_go(state: State, gone: Mapping[str, datetime]) -> None:
         column, used = state.columns[key], last_used.get(key)
         if used is not None and used > at:
             if column.ordinal is not None and not column.inferred:
-                state.columns[key] = replace(column, ordinal=None)
+                state.columns[key] = column.without_ordinal()
             continue
         described = column.description is not None or column.tags
         if used is None and key not in state.bound_columns and key not in parents and not described:
             del state.columns[key]
         elif column.dropped_at is None:
-            state.columns[key] = replace(column, ordinal=None, dropped_at=at)
+            state.columns[key] = replace(column.without_ordinal(), dropped_at=at)
 
 
 def _end_lineage(state: State, gone: Mapping[str, datetime]) -> dict[str, datetime]:

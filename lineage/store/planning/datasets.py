@@ -122,10 +122,13 @@ def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> s
                 placed = replace(column, ordinal=None)
             elif record.schema_known and column.ordinal is None:
                 placed = replace(column, ordinal=position)
-            known = state.columns.get(column_key(news.key, column.path))
-            if before_schema and (known is None or known.inferred or known.ordinal is None):
-                outdated.add(column_key(news.key, column.path))
+            key = column_key(news.key, column.path)
+            known = state.columns.get(key)
             complete_column(state, news.key, placed, news.at, late=before_schema if record.schema_known else late)
+            if before_schema and (known is None or known.inferred or known.ordinal is None):
+                outdated.add(key)
+                if state.columns[key].last_ordinal is None:
+                    state.columns[key] = replace(state.columns[key], last_ordinal=position)
     return outdated
 
 

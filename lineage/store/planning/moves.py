@@ -178,6 +178,7 @@ class Rekeying:
             first,
             data_type=first.data_type or second.data_type,
             ordinal=second.ordinal if first.ordinal is None and first.dropped_at is None else first.ordinal,
+            last_ordinal=second.last_ordinal if first.last_ordinal is None else first.last_ordinal,
             description=first.description or second.description,
             tags=tuple(dict.fromkeys((*first.tags, *second.tags))),
             spelling=first.spelling if first.inferred <= second.inferred else second.spelling,

@@ -11,7 +11,6 @@ from typing import Protocol
 from lineage.model.batch import DatasetChange, EdgeRecord, JobRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import ChangeKind
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.column_names import ColumnNames
 from lineage_ingest.composition import edges_past
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
@@ -69,15 +68,9 @@ def state_past_versions(
 
     for job in jobs:
         read = [edge for edge in job.stated() if keys.is_gone(edge.source) and not is_view(edge.output)]
-        rebuilt = [
-            _of_own_rows(job.record.key, old, new)
-            for new in job.record.writes
-            for old in job.record.reads
-            if old != new and old in keys.gone and keys.key(old) == keys.key(new) and not is_view(new)
-        ]
-        if (read or rebuilt) and not all(map(keys.is_gone, job.record.writes)):
+        if read and not all(map(keys.is_gone, job.record.writes)):
             then = (names.edge_at(edge, at, job.record.last_seen) for edge, at in made)
-            for edge in list(edges_past(then, [*read, *rebuilt], is_passed)):
+            for edge in list(edges_past(then, read, is_passed)):
                 job.state(edge)
         for edge in read:
             source = dataset_of(edge.source)
@@ -99,11 +92,6 @@ def _read_behind(job: StatingJob, behind: Mapping[str, Iterable[str]], passed: C
                 stack += [source] if source in passed else []
     if len(seen) > len(job.record.reads):
         job.record = replace(job.record, reads=tuple(sorted(seen)))
-
-
-def _of_own_rows(job: str, source: str, target: str) -> EdgeRecord:
-    """Return the edge of a table that is rebuilt from itself: its rows decide those of the new one."""
-    return EdgeRecord(source, target, EdgeKind.REFERENCES, job, target, (Subtype.ROWS,))
 
 
 def state_past_columns(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -21,7 +21,14 @@ from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setti
 from lineage_ingest.query_log.pipeline.merging import Merger
 from lineage_ingest.query_log.pipeline.sessions import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
-from lineage_ingest.query_log.pipeline.versions import Versions, made_in, read_before_made, versions_of, watched
+from lineage_ingest.query_log.pipeline.versions import (
+    Versions,
+    made_and_left,
+    made_in,
+    read_before_made,
+    versions_of,
+    watched,
+)
 
 __all__ = ["Extraction", "UndatedLogError", "extract_log"]
 
@@ -69,15 +76,24 @@ class Extraction:
     """What a reader of the summary has to know besides: of runs without a time."""
     templates: dict[int, Facts] = field(default_factory=dict)
     """What is known of each template by itself."""
+    slices: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """The templates that the parts of each unit are, if it is no template."""
 
     @property
     def key(self) -> str:
-        """What makes this log this and no other: what ran in it, when and how often, in whatever files it lies."""
+        """What makes this log this and no other: what ran in it, when and how often, in whatever files it lies.
+
+        It does not depend on what was known of the tables, as the units do: a log that comes again is the same.
+        """
         setting = self.setting
         digest = hashlib.sha256(repr((setting.namespace, setting.database, setting.schema)).encode())
-        for unit in sorted(self.runs):
-            for part, one in sorted(self.runs[unit].items()):
-                digest.update(repr((unit, part, one.runs, one.first, one.last, one.duration_us)).encode())
+        ran: dict[int, JobRuns] = defaultdict(JobRuns)
+        for unit, parts in self.runs.items():
+            for part, one in parts.items():
+                ran[self.slices[unit][part] if unit in self.slices else unit].add(one)
+        for template, one in sorted(ran.items()):
+            if one.runs:
+                digest.update(repr((template, 0, one.runs, one.first, one.last, one.duration_us)).encode())
         return f"log:{digest.hexdigest()[:24]}"
 
     def batches(self, run: RunRecord) -> Iterator[LineageBatch]:
@@ -156,6 +172,7 @@ def extract_log(
             definitions.add(facts, *spans(facts.key))
     extraction = _merged(engine, setting, base, definitions, log, versions, before, waves, progress)
     extraction.templates = first
+    extraction.slices = {one.key: tuple(member.template for member in one.members) for one in slices}
     return extraction
 
 
@@ -202,9 +219,9 @@ def _versions(
     runs = engine.runs()
     parts = {(key, n): part for key in runs for n, part in enumerate(found[key].parts) if n in runs[key]}
     began = {(key, n): runs[key][n].first or 0 for key, n in parts}
-    read = read_before_made(parts, began, made_in(parts))
-    there = earlier.there([dataset_key(*place) for place in read]) if read else ()
-    before = [place for place in read if dataset_key(*place) in there]
+    taken = read_before_made(parts, began, made_in(parts)) | made_and_left(parts.values())
+    there = earlier.there([dataset_key(*place) for place in sorted(taken)]) if taken else ()
+    before = [place for place in taken if dataset_key(*place) in there]
     wanted = watched(parts, before)
     return versions_of(engine.events(known, wanted), parts, before) if wanted else None
 

@@ -28,6 +28,7 @@ __all__ = [
     "Step",
     "Versions",
     "keeps_what_is_there",
+    "made_and_left",
     "made_in",
     "names_of_parts",
     "read_before_made",
@@ -264,6 +265,17 @@ def made_in(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[Place]:
         for step, table, _ in part.steps
         if step is Step.CREATE or table in part.reads
     )
+
+
+def made_and_left(parts: Iterable[NamesOfPart]) -> frozenset[Place]:
+    """Return the names of which the parts make a table or view, and which they take from one."""
+    made: set[Place] = set()
+    left: set[Place] = set()
+    for part in parts:
+        for step, table, other in part.steps:
+            names = (table, other) if step is Step.SWAP and other is not None else (table,)
+            (made if step in _MAKING else left).update((part.namespace, name) for name in names)
+    return frozenset(made & left)
 
 
 def read_before_made(

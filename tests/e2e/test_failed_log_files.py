@@ -58,3 +58,24 @@ def test_a_file_that_is_mended_fails_no_longer(folder: Path) -> None:
     assert "breaks off in the middle of a record" in ingest("log.jsonl", code=1)
     (folder / "log.jsonl").write_text(text)
     assert "breaks off" not in ingest("log.jsonl", code=0)
+
+
+def test_bytes_that_are_no_text_are_a_failed_file(folder: Path) -> None:
+    header = "query_text,started_at\n"
+    (folder / "junk.csv").write_bytes(bytes(range(256)) * 4)
+    (folder / "utf16.csv").write_bytes((header + "SELECT 1,2026-03-01T10:00:00Z\n").encode("utf-16"))
+    (folder / "latin.csv").write_bytes((header + '"SELECT 1 AS é",2026-03-01T10:00:00Z\n').encode("latin-1"))
+    (folder / "good.jsonl").write_text(json.dumps(GOOD) + "\n")
+    said = ingest("junk.csv", "utf16.csv", "latin.csv", "good.jsonl", code=1)
+    for name, reason in {
+        "junk.csv": "its first line is not text in UTF-8",
+        "utf16.csv": "its first line is not text in UTF-8",
+        "latin.csv": "it could not be read",
+    }.items():
+        assert f"file not read: {name}: {reason}" in said
+    assert "core.s.a reaches 1 column" in lineage("impact", "core.s.a").out
+
+
+def test_a_file_of_another_source_is_named(folder: Path) -> None:
+    (folder / "other.csv").write_text("a,b\n1,2\n")
+    assert "other.csv: Any table of statements has 'query_text'" in ingest("other.csv", code=2)

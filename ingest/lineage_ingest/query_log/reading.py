@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from lineage_ingest.query_log.coercion import texts
 from lineage_ingest.query_log.file_reports import FileReport, report_batch
 from lineage_ingest.query_log.records import Tally, read_csv, read_json_lines, read_lines, read_records
-from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, Source
+from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, ColumnsMissingError, Source
 
 __all__ = [
     "LogFormatError",
@@ -149,6 +149,8 @@ def read_log_file(source: Source, path: Path, piece: Piece = Piece()) -> Iterato
     except (OSError, EOFError, pa.ArrowException, csv.Error) as error:
         yield from batches.rest()
         tally.failed(str(error))
+    except ColumnsMissingError as error:
+        raise ColumnsMissingError(f"{path}: {error}") from error
     report = FileReport(str(path), tally.rows, tally.unreadable, tally.error)
     if report.reason is not None or not piece.is_whole:
         yield report_batch(report)
@@ -237,6 +239,7 @@ class _Batches:
         placed = [FILE, POSITION] if source.reading.placed else []
         self._columns: dict[str, list[Any]] = {name: [] for name in dict.fromkeys([*own, *placed, CORRUPT])}
         self._placed = bool(placed)
+        self._needed = frozenset(source.needed)
         self._file = file
         self._tally = tally
         self._rows = self._characters = self._position = 0
@@ -261,10 +264,22 @@ class _Batches:
 
     def rest(self) -> Iterator[Any]:
         if self._rows:
-            yield pa.record_batch({name: _array(name, values) for name, values in self._columns.items()})
+            arrays = {name: _array(name, values) for name, values in self._columns.items()}
+            if any(pa.types.is_binary(array.type) for array in arrays.values()):
+                self._tally.unreadable += self._not_text(arrays)
+            yield pa.record_batch(arrays)
             for values in self._columns.values():
                 values.clear()
             self._rows = self._characters = 0
+
+    def _not_text(self, arrays: dict[str, Any]) -> int:
+        """Return in how many records a value that the source cannot do without is no text."""
+        values = [texts(array) for name, array in arrays.items() if name in self._needed]
+        given = [array for name, array in arrays.items() if name in self._needed]
+        return sum(
+            any(one[row].is_valid and not read[row].is_valid for one, read in zip(given, values, strict=True))
+            for row in range(self._rows)
+        )
 
 
 def _array(name: str, values: list[Any]) -> Any:

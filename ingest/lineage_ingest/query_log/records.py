@@ -17,6 +17,8 @@ from lineage_ingest.query_log.sources.source import CORRUPT, LINE, ColumnsMissin
 __all__ = ["Tally", "read_csv", "read_json_lines", "read_lines", "read_records"]
 
 _BROKEN_OFF = "it breaks off in the middle of a record"
+_NOT_TEXT = re.compile("[\\x00-\\x08\\x0e-\\x1f\\ud800-\\udfff]")
+"""Control characters, and bytes that are no characters."""
 
 
 @dataclass(slots=True)
@@ -167,6 +169,9 @@ def read_csv(
         if not row:
             continue
         if not headers and header is None:
+            if any(_NOT_TEXT.search(name) for name in row):
+                tally.failed("its first line is not text in UTF-8")
+                return
             _check_header(source, row, delimiter)
             header = [wanted.get(name.strip().lower(), "") for name in row]
             continue

@@ -146,7 +146,7 @@ def _moment(part: dict[str, str], zone: str | None) -> datetime | None:
     if hour > 23 or minute > 59 or second > 60:  # 60 is a leap second
         return None
     micros = int(f"{part.get('part', ''):0<6}"[:6])
-    local = datetime(2000 + year if year < 100 else year, month, day) + timedelta(
+    local = datetime(2000 + year if len(part["year"]) == 2 else year, month, day) + timedelta(
         hours=hour, minutes=minute, seconds=second, microseconds=micros
     )
     return _in_zone(local, part.get("zone", ""), zone)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sqlglot import exp
 
 from lineage.model.dialects import Dialect, Folding
@@ -9,7 +11,11 @@ from lineage.model.spelling import Spelled
 
 __all__ = ["Identifiers", "identifiers_of"]
 
+_MAX_KEPT = 10_000
+"""How many names a dialect keeps folded."""
 
+
+@lru_cache(maxsize=64)
 def identifiers_of(dialect: Dialect) -> Identifiers:
     """Return what folds identifiers of a dialect."""
     return SpelledIdentifiers(dialect) if dialect.shows_columns or dialect.shows_tables else Identifiers(dialect)
@@ -18,11 +24,11 @@ def identifiers_of(dialect: Dialect) -> Identifiers:
 class Identifiers:
     """Folds identifiers of one dialect. Kept apart from `Dialect` because it is asked for every name there is."""
 
-    __slots__ = ("_dialect", "_lower_columns", "_lower_tables")
+    __slots__ = ("_columns", "_dialect", "_lower_tables")
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._lower_columns = dialect.column is Folding.LOWER
+        self._columns: dict[str, str] = {}
         self._lower_tables = dialect.table is Folding.LOWER
 
     @property
@@ -39,14 +45,22 @@ class Identifiers:
         return self.column(inner) if isinstance(inner, exp.Identifier) else node.sql()
 
     def column(self, node: exp.Expr) -> str:
-        """Return a column's or an alias's name, folded."""
+        """Return a column's or an alias's name, folded: one object for one unquoted name, whose hash is known."""
         args = node.args
         text = args["this"]
         if type(text) is not str:  # a stage, a path or a time-travel clause stands where a name is expected
             text = node.name
         if args.get("quoted"):
-            return self._dialect.quoted_column.apply(text)
-        return text.lower() if self._lower_columns else self._dialect.column.apply(text)
+            return self._folded(text, quoted=True)
+        found = self._columns.get(text)
+        if found is None:
+            if len(self._columns) >= _MAX_KEPT:
+                self._columns.clear()
+            found = self._columns[text] = self._folded(text)
+        return found
+
+    def _folded(self, text: str, *, quoted: bool = False) -> str:
+        return (self._dialect.quoted_column if quoted else self._dialect.column).apply(text)
 
     def table(self, node: exp.Expr) -> str:
         """Return one part of a table's name, folded; T-SQL's `#name` keeps the mark of a temporary table."""
@@ -91,23 +105,14 @@ class Identifiers:
 class SpelledIdentifiers(Identifiers):
     """Folds identifiers of a dialect whose product shows names as they were written: they come with their spelling."""
 
-    __slots__ = ("_shows_columns", "_shows_tables")
+    __slots__ = ("_shows_tables",)
 
     def __init__(self, dialect: Dialect) -> None:
         super().__init__(dialect)
-        self._shows_columns = dialect.shows_columns
         self._shows_tables = dialect.shows_tables
 
-    def column(self, node: exp.Expr) -> str:
-        """Return a column's or an alias's name, folded, with its spelling."""
-        args = node.args
-        text = args["this"]
-        if type(text) is not str:
-            text = node.name
-        if args.get("quoted") or not self._lower_columns:
-            return self._dialect.fold_column(text, quoted=bool(args.get("quoted")))
-        folded = text.lower()
-        return Spelled(folded, text) if folded != text and self._shows_columns else folded
+    def _folded(self, text: str, *, quoted: bool = False) -> str:
+        return self._dialect.fold_column(text, quoted=quoted)
 
     def table(self, node: exp.Expr) -> str:
         """Return one part of a table's name, folded, with its spelling; that of a temporary table has none."""

@@ -72,7 +72,8 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
 
     for written in (outcome, *outcome.others):
         for name, sources in _by_name(written):
-            add(sources, ColumnRef(written.target, name if type(name) is FieldPath else column_text(name)))
+            path = name if type(name) is FieldPath else column_text(name)
+            add(sources, new(ColumnRef, (written.target, path)))
         add(written.rows, TableRef(written.target))
     return edges, tuple(tables)
 

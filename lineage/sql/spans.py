@@ -36,10 +36,12 @@ def span_of(node: exp.Expr | None) -> Span | None:
     # `a.b.c`, from its first part to its last: nearly all places are asked for columns.
     args = node.args
     first = last = args["this"]._meta
-    if len(args) > 1:
-        for part in ("table", "db", "catalog") if len(args) > 2 else ("table",):
-            if (qualifier := args.get(part)) is not None and qualifier._meta is not None:
-                first = qualifier._meta
+    if (qualifier := args.get("table")) is not None:
+        first = qualifier._meta or first
+        if len(args) > 2:
+            for part in ("db", "catalog"):
+                if (qualifier := args.get(part)) is not None:
+                    first = qualifier._meta or first
     try:
         start = first["start"]
         column = first["col"] - first["end"] + start

@@ -7,6 +7,8 @@ from sqlglot import exp
 __all__ = ["take_apart"]
 
 _NOTHING_BELOW = frozenset((exp.Identifier, exp.Literal, str, bool, int, type(None)))
+_NAMES_BELOW = frozenset((exp.Column, exp.TableAlias, exp.DataType))
+"""What has only such below it, or nearly: the few nodes that a type with parameters has are left to the collector."""
 
 
 def take_apart(tree: exp.Expr) -> None:
@@ -16,17 +18,22 @@ def take_apart(tree: exp.Expr) -> None:
     """
     stack = [tree]
     push, pop = stack.append, stack.pop
-    nothing_below, column, node = _NOTHING_BELOW, exp.Column, exp.Expr
+    nothing_below, names_below, node = _NOTHING_BELOW, _NAMES_BELOW, exp.Expr
     while stack:
         args = pop().args
         for value in args.values():
             kind = type(value)
             if kind in nothing_below:
                 continue
-            if kind is column:  # its parts have none
+            if kind in names_below:
                 value.args.clear()
             elif kind is list:
-                stack += [item for item in value if type(item) not in nothing_below and isinstance(item, node)]
+                for item in value:
+                    kind = type(item)
+                    if kind in names_below:
+                        item.args.clear()
+                    elif kind not in nothing_below and isinstance(item, node):
+                        push(item)
             elif isinstance(value, node):
                 push(value)
         args.clear()

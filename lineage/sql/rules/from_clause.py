@@ -20,7 +20,7 @@ def add_sources(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
     """Make the relations of a query block's FROM, its joins and LATERAL VIEWs visible in its scope."""
     args = node.args
     if from_ := args.get("from_"):
-        add_source(resolver, from_.this, scope, rows)
+        add_source(resolver, from_.args["this"], scope, rows)
     for lateral in args.get("laterals") or ():
         add_source(resolver, lateral, scope, rows)
     add_joins(resolver, args.get("joins") or (), scope, rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from lineage.sql.alias_visibility import Clause
@@ -42,7 +44,7 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
     for clause in ("where", "prewhere"):
         if condition := args.get(clause):
             scope.see_aliases(Clause.ROWS, seen=sees.where)
-            resolver.evaluate(scope, condition.this, FILTER, rows.own)
+            resolver.evaluate(scope, condition.args["this"], FILTER, rows.own)
     if condition := args.get("qualify"):
         scope.see_aliases(Clause.QUALIFY, seen=sees.qualify)
         resolver.evaluate(scope, condition.this, FILTER, rows.own)
@@ -79,7 +81,8 @@ def _outputs_named(
     """
     if not scope.aliases:
         return []
-    by_key = _outputs_as_keys(resolver, group, scope)
+    grouped = _keys(group) if group is not None else []
+    by_key = _outputs_as_keys(resolver, [_bare_name(resolver, key) for key in grouped], scope)
     found: list[tuple[exp.Expr, Sources]] = []
     meant: list[tuple[exp.Expr, Sources]] = []
     for node in having.walk(prune=lambda below: isinstance(below, _GROUPED)):
@@ -105,14 +108,16 @@ _GROUPED = (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Query, exp.Window, exp
 """What names in HAVING stand within without being outputs: arguments of aggregates, queries of their own."""
 
 
+_SETS_CLAUSES = ("grouping_sets", "cube", "rollup")
 _SETS_OF_KEYS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)
 
 
 def _keys(group: exp.Expr) -> list[exp.Expr]:
     """Return the keys of GROUP BY, those inside ROLLUP, CUBE and GROUPING SETS too."""
     found: list[exp.Expr] = []
-    stack = [item for name in ("grouping_sets", "cube", "rollup") for item in reversed(group.args.get(name) or ())]
-    stack += reversed(group.expressions)
+    args = group.args
+    stack = [item for name in _SETS_CLAUSES if name in args for item in reversed(args[name] or ())]
+    stack += reversed(args.get("expressions") or ())
     while stack:
         key = stack.pop()
         if isinstance(key, _SETS_OF_KEYS):
@@ -124,20 +129,23 @@ def _keys(group: exp.Expr) -> list[exp.Expr]:
 
 
 def _bare_name(resolver: Resolver, key: exp.Expr) -> str | None:
-    if type(key) is exp.Column and key.args.get("table") is None and type(key.this) is exp.Identifier:
-        return resolver.identifiers.column(key.this)
-    return None
+    if type(key) is not exp.Column:
+        return None
+    args = key.args
+    name = args["this"]
+    return resolver.identifiers.column(name) if type(name) is exp.Identifier and args.get("table") is None else None
 
 
-def _outputs_as_keys(resolver: Resolver, group: exp.Expr | None, scope: Scope) -> set[str]:
+def _outputs_as_keys(resolver: Resolver, keys: Iterable[str | None], scope: Scope) -> set[str]:
     """Return the aliases by which GROUP BY surely groups, where no known column has their name.
 
-    What such an alias is made of would have no one value in a group if the key were a column of FROM.
+    What such an alias is made of would have no one value in a group if the key were a column of FROM. `keys` are the
+    names of the keys; None is one that is no name.
     """
-    if group is None or not scope.outputs or not resolver.alias_visibility.group_by:
-        return set()
-    names = {name for key in _keys(group) if (name := _bare_name(resolver, key)) is not None}
     found: set[str] = set()
+    if not scope.outputs or not resolver.alias_visibility.group_by:
+        return found
+    names = {name for name in keys if name is not None}
     for name in names & scope.outputs.keys():
         written = scope.written[name]
         if name in scope.merged or scope.having(name) or aggregates(resolver, written):
@@ -156,13 +164,13 @@ def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Pro
     """GROUP BY, by expression, ordinal or alias; ROLLUP, CUBE and GROUPING SETS; GROUP BY ALL."""
     keys = _keys(group)
     sees = resolver.alias_visibility
-    sure = _outputs_as_keys(resolver, group, scope)
-    for key in keys:
-        ordinal = projection.ordinal(key)
+    names = [_bare_name(resolver, key) for key in keys]
+    sure = _outputs_as_keys(resolver, names, scope)
+    for key, name in zip(keys, names, strict=True):
+        ordinal = projection.ordinal(key) if name is None else None
         if ordinal is not None:
             absorb(sink, ordinal, GROUP_BY, key)
         else:
-            name = _bare_name(resolver, key)
             seen = sees.group_by if name is not None else sees.group_by_expression
             scope.see_aliases(Clause.KEY if name in sure else Clause.ROWS, seen=seen)
             resolver.evaluate(scope, key, GROUP_BY, sink)
@@ -212,9 +220,9 @@ def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Proje
     for clause in ("order", "sort", "cluster", "distribute"):
         if (ordering := args.get(clause)) is None:
             continue
-        for item in ordering.expressions:
-            key = item.this if isinstance(item, exp.Ordered) else item
-            if isinstance(key, exp.Var) and key.name.upper() == "ALL":
+        for item in ordering.args.get("expressions") or ():
+            key = item.args["this"] if type(item) is exp.Ordered else item
+            if type(key) is exp.Var and key.name.upper() == "ALL":
                 for sources in projection.sources:
                     absorb(sink, sources, effect, key)
             else:

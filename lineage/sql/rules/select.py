@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -136,22 +136,27 @@ def _bare_name(resolver: Resolver, key: exp.Expr) -> str | None:
     return resolver.identifiers.column(name) if type(name) is exp.Identifier and args.get("table") is None else None
 
 
-def _outputs_as_keys(resolver: Resolver, keys: Iterable[str | None], scope: Scope) -> set[str]:
+def _outputs_as_keys(
+    resolver: Resolver, keys: Sequence[exp.Expr], names: Iterable[str | None], scope: Scope
+) -> set[str]:
     """Return the aliases by which GROUP BY surely groups, where no known column has their name.
 
-    What such an alias is made of would have no one value in a group if the key were a column of FROM. `keys` are the
-    names of the keys; None is one that is no name.
+    What such an alias is made of would have no one value in a group if the key were a column of FROM. `names` are
+    those of the keys; None is one that is no bare name.
     """
     found: set[str] = set()
     if not scope.outputs or not resolver.alias_visibility.group_by:
         return found
-    names = {name for name in keys if name is not None}
-    for name in names & scope.outputs.keys():
+    asked = {name for name in names if name is not None and name in scope.outputs}
+    if not asked:
+        return found
+    columns_of_keys = {_name(resolver, key) for key in keys if type(key) is exp.Column}
+    for name in asked:
         written = scope.written[name]
-        if name in scope.merged or scope.having(name) or aggregates(resolver, written):
+        if name in scope.merged or scope.having(name) or aggregates(resolver, written) or written in keys:
             continue
         columns = written.walk(prune=lambda below: isinstance(below, exp.Query))
-        if any(type(column) is exp.Column and _name(resolver, column) not in names for column in columns):
+        if any(type(column) is exp.Column and _name(resolver, column) not in columns_of_keys for column in columns):
             found.add(name)
     return found
 
@@ -165,7 +170,7 @@ def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Pro
     keys = _keys(group)
     sees = resolver.alias_visibility
     names = [_bare_name(resolver, key) for key in keys]
-    sure = _outputs_as_keys(resolver, names, scope)
+    sure = _outputs_as_keys(resolver, keys, names, scope)
     for key, name in zip(keys, names, strict=True):
         ordinal = projection.ordinal(key) if name is None else None
         if ordinal is not None:

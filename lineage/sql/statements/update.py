@@ -38,7 +38,8 @@ def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
     conditions: Sources = {}
     absorb_rows(conditions, rows)
     others: dict[str, Outcome] = {}
-    through = scope.items.get(resolver.identifiers.alias(tree.this.this)) if not resolver.is_temporary(target) else None
+    named = tree.this.args["alias"].this if tree.this.args.get("alias") is not None else tree.this.this
+    through = scope.items.get(resolver.identifiers.alias(named)) if not resolver.is_temporary(target) else None
     for assignment in tree.expressions:
         into = _other_target(resolver, assignment, scope, target)
         written = outcome if into is None else others.setdefault(into, Outcome("UPDATE", into))

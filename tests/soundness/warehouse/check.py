@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -18,7 +18,7 @@ from tests.neo4j_fixture import Neo4jAddress
 from tests.soundness.experiment import WAYS, Outcome, RejectedError
 from tests.soundness.warehouse.ingests import Answers, Ingester, ask, day_of, frozen
 from tests.soundness.warehouse.laboratory import Laboratory, Variant
-from tests.soundness.warehouse.tree import Run, State, Warehouse
+from tests.soundness.warehouse.tree import Part, RenameTable, Run, State, Warehouse
 from tests.soundness.warehouse.world import InvalidError, Lineage, World
 
 __all__ = ["Checker", "Finding", "Settings", "histories", "runs_of", "world_of"]
@@ -162,6 +162,8 @@ class Checker:
         for number, (lineage, then) in enumerate(zip(lineages[:-1], past, strict=False)):
             # What is gone or has another name now is asked about under its name of now, if at all.
             lasting = _columns(lineage) & _columns(lineages[-1])
+            left = _names_left(warehouse.parts[number + 1 :])
+            lasting = frozenset(output for output in lasting if output.split(".")[-2] not in left)
             now = ask(store, lineage, day_of(number + 1) - (day_of(1) - day_of(0)) / 24, both=False)
             for base, reached in then.impact.items():
                 if base not in lineages[-1].must:
@@ -191,7 +193,7 @@ class Checker:
             invented += [f"{base} reaches {output}" for output in sorted((reached & columns) - lineage.may[base])]
             invented += [
                 f"{base} reaches {output}, which is no column"
-                for output in sorted(reached - columns)
+                for output in sorted(reached - columns - answers.unknown)
                 if _is_of(output, lineage.outputs)
             ]
             invented += [
@@ -285,6 +287,12 @@ def _is_of(output: str, outputs: dict[str, tuple[str, ...]]) -> bool:
 
 def _columns(lineage: Lineage) -> frozenset[str]:
     return frozenset(f"{table}.{column}" for table, names in lineage.outputs.items() for column in names)
+
+
+def _names_left(parts: Iterable[Part]) -> frozenset[str]:
+    """Return the names, without schemas, that tables had which were renamed: others may have taken them."""
+    statements = (run.step for part in parts for run in part.runs)
+    return frozenset(one.name.rpartition(".")[2] for one in statements if isinstance(one, RenameTable))
 
 
 def _all_but(lineage: Lineage, output: str) -> frozenset[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from lineage import Catalog
+from lineage.model.diagnostics import DiagnosticCode
 from lineage.sql.extractor import options_for
 from lineage.store.protocol import GraphDump, GraphStore
 from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column, root_cause
@@ -123,12 +125,17 @@ def catalog_of(warehouse: Warehouse) -> Catalog | None:
     return Catalog.from_dict({table: [name for name, _ in columns] for table, columns in tables.items()}, DIALECT)
 
 
+_NO_COLUMN = re.compile(r"no column `(?P<column>[^`]+)` in (?P<table>\S+)")
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What impact and root cause answer, as names of columns; None where the start is unknown."""
 
     impact: dict[str, frozenset[str] | None]
     causes: dict[str, frozenset[str] | None]
+    unknown: frozenset[str] = frozenset()
+    """Columns that a query names and a known table does not have: they are told as that."""
 
 
 def ask(store: GraphStore, lineage: Lineage, as_of: datetime | None = None, *, both: bool = True) -> Answers:
@@ -139,7 +146,14 @@ def ask(store: GraphStore, lineage: Lineage, as_of: datetime | None = None, *, b
     return Answers(
         {base: _asked(store, base, options, impact) for base in lineage.must},
         {output: _asked(store, output, options, root_cause) for output in outputs},
+        frozenset(_unknown(store)),
     )
+
+
+def _unknown(store: GraphStore) -> Iterator[str]:
+    for one in store.diagnostics():
+        if one.diagnostic.code is DiagnosticCode.UNKNOWN_COLUMN and (told := _NO_COLUMN.match(one.diagnostic.message)):
+            yield f"{told['table']}.{told['column']}"
 
 
 def _asked(store: GraphStore, name: str, options: TraversalOptions, question) -> frozenset[str] | None:  # type: ignore[no-untyped-def]

@@ -82,7 +82,7 @@ def _outputs_named(
     if not scope.aliases:
         return []
     grouped = _keys(group) if group is not None else []
-    by_key = _outputs_as_keys(resolver, [_bare_name(resolver, key) for key in grouped], scope)
+    by_key = _outputs_as_keys(resolver, grouped, [_bare_name(resolver, key) for key in grouped], scope)
     found: list[tuple[exp.Expr, Sources]] = []
     meant: list[tuple[exp.Expr, Sources]] = []
     for node in having.walk(prune=lambda below: isinstance(below, _GROUPED)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -255,6 +255,14 @@ class BatchBuilder:
         """Return the keys of the datasets that statements write."""
         self._add_waiting()
         return {key for job in self._jobs.values() for key in job.writes}
+
+    def definitions(self) -> Iterator[tuple[str, StatementLineage]]:
+        """Yield the statements that define datasets, each with the dataset's key."""
+        self._add_waiting()
+        for job in self._jobs.values():
+            for statement in job.statements:
+                if statement.defines:
+                    yield from ((key, statement) for key in job.writes)
 
     def batch(self, kind: str, source: str, content: Iterable[str], seconds: float | None = None) -> LineageBatch:
         """Return the batch. `content` is what makes it this batch and no other: its hash is the run's key."""

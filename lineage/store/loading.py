@@ -15,6 +15,7 @@ from lineage.store.known_names import KnownNames
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.parts import Stage
 from lineage.store.planning.periods import Period
+from lineage.store.planning.rival_definitions import live_writers
 from lineage.store.planning.state import Pair, Prune, Seen, State, change_key, usage_key
 from lineage.store.queries import query
 from lineage.store.records import (
@@ -307,6 +308,14 @@ class _Loading:
         for name in _AROUND_COLUMN:
             _add_lineage(self.state, self._by_key(name, absent))
         self.state.bound_columns = frozenset(row["of"] for row in self._by_key("used_columns", absent))
+        self._load_rivals({self.state.columns[key].dataset for key in live_writers(self.state, absent)})
+
+    def _load_rivals(self, datasets: Collection[str]) -> None:
+        """Load the SQL files' jobs that write these datasets, and when they did."""
+        jobs = {row["job"] for row in self._by_key("jobs_touching_dataset", datasets) if row["job"].startswith("file:")}
+        self._load_jobs(jobs - self.state.jobs.keys())
+        for row in self._by_key("writes_of_job", jobs):
+            self.state.units.setdefault((row["job"], row["dataset"]), unit_from(row["e"]))
 
 
 def _load_histories(transaction: Transaction, state: State, units: Iterable[tuple[str, str]]) -> None:

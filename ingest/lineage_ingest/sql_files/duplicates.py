@@ -1,14 +1,20 @@
-"""Files of one ingest that define the same table or view: what both say is kept, and that is said."""
+"""Files that define the same table or view: what both say is kept, and that is said."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from lineage.model.batch import JobKind
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import DatasetKind, StatementLineage
+from lineage.store.page_requests import JobFilter
+from lineage.store.protocol import GraphStore, StoredJob
 from lineage_ingest.renaming import table_after
 
-__all__ = ["find_duplicate_definitions"]
+__all__ = ["find_duplicate_definitions", "find_stored_definitions"]
+
+_HINT = "if they are different tables, say their schemas (--default-schema) or their namespaces (--namespace)"
 
 
 def find_duplicate_definitions(
@@ -33,14 +39,48 @@ def find_duplicate_definitions(
             rest = ", ".join(sources[one] for one in by_file if one != file)
             yield (
                 file,
-                Diagnostic(
-                    DiagnosticCode.DEFINED_TWICE,
-                    Severity.WARNING,
-                    f"{name} is defined in {sources[file]} and in {rest}: the lineage of all of them is kept",
-                    by_file[file].span,
-                    "if they are different tables, say their schemas (--default-schema), or ingest them apart",
-                ),
+                _defined_twice(by_file[file], f"{name} is defined in {sources[file]} and in {rest}"),
             )
+
+
+def find_stored_definitions(
+    store: GraphStore,
+    definitions: Iterable[tuple[str, StatementLineage]],
+    sources: Mapping[str, str],
+    elsewhere: Collection[str],
+) -> Iterator[tuple[str, Diagnostic]]:
+    """Yield a diagnostic for each file that defines what a file does that was ingested before, with the file's name.
+
+    `definitions` are the statements by the datasets that they define, `elsewhere` the keys of files that are ingested
+    now or are gone.
+    """
+    defining = {(key, one.source or ""): one for key, one in definitions if _lasts(one)}
+    if not defining:
+        return
+    found = store.job_keys_of({key for key, _ in defining}, JobFilter(kinds=(JobKind.SQL_FILE,)))
+    others: dict[str, dict[str, None]] = defaultdict(dict)
+    for job in store.jobs({job for jobs in found.values() for job in jobs}):
+        if job.file_key not in elsewhere and _defines(job):
+            for key in job.writes:
+                others[key][_named(job)] = None
+    for (key, file), statement in defining.items():
+        if others.get(key):
+            name = statement.target or key
+            rest = ", ".join(others[key])
+            yield file, _defined_twice(statement, f"{name} is defined in {sources[file]} and in {rest}")
+
+
+def _defines(job: StoredJob) -> bool:
+    return (job.operation or "").startswith(("CREATE", "SELECT"))
+
+
+def _named(job: StoredJob) -> str:
+    return f"{job.path} of project {job.project}" if job.project else str(job.path)
+
+
+def _defined_twice(statement: StatementLineage, message: str) -> Diagnostic:
+    kept = f"{message}: the lineage of all of them is kept"
+    return Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, kept, statement.span, _HINT)
 
 
 def _lasts(statement: StatementLineage) -> bool:

@@ -18,7 +18,7 @@ from lineage.sql.script import Script
 from lineage.store.protocol import GraphStore
 from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
-from lineage_ingest.sql_files.duplicates import find_duplicate_definitions
+from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions
 from lineage_ingest.sql_files.finding import NoSqlFilesError
 from lineage_ingest.sql_files.gone import GoneFiles, GoneFilesError, find_gone_files, notices
 from lineage_ingest.sql_files.sources import Sources, read_sources
@@ -68,6 +68,10 @@ def ingest_sql_files(
         raise GoneFilesError(gone)
     for key in (*gone.files, *gone.moved, *gone.mended):
         builder.add_gone_file(key)
+    by_name = {file.name: file.source for file in sources.files}
+    known = {*sources.keys, *gone.files, *gone.moved}
+    for name, problem in find_stored_definitions(store, builder.definitions(), by_name, known):
+        builder.add_diagnostic(name, problem)
     names = sorted(file.source for file in sources.files) or [str(folder) for folder in sources.found.named]
     batch = builder.batch("sql", ", ".join(names[:3]), _content(sources, gone), time.perf_counter() - began)
     notify("storing", 0, 1)

@@ -16,6 +16,7 @@ from lineage.store.planning.mentions import Mention, latest
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.parts import Stage
 from lineage.store.planning.periods import end_at, together
+from lineage.store.planning.rival_definitions import columns_of_other_files
 from lineage.store.planning.state import Dataset, KnownChange, State, change_key
 from lineage.store.planning.timeline import UNOBSERVED
 
@@ -156,6 +157,10 @@ def part_with_columns(state: State, intake: Intake, outdated: Set[str], naming: 
         schema_at = state.datasets[state.columns[key].dataset].schema_at
         assert schema_at is not None  # a newer schema made the column outdated
         absent.setdefault(key, schema_at)
+    for key in columns_of_other_files(state, absent):
+        del absent[key]
+        if state.columns[key].ordinal is not None:
+            state.columns[key] = replace(state.columns[key], ordinal=None)
     # One that was only inferred may have a place, too; no schema had it.
     known = {key: state.columns[key] for key in absent}
     had = {key: one for key, one in known.items() if key in outdated or not (one.inferred or one.ordinal is None)}

@@ -1,0 +1,58 @@
+"""Tables that several SQL files define: what one of them does not have may be a column of the other's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from lineage.model.batch import JobKind
+from lineage.model.files import FileKey
+from lineage.store.planning.state import Job, State
+
+__all__ = ["columns_of_other_files", "live_writers"]
+
+
+def live_writers(state: State, columns: Collection[str]) -> dict[str, set[str]]:
+    """Return the SQL files' jobs that live lineage into each of these columns is stated by."""
+    found: dict[str, set[str]] = {}
+    for pair, history in state.histories.items():
+        if pair.target in columns and history[-1].live and pair.job.startswith("file:"):
+            found.setdefault(pair.target, set()).add(pair.job)
+    return found
+
+
+def columns_of_other_files(state: State, absent: Mapping[str, datetime]) -> set[str]:
+    """Return those columns, by key with the time of a whole schema without them, that another SQL file still defines.
+
+    Where the schema is what a file says, too, both count, as in one ingest: which of the two is there nobody can tell.
+    The state must hold the jobs that write the datasets of these columns.
+    """
+    writers = live_writers(state, absent.keys())
+    kept: set[str] = set()
+    for key, jobs in writers.items():
+        dataset, at = state.columns[key].dataset, absent[key]
+        by_schema = [job for job in _file_jobs(state, dataset) if _was_observed(state, job, dataset, at)]
+        if by_schema and any(_is_other(state.jobs[one], by_schema) for one in jobs if one in state.jobs):
+            kept.add(key)
+    return kept
+
+
+def _file_jobs(state: State, dataset: str) -> list[Job]:
+    jobs = (state.jobs.get(job) for job, output in state.units if output == dataset)
+    return [job for job in jobs if job is not None and job.kind is JobKind.SQL_FILE]
+
+
+def _was_observed(state: State, job: Job, dataset: str, at: datetime) -> bool:
+    return any(moment == at for moment, _ in state.units[job.key, dataset].timeline.points)
+
+
+def _is_other(job: Job, by_schema: Collection[Job]) -> bool:
+    """Return whether a job is of another project than the schema, or defines the table in another file."""
+    if job.kind is not JobKind.SQL_FILE or any(job.file_key == one.file_key for one in by_schema):
+        return False
+    defines = (job.operation or "").startswith(("CREATE", "SELECT"))
+    return defines or _project(job) not in {_project(one) for one in by_schema}
+
+
+def _project(job: Job) -> str | None:
+    return None if job.file_key is None else FileKey.parse(job.file_key).project

@@ -1,0 +1,66 @@
+"""Two projects that define a table of one name, ingested one after the other: neither ends what the other says."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lineage.catalog import Catalog
+from lineage.model.dialects import dialect_named
+from lineage.model.names import Naming
+from lineage.sql.extractor import ExtractionOptions
+from lineage.store.protocol import GraphStore
+from lineage.traversal import impact, resolve
+from lineage_ingest.sql_files import ingest_sql_files
+
+ONE, TWO = "SELECT id1, amt1 FROM raw.one", "SELECT id2, amt2 FROM raw.two"
+
+
+def ingest(store: GraphStore, folder: Path, project: str, day: int) -> list[tuple[str, str]]:
+    options = ExtractionOptions(Naming(dialect_named("postgres")))
+    at = datetime(2026, 1, day, tzinfo=UTC)
+    done = ingest_sql_files([folder], store, options, Catalog(), observed_at=at, project=project)
+    return [(str(one.diagnostic.code), one.diagnostic.message) for one in done.batch.diagnostics]
+
+
+def reached(store: GraphStore, column: str) -> list[str]:
+    return [found.name for found in impact(store, resolve(store, column)).columns]
+
+
+def write(folder: Path, sql: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "orders.sql").write_text(sql)
+    return folder
+
+
+@pytest.mark.parametrize("days", [(1, 2), (2, 1)])
+def test_both_stay(store: GraphStore, tmp_path: Path, days: tuple[int, int]) -> None:
+    one, two = write(tmp_path / "p1", ONE), write(tmp_path / "p2", TWO)
+    assert ingest(store, one, "p1", days[0]) == []
+    [(code, message)] = ingest(store, two, "p2", days[1])
+    assert code == "DEFINED_TWICE"
+    assert (
+        message == "orders is defined in orders.sql and in orders.sql of project p1: the lineage of all of them is kept"
+    )
+    for _ in range(2):
+        assert reached(store, "raw.one.amt1") == ["orders.amt1"]
+        assert reached(store, "raw.two.amt2") == ["orders.amt2"]
+        ingest(store, two, "p2", days[1])
+
+
+def test_each_project_ends_its_own(store: GraphStore, tmp_path: Path) -> None:
+    one, two = write(tmp_path / "p1", ONE), write(tmp_path / "p2", TWO)
+    ingest(store, one, "p1", 1)
+    ingest(store, two, "p2", 2)
+    ingest(store, write(one, "SELECT id1 FROM raw.one"), "p1", 3)
+    assert (reached(store, "raw.one.amt1"), reached(store, "raw.one.id1")) == ([], ["orders.id1"])
+    assert reached(store, "raw.two.amt2") == ["orders.amt2"]
+
+
+def test_a_table_that_only_one_project_defines_loses_what_its_schema_lacks(store: GraphStore, tmp_path: Path) -> None:
+    one = write(tmp_path / "p1", "CREATE TABLE t (a int, b int); INSERT INTO t (a, b) SELECT x, y FROM s")
+    ingest(store, one, "p1", 1)
+    ingest(store, write(one, "CREATE TABLE t (a int); INSERT INTO t (a) SELECT x FROM s"), "p1", 2)
+    assert (reached(store, "s.x"), reached(store, "s.y")) == (["t.a"], [])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
+from lineage.model.json_values import find_unstorable
 from lineage.model.names import split_dataset_key
+from lineage.model.namespaces import normal_place
 from lineage.store.answers import stored_dataset
 from lineage.store.backend import Transaction
 from lineage.store.protocol import SearchHit, StoredDataset
@@ -14,10 +16,11 @@ from lineage.store.records import dataset_from
 
 __all__ = ["count_search", "find_datasets", "search"]
 
-_SEARCHES = {"Table": "search_datasets", "Column": "search_columns"}
-_WITH_TAGS = {"Table": "datasets_with_tags", "Column": "columns_with_tags"}
+_SEARCHES = {"Table": ("search_datasets", "search_aliases"), "Column": ("search_columns",)}
+_WITH_TAGS = {"Table": ("datasets_with_tags",), "Column": ("columns_with_tags",)}
 _COUNTS = {
     "search_datasets": "count_search_datasets",
+    "search_aliases": "count_search_aliases",
     "search_columns": "count_search_columns",
     "datasets_with_tags": "count_datasets_with_tags",
     "columns_with_tags": "count_columns_with_tags",
@@ -27,9 +30,28 @@ _COUNTS = {
 def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
     """Return the datasets that a typed name means: by key, else full name, else alias, else last parts of it.
 
-    Case matters only where it tells two datasets apart. Live ones come before dropped ones.
+    Case matters only where it tells two datasets apart. Live ones come before dropped ones. A place that is written
+    otherwise than its key is (`s3a://lake//raw/`, `/raw` of a bucket) is looked up as an event's is.
     """
     wanted = name.strip()
+    if find_unstorable(wanted) is not None:  # no store can hold it, nor be asked for it
+        return []
+    found = _find_datasets(transaction, wanted)
+    if not found and (normal := _normal(wanted)) != wanted:
+        found = _find_datasets(transaction, normal)
+    return found
+
+
+def _normal(name: str) -> str:
+    """Return a typed name with its namespace and path as keys have them."""
+    if name.startswith("file:"):
+        return "/".join(normal_place("file", "/" + name.removeprefix("file:").lstrip("/")))
+    if "://" in name:
+        return "/".join(normal_place(*split_dataset_key(name)))
+    return name.strip("/") or name
+
+
+def _find_datasets(transaction: Transaction, wanted: str) -> list[StoredDataset]:
     lower = wanted.lower()
     name_in_key = split_dataset_key(lower)[1]
 
@@ -71,17 +93,19 @@ def search(
 ) -> list[SearchHit]:
     """Return datasets and columns whose name holds the text and that have all tags: whole names first, then beginnings.
 
-    A name is also whole, or begins, at one of its parts: `orders` is the whole of the last part of `shop.orders`.
+    A name is also whole, or begins, at one of its parts: `orders` is the whole of the last part of `shop.orders`. Any
+    name counts that a dataset or a column is found by: aliases and former names, too.
     """
     lower = text.strip().lower()
-    if limit < 1 or not (lower or tags):
+    if limit < 1 or not (lower or tags) or find_unstorable(lower) is not None:
         return []
     names, row = _asked(lower, tags)
-    row |= {"part": f".{lower}", "limit": limit} if lower else {"limit": limit}
+    row |= {"part": f".{lower}", "path": f"/{lower}", "limit": limit} if lower else {"limit": limit}
     hits = [
-        SearchHit(found["key"], label, found["name"], _score(found["search"], lower))
+        SearchHit(found["key"], label, found["name"], found.get("score") or _score(found["search"], lower))
         for label in types
-        for found in transaction.read(query(names[label]), [row])
+        for statement in names[label]
+        for found in transaction.read(query(statement), [row])
     ]
     return sorted(hits, key=lambda hit: (-hit.score, len(hit.name), hit.type != "Table", hit.key))[:limit]
 
@@ -89,13 +113,14 @@ def search(
 def count_search(transaction: Transaction, text: str, types: Sequence[str], tags: Collection[str]) -> int:
     """Return how many datasets and columns a search finds without a limit."""
     lower = text.strip().lower()
-    if not (lower or tags):
+    if not (lower or tags) or find_unstorable(lower) is not None:
         return 0
     names, row = _asked(lower, tags)
-    return sum(found["number"] for label in types for found in transaction.read(query(_COUNTS[names[label]]), [row]))
+    statements = [_COUNTS[statement] for label in types for statement in names[label]]
+    return sum(found["number"] for statement in statements for found in transaction.read(query(statement), [row]))
 
 
-def _asked(text: str, tags: Collection[str]) -> tuple[dict[str, str], dict[str, Any]]:
+def _asked(text: str, tags: Collection[str]) -> tuple[dict[str, tuple[str, ...]], dict[str, Any]]:
     if not text:
         return _WITH_TAGS, {"tags": sorted(set(tags))}
     # The embedded store cannot tell the type of an empty list.

@@ -140,3 +140,34 @@ def test_random_batches_with_an_alias_told_first_or_last_find_one_dataset(tmp_pa
                 assert "pg/three" not in {one.key for one in store.datasets()}
                 store.apply(told[-1])
                 assert "pg/three" not in {one.key for one in store.datasets()}
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_search_finds_a_dataset_by_each_of_its_names(store: GraphStore, order: tuple[int, ...]) -> None:
+    told = [event(WRITES), event(READS_TABLE)]
+    EventIngest(store).take([told[number] for number in order])
+    for text in ("wh/tab", "WH/TAB", PATH, "s3://lake", "db.tab", "tab"):
+        hits = store.search(text, types=["Table"])
+        assert [hit.key for hit in hits] == [TABLE], text
+        assert store.count_search(text, types=["Table"]) == 1, text
+    # The whole of a name comes before a part of one.
+    more = {"s3://lake wh/tab_old": {**column_lineage("Id", "src", "id")}}
+    EventIngest(store).take([event({"run": 9, "at": 1, "job": "x/z", "outputs": more})])
+    assert [hit.key for hit in store.search("wh/tab", types=["Table"])] == [TABLE, "s3://lake/wh/tab_old"]
+    assert [hit.key for hit in store.search("wh/tab", types=["Table"], limit=1)] == [TABLE]
+    assert store.search("wh/tab", types=["Table"], tags=["none"]) == []
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["/wh/tab", "s3a://lake/wh/tab", "s3://lake//wh/tab/", "s3://lake/wh/tab", "wh/tab", "hive://M:9083/db.tab"],
+)
+def test_a_path_is_found_however_it_is_written(store: GraphStore, typed: str) -> None:
+    EventIngest(store).take([event(WRITES)])
+    assert [one.key for one in store.find_datasets(typed)] == [TABLE]
+
+
+@pytest.mark.parametrize("typed", ["/data/in.csv", "file:/data/in.csv", "file:///data/in.csv", "in.csv"])
+def test_a_file_is_found_however_it_is_written(store: GraphStore, typed: str) -> None:
+    EventIngest(store).take([event({"run": 1, "job": "x/y", "inputs": ["file /data/in.csv"], "outputs": ["pg.out"]})])
+    assert [one.key for one in store.find_datasets(typed)] == ["file//data/in.csv"]

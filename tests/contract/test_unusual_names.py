@@ -171,3 +171,10 @@ def test_keys_of_a_neo4j_store_of_version_8_are_written_anew(neo4j_uri: Neo4jAdd
             driver.execute_query(statement)
     with open_store(neo4j_uri.uri, user=login[0], password=login[1], read_only=True) as store:
         check_rekeyed(store)
+
+
+def test_a_name_that_is_no_unicode_is_not_found(store: GraphStore) -> None:
+    for typed in ("db.\udcff", "\ud83d"):
+        assert store.find_datasets(typed) == []
+        assert store.search(typed) == []
+        assert store.count_search(typed) == 0

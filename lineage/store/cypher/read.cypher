@@ -335,6 +335,17 @@ ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
 LIMIT $limit
 
+// name: search_aliases
+MATCH (n:`Table`)
+WHERE size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
+UNWIND n.aliases AS alias
+WITH n, toLower(alias) AS alias
+WHERE alias CONTAINS $text
+WITH n, max(CASE WHEN alias = $text OR alias ENDS WITH $part OR alias ENDS WITH $path THEN 3.0 ELSE 1.0 END) AS score
+RETURN n.key AS key, coalesce(n.spelling, n.full_name) AS name, score
+ORDER BY score DESC, size(n.search), n.key
+LIMIT $limit
+
 // name: columns_with_tags
 MATCH (n:`Column`)
 WHERE all(tag IN $tags WHERE tag IN n.tags) AND n.dropped_at IS NULL
@@ -466,6 +477,14 @@ RETURN o.key AS of, sum(n.reads) AS reads, sum(n.writes) AS writes, min(n.day) A
 MATCH (n:`Table`)
 WHERE n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
 RETURN count(n) AS number
+
+// name: count_search_aliases
+MATCH (n:`Table`)
+WHERE size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags)
+UNWIND n.aliases AS alias
+WITH n, toLower(alias) AS alias
+WHERE alias CONTAINS $text
+RETURN count(DISTINCT n.key) AS number
 
 // name: count_search_columns
 MATCH (n:`Column`)

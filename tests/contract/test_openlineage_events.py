@@ -403,6 +403,16 @@ def test_a_facet_that_the_sql_contradicts_counts_and_is_said(store: GraphStore) 
     EventIngest(store).take([event({**told, "outputs": {"pg.v": {"schema": ["x"], "columnLineage": lineage}}})])
     assert edges(store) == ["t ~> v ROWS", "t.a -> v.x IDENTITY"]
     assert [str(one.diagnostic.code) for one in store.diagnostics()] == ["FACET_DIFFERS"]
+    assert [str(job.completeness) for job in store.jobs()] == ["partial"]
+
+
+def test_sources_that_the_facet_of_a_column_leaves_out_are_added_from_the_sql(store: GraphStore) -> None:
+    lineage = {"fields": {"x": ["pg.t a DIRECT/IDENTITY"]}}
+    told = {"run": 1, "sql": "INSERT INTO v (x) SELECT a + b FROM t", "inputs": {"pg.t": {"schema": ["a", "b"]}}}
+    EventIngest(store).take([event({**told, "outputs": {"pg.v": {"schema": ["x"], "columnLineage": lineage}}})])
+    assert edges(store) == ["t ~> v ROWS", "t.a -> v.x IDENTITY", "t.b -> v.x TRANSFORMATION"]
+    assert [str(job.completeness) for job in store.jobs()] == ["full"]
+    assert store.diagnostics() == []
 
 
 def test_a_wrong_event_costs_itself_only(store: GraphStore) -> None:

@@ -35,9 +35,10 @@ def complete_by_sql(
 ) -> Completed:
     """Return a facet's edges with what the SQL says besides. `columns` are those of the output, if they are known.
 
-    Of a column that the facet speaks of, its value sources are the facet's; where the SQL was read in full and has
-    others, a diagnostic names both.
+    Of a column that the facet speaks of, its value sources are the facet's. Where the SQL was read in full and has all
+    of them and more, it adds the rest; where it has others, a diagnostic names both, and it is not full.
     """
+    is_read = by_sql.completeness is Completeness.FULL
     stated = {(edge.source, edge.target, edge.kind): edge for edge in facet}
     values: dict[str, set[str]] = defaultdict(set)
     for source, target, kind in stated:
@@ -45,16 +46,18 @@ def complete_by_sql(
             values[target].add(source)
     read: dict[str, set[str]] = defaultdict(set)
     for edge in by_sql.edges:
-        key = (edge.source, edge.target, edge.kind)
         if edge.kind is EdgeKind.CONTRIBUTES:
             read[edge.target].add(edge.source)
+    for edge in by_sql.edges:
+        key = (edge.source, edge.target, edge.kind)
         if key in stated:
             stated[key] = replace(stated[key], spans=edge.spans)
-        elif edge.kind is EdgeKind.REFERENCES or edge.target not in values:
+        elif edge.kind is EdgeKind.REFERENCES or (
+            edge.target not in values or (is_read and values[edge.target] < read[edge.target])
+        ):
             stated[key] = replace(edge, job=job)
-    is_read = by_sql.completeness is Completeness.FULL
-    differing = [column for column in sorted(values) if is_read and read[column] and read[column] != values[column]]
-    is_all = is_read or speaks_of_all(stated.values(), output, columns)
+    differing = [column for column in sorted(values) if is_read and read[column] and not values[column] <= read[column]]
+    is_all = not differing and (is_read or speaks_of_all(stated.values(), output, columns))
     completeness = Completeness.FULL if is_all else Completeness.PARTIAL
     return Completed(
         list(stated.values()),

@@ -16,8 +16,8 @@ from lineage.store.records import dataset_from
 
 __all__ = ["count_search", "find_datasets", "search"]
 
-_SEARCHES = {"Table": ("search_datasets", "search_aliases"), "Column": ("search_columns",)}
-_WITH_TAGS = {"Table": ("datasets_with_tags",), "Column": ("columns_with_tags",)}
+_SEARCHES: dict[str, tuple[str, ...]] = {"Table": ("search_datasets", "search_aliases"), "Column": ("search_columns",)}
+_WITH_TAGS: dict[str, tuple[str, ...]] = {"Table": ("datasets_with_tags",), "Column": ("columns_with_tags",)}
 _COUNTS = {
     "search_datasets": "count_search_datasets",
     "search_aliases": "count_search_aliases",

@@ -31,16 +31,20 @@ def edges_past(
         if edge.source != edge.target:
             into[edge.target].append(edge)
     for reader in read:
-        seen = {reader.source}
+        reached: dict[tuple[str, EdgeKind], EdgeRecord] = {}
         stack = [reader]
         while stack:
             last = stack.pop()
             for before in into.get(last.source, ()):
                 past = _joined(before, last)
-                if is_gone(before.source):
-                    if before.source not in seen:
-                        seen.add(before.source)
-                        stack.append(past)
+                if is_gone(past.source):
+                    # Several ways lead there: each may say more, or that a value is not masked after all.
+                    key = past.source, past.kind
+                    known = reached.get(key)
+                    every = past if known is None else merged_edge(known, past)
+                    if every != known:
+                        reached[key] = every
+                        stack.append(every)
                 elif past.source != past.target:
                     yield past
 

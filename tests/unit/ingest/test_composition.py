@@ -1,0 +1,45 @@
+"""Lineage past what is gone: all ways through it count, whichever is met first."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from lineage.model.batch import EdgeRecord
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage_ingest.composition import edges_past, merged_edge
+
+VALUE, ONLY_DECIDES = EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES
+
+
+def edge(source: str, target: str, kind: EdgeKind, subtype: Subtype, *, masking: bool = False) -> EdgeRecord:
+    return EdgeRecord(f"t#{source}", f"t#{target}", kind, "job", "t", (subtype,), masking=masking)
+
+
+def test_all_ways_through_what_is_gone_count() -> None:
+    made = [
+        edge("base", "w", VALUE, Subtype.IDENTITY),
+        edge("w", "y", VALUE, Subtype.TRANSFORMATION, masking=True),
+        edge("w", "z", VALUE, Subtype.IDENTITY),
+        edge("y", "x", VALUE, Subtype.IDENTITY),
+        edge("z", "x", VALUE, Subtype.IDENTITY),
+        edge("w", "x", ONLY_DECIDES, Subtype.FILTER),
+    ]
+    reads = [edge("x", "out", VALUE, Subtype.IDENTITY)]
+    for order in permutations(made):
+        found: dict[EdgeKind, EdgeRecord] = {}
+        for one in edges_past(order, reads, {"t#w", "t#x", "t#y", "t#z"}.__contains__):
+            assert (one.source, one.target) == ("t#base", "t#out")
+            found[one.kind] = merged_edge(found[one.kind], one) if one.kind in found else one
+        assert found.keys() == {VALUE, ONLY_DECIDES}
+        assert not found[VALUE].masking
+        assert found[VALUE].subtypes == (Subtype.IDENTITY, Subtype.TRANSFORMATION)
+
+
+@pytest.mark.parametrize("circle", [("x", "y"), ("x", "x")])
+def test_what_is_gone_may_be_made_of_itself(circle: tuple[str, str]) -> None:
+    made = [edge("base", "y", VALUE, Subtype.IDENTITY), edge("y", "x", VALUE, Subtype.IDENTITY)]
+    made.append(edge(*circle, VALUE, Subtype.AGGREGATION))
+    past = list(edges_past(made, [edge("x", "out", VALUE, Subtype.IDENTITY)], {"t#x", "t#y"}.__contains__))
+    assert {(one.source, one.target) for one in past} == {("t#base", "t#out")}

@@ -293,6 +293,14 @@ LATER_LOGS = [
     ),
     pytest.param(
         [
+            ["1: create table t (a int)", "1: create table c as select a from t"],
+            ["1: insert into t select x from z", "1: drop table t"],
+        ],
+        {"z.x": {"c.a"}},
+        id="a later log fills a table that was copied, and drops it",
+    ),
+    pytest.param(
+        [
             ["1: create table f (a int, b int)", "1: create table m as select a as k, b as n from f"],
             [
                 "1: create table m_new as select x.first as n from m as x(first, second)",

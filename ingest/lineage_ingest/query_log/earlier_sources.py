@@ -47,12 +47,12 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
     for change in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
         drop = replace(change, dataset=_name_before(change, moves))
         keys = _keys(store, drop, names)
-        into = _edges_into(store, keys, drop)
         views = _views_over(store, keys, drop)
-        if not into:
+        into = _edges_into(store, keys, drop)
+        into_all = [*into, *_edges_into(store, views, drop), *_edges_of_batch_into(batch, keys | views, drop, names)]
+        if not into_all:
             continue
         stating = {job.key for job in batch.jobs if job.first_seen <= drop.at}
-        into_all = [*into, *_edges_into(store, views, drop)]
         at = min((drop.at, *(move.at for move in moves)))
         yield from _restated(store, keys | views, into_all, replace(drop, at=at), stating)
         if drop.column is not None:  # what read a table is known by its versions
@@ -141,6 +141,16 @@ def _views_over(store: GraphStore, keys: frozenset[str], drop: DatasetChange) ->
 def _edges_into(store: GraphStore, keys: Collection[str], drop: DatasetChange) -> list[EdgeRecord]:
     hops = store.expand(sorted(keys), Direction.UPSTREAM, as_of=drop.at - _MOMENT)
     return [record_of(hop.edge) for hop in hops if hop.edge.target in keys]
+
+
+def _edges_of_batch_into(
+    batch: LineageBatch, keys: Collection[str], drop: DatasetChange, names: ColumnNames
+) -> Iterator[EdgeRecord]:
+    """Yield what the batch itself wrote into what it drops later, by the names of today."""
+    ran = {job.key: job for job in batch.jobs if job.first_seen <= drop.at}
+    for edge in batch.edges:
+        if edge.job in ran and (own := names.edge_at(edge, ran[edge.job].last_seen, TODAY)).target in keys:
+            yield own
 
 
 def _restated(

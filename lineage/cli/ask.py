@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -149,12 +150,17 @@ def path(
 ) -> None:
     """How does one column or table reach another? The shortest paths, with the SQL that proves each step.
 
+    Where none of these carries a value, but a longer one does, the shortest of those is shown as well.
+
     Example: lineage path raw.users.email mart.contacts.address
     """
     options = _options(max_hops, None, kind, 10_000, None, as_of)
     with open_store(store, read_only=True) as opened:
         source, target = resolve(opened, start), resolve(opened, end)
         routes = shortest_paths(opened, source, target, limit=limit, options=options)
+        if routes and not kind and all(route.references for route in routes):
+            flows = replace(options, kinds=frozenset((EdgeKind.CONTRIBUTES,)))
+            routes += shortest_paths(opened, source, target, limit=1, options=flows)
         if not routes:
             note(f"no path of at most {counted(max_hops, 'hop')} from {source.name} to {target.name}", "yellow")
             _note_unknown_then(opened, options.as_of, source, target)

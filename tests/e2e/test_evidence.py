@@ -44,3 +44,14 @@ def test_the_file_has_at_each_place_what_is_shown(store: tuple[str, Path]) -> No
 def test_csv_names_the_expressions(store: tuple[str, Path]) -> None:
     rows = lineage("path", "fct.net_eur", "daily.revenue", *store, "-f", "csv").out.splitlines()
     assert rows[1].endswith(",daily.sql,3,* → sum(net_eur)")
+
+
+def test_a_value_that_flows_is_shown_beside_a_shorter_influence(tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text(
+        "CREATE TABLE r AS SELECT v + 1 AS w FROM y; CREATE VIEW s AS SELECT r.w FROM r JOIN y ON y.v = r.w"
+    )
+    given = ("-s", tmp_path / "s", "-f", "json")
+    assert lineage("ingest", "sql", tmp_path / "q.sql", "-d", "postgres", *given).code == 0
+    paths = lineage("path", "y.v", "s.w", *given).json
+    assert [(one["transformation"], one["hops"]) for one in paths] == [("JOIN", 1), ("TRANSFORMATION", 2)]
+    assert [one["hops"] for one in lineage("path", "y.v", "s.w", "--kind", "references", *given).json] == [1]

@@ -105,6 +105,9 @@ def _user_file(path: Path) -> _UserFile:
         raise FunctionsFileError(f"{path}: not TOML: {error}") from error
     if unknown := sorted(data.keys() - {"masking", "aggregates"}):
         raise FunctionsFileError(f"{path}: no section [{unknown[0]}]; known are [masking] and [aggregates]")
+    for section, held in data.items():
+        if not isinstance(held, dict):
+            raise FunctionsFileError(f"{path}: {section}: expected a section [{section}] with lists of function names")
     dialects = {*DIALECTS, "any"}
     masking = []
     for group, names in data.get("masking", {}).items():

@@ -79,6 +79,8 @@ def test_a_file_adds_functions(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("[masking", "not TOML"),
+        ('masking = ["vault"]', "masking: expected a section"),
+        ("aggregates = 3", "aggregates: expected a section"),
         ("[mask]\nany = []", r"no section \[mask\]"),
         ('[masking]\nposgres = ["x"]', "posgres: no dialect"),
         ('[masking]\nany = "x"', "expected a list of function names"),

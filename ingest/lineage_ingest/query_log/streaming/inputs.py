@@ -153,4 +153,4 @@ def _read(path: Path, source: Source) -> Iterator[Any]:
     try:
         yield from read_log_file(source, path)
     except (ColumnsMissingError, LogFormatError) as error:
-        yield report_batch(FileReport(str(path), 0, 0, str(error)))
+        yield report_batch(FileReport(str(path), 0, 0, str(error).removeprefix(f"{path}: ")))

@@ -21,6 +21,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.sql.budget import Budget
 from lineage.sql.guarded import PARSER_DEFECTS, GuardedParser, NestingError, parser_named, tools_of
+from lineage.sql.named_by_text import has_names_in_text, name_by_text
 from lineage.sql.permissive import behind_head, is_worth, recovered
 from lineage.sql.procedural import (
     BATCHES,
@@ -264,9 +265,25 @@ def _parsed(
     elif is_command and trees[0] is not None:
         yield _of_command(parser, trees[0], _spelled_out(tokens, text, dialect), span, text)
     else:
-        for tree in trees:
-            if tree is not None:
-                yield ParsedStatement(tree, tokens, span, text=text)
+        yield from _complete(trees, tokens, span, text, dialect)
+
+
+def _complete(
+    trees: list[exp.Expr | None], tokens: list[Token], span: Span, text: str, dialect: Dialect
+) -> Iterator[ParsedStatement]:
+    """Yield the statements that were read, with names for what strings name."""
+    in_text = has_names_in_text(tokens, dialect.name)
+    for tree in trees:
+        if tree is not None:
+            named, problem = _named(tree, span) if in_text else (tree, None)
+            yield ParsedStatement(named, tokens, span, problem, text)
+
+
+def _named(tree: exp.Expr, span: Span) -> tuple[exp.Expr, Diagnostic | None]:
+    """Return a tree with names for what strings name, and what is to be said of names that are not in the text."""
+    tree, is_unknown = name_by_text(tree)
+    message = "a name is made when the statement runs: what it names is not known"
+    return tree, Diagnostic(DiagnosticCode.DYNAMIC_SQL, Severity.WARNING, message, span) if is_unknown else None
 
 
 def _defines_anew(tree: exp.Expr | None) -> bool:

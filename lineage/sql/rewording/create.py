@@ -39,10 +39,21 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
     elif "FOREIGN" in words[1:kind]:
         server = s.find("SERVER", after=end)
         yield s.said("CREATE TABLE", s.tokens[kind + 1 : server])
+    elif (pivot := _pivot_at(s, end)) is not None:  # DuckDB: AS PIVOT t ON … ORDER BY …
+        ends = [s.find(*those, after=pivot) for those in (("ORDER", "BY"), ("ORDER BY",), ("LIMIT",))]
+        behind = min((at for at in ends if at is not None), default=len(words))
+        yield s.said(s.tokens[:pivot], "SELECT * FROM (", s.tokens[pivot:behind], ")", s.tokens[behind:])
     elif (clone := s.find("CLONE", after=end)) is not None:
         yield s.said("CREATE TABLE", s.tokens[kind + 1 : end], "CLONE", s.tokens[clone + 1 : s.name(clone + 1)])
     else:
         yield _without_options(s, kind, end)
+
+
+def _pivot_at(s: Statement, end: int) -> int | None:
+    """Return where a PIVOT or UNPIVOT begins that is the query of a CREATE."""
+    begin = s.find("AS", after=end)
+    is_pivot = begin is not None and s.words[begin + 1 : begin + 2] in (["PIVOT"], ["UNPIVOT"])
+    return begin + 1 if begin is not None and is_pivot else None
 
 
 def _without_options(s: Statement, kind: int, end: int) -> Tokens:

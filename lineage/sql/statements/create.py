@@ -45,12 +45,21 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if (clone := tree.args.get("clone")) is not None and isinstance(clone.this, exp.Table):
         body = clone.this
     if not isinstance(body, exp.Query | exp.Table | exp.Values):
+        if isinstance(body, exp.Expr):  # DuckDB's AS SUMMARIZE t
+            resolver.report(
+                DiagnosticCode.UNSUPPORTED_SYNTAX,
+                Severity.WARNING,
+                f"no rule reads what this CREATE takes its rows from ({body.key.upper()})",
+                named,
+            )
         outcome.operation = f"CREATE_{kind.replace(' ', '_')}"
         outcome.schema = schema or _like(resolver, tree, listed)
         if isinstance(tree.this, exp.Schema) and outcome.target is not None:
             own = BaseTable(outcome.target, dict.fromkeys(c.name for c in outcome.schema), resolver.source)
             computed_columns(resolver, outcome, tree.this.expressions, own)
         return outcome
+    if isinstance(body.unnest(), exp.Pivot):  # DuckDB's AS (PIVOT t ON …)
+        body = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=body.unnest())))
     is_materialized = any(isinstance(item, exp.MaterializedProperty) for item in listed)
     if kind == "TABLE":
         outcome.operation = "CREATE_TABLE_AS" if clone is None else "CREATE_TABLE_CLONE"

@@ -1,0 +1,74 @@
+"""Names in strings: `IDENTIFIER('db.s.t')`, and Snowflake's `TABLE('t')`, become the names that they say.
+
+https://docs.snowflake.com/en/sql-reference/identifier-literal
+https://docs.databricks.com/en/sql/language-manual/sql-ref-names-identifier-clause.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from lineage.model.names import split_name
+
+__all__ = ["has_names_in_text", "name_by_text"]
+
+_DIALECTS = frozenset(("snowflake", "databricks", "spark"))
+_ARGS = ("this", "db", "catalog")
+
+
+def has_names_in_text(tokens: Iterable[Token], dialect: str) -> bool:
+    """Return whether a statement may have names in strings."""
+    if dialect not in _DIALECTS:
+        return False
+    before = ""
+    for token in tokens:
+        word = token.text.upper()
+        if word == "(" and before in ("IDENTIFIER", "TABLE"):
+            return True
+        before = word
+    return False
+
+
+def name_by_text(tree: exp.Expr) -> tuple[exp.Expr, bool]:
+    """Return the tree with names for what strings name, and whether a name is left that only running it tells."""
+    unknown = False
+    for node in list(tree.find_all(exp.DynamicIdentifier, exp.Anonymous, exp.TableFromRows)):
+        said = _said(node)
+        if said is None:
+            continue
+        if not (isinstance(said, exp.Literal) and said.is_string):
+            unknown = True
+            continue
+        parts = [_identifier(text, said, quoted=quoted) for text, quoted in split_name(said.name)]
+        holder = node.parent
+        if isinstance(holder, exp.Table) and holder.this is node:
+            for name, part in zip(_ARGS, reversed(parts), strict=False):
+                holder.set(name, part)
+        elif isinstance(node, exp.TableFromRows):
+            rest = {key: value for key, value in node.args.items() if key != "this"}
+            named = dict(zip(_ARGS, reversed(parts), strict=False))
+            node.replace(exp.Table(**named, **rest))
+        else:
+            named = dict(zip(("this", "table", "db", "catalog"), reversed(parts), strict=False))
+            node.replace(exp.Column(**named))
+    return tree, unknown
+
+
+def _said(node: exp.Expr) -> exp.Expr | None:
+    """Return what says the name; None where the node is no such form."""
+    if isinstance(node, exp.Anonymous):
+        is_form = str(node.this).upper() == "IDENTIFIER" and len(node.expressions) == 1
+        return node.expressions[0] if is_form else None
+    if isinstance(node, exp.TableFromRows):
+        return node.this if isinstance(node.this, exp.Literal | exp.Parameter | exp.Placeholder) else None
+    found: exp.Expr | None = node.this
+    return found
+
+
+def _identifier(text: str, literal: exp.Expr, *, quoted: bool) -> exp.Identifier:
+    made = exp.Identifier(this=text, quoted=quoted)
+    made.meta.update(literal.meta)
+    return made

@@ -26,6 +26,8 @@ from lineage_ingest.stars import opened_stars
 
 __all__ = ["EventIngest", "Outcome", "Retention"]
 
+_MOST_OF_RUN = 32
+"""Events of a run in one batch: fewer than are held apart, so that each has its moment in a streaming job's history."""
 _MOST_TEXTS = 4
 """So many texts of an open run are held before they are put together as one."""
 
@@ -108,21 +110,22 @@ class EventIngest:
             StoreError: the store could not be reached or written. Send the events again: none is lost or counted twice.
             SchemasMissingError: jsonschema-rs is not installed.
         """
-        batch = _Batch()
-        outcomes = [self._outcome(index, event, batch) for index, event in enumerate(events)]
+        batches = [_Batch()]
+        outcomes = [self._outcome(index, event, batches) for index, event in enumerate(events)]
         self._drop_old()
-        self._apply([*batch.datasets, *self._observed((one.digest, one) for one in batch.jobs)])
-        if self._alone is None:
-            self._take_runs(batch.runs)
-        else:
-            with self._alone:
-                self._take_runs_alone(batch.runs)
+        for batch in batches:
+            self._apply([*batch.datasets, *self._observed((one.digest, one, "") for one in batch.jobs)])
+            if self._alone is None:
+                self._take_runs(batch.runs)
+            else:
+                with self._alone:
+                    self._take_runs_alone(batch.runs)
         return outcomes
 
-    def _outcome(self, index: int, event: object, batch: _Batch) -> Outcome:
+    def _outcome(self, index: int, event: object, batches: list[_Batch]) -> Outcome:
         try:
             checked = check(event)
-            _put(checked, batch)
+            _put(checked, batches)
         except InvalidEventError as error:
             return Outcome(index, False, str(error), error.pointer, error.hint)
         return Outcome(index, True, warnings=checked.problems)
@@ -132,6 +135,7 @@ class EventIngest:
         if not told:
             return
         known = self._held(told)
+        streaming = {run for run, one in known.items() if one.told.is_streaming}
         news = {run: new for run, new in told.items() if not _is_known(new, known.get(run))}
         self._store.hold([_text(run, new, finished=False) for run, new in news.items()])
         # What was held before a crash and never applied is due, too.
@@ -142,7 +146,8 @@ class EventIngest:
             fresh = {run: one for run, one in known.items() if done.get(run) != one.told.digest}
             if not fresh:
                 break
-            self._apply(self._observed((run, one.told) for run, one in fresh.items()))
+            since = {run: news[run].first_at if run in news and run in streaming else "" for run in fresh}
+            self._apply(self._observed((run, one.told, since[run]) for run, one in fresh.items()))
             done.update((run, one.told.digest) for run, one in fresh.items())
         self._tidy(known)
 
@@ -173,7 +178,9 @@ class EventIngest:
                 text = _text(run, new, finished=new.has_ended)
             texts.append(text)
             expected.update((*(held.keys if held is not None else ()), text.key))
-        self._apply(self._observed(due.items()))
+        streaming = {run for run, held in known.items() if held.told.is_streaming}
+        since = {run: told[run].first_at if run in streaming else "" for run in due}
+        self._apply(self._observed((run, one, since[run]) for run, one in due.items()))
         unexpected = set(self._store.hold(texts, release)) - (expected - release)
         again = {key.partition("~")[0] for key in unexpected}
         self._take_runs({run: new for run, new in told.items() if run in again})
@@ -202,16 +209,17 @@ class EventIngest:
             texts[text.owner].append(text)
         return {run: _Held.of(of_run) for run, of_run in texts.items()}
 
-    def _observed(self, all_told: Iterable[tuple[str, Told]]) -> list[Observed]:
+    def _observed(self, all_told: Iterable[tuple[str, Told, str]]) -> list[Observed]:
         """Return what is said by runs and jobs that count, each read with the schemas that those before it brought.
 
-        Each comes with what tells it from others: a hash of that decides between two of one job at the same moment.
+        Each comes with what tells it from others, of which a hash decides between two of one job at the same moment,
+        and with the time since which it is new.
         """
         counting = sorted(
             (
                 (at, hashlib.blake2b(name.encode(), digest_size=4).hexdigest(), one.digest, one)
-                for name, told in all_told
-                for at, one in told.moments()
+                for name, told, since in all_told
+                for at, one in told.moments(since)
             ),
             key=lambda each: each[:3],
         )
@@ -261,12 +269,13 @@ class _Held:
         return cls(told, frozenset(text.key for text in texts), applied)
 
 
-def _put(checked: CheckedEvent, batch: _Batch) -> None:
-    """Add an event to a batch.
+def _put(checked: CheckedEvent, batches: list[_Batch]) -> None:
+    """Add an event to the last batch, or to a new one: of a run, a batch has no more events than are held apart.
 
     Raises:
         InvalidEventError: its time cannot be read.
     """
+    batch = batches[-1]
     if checked.kind is EventKind.DATASET:
         batch.datasets.append(_of_dataset(checked))
         return
@@ -275,6 +284,9 @@ def _put(checked: CheckedEvent, batch: _Batch) -> None:
         batch.jobs.append(told)
         return
     run = f"openlineage:{str(checked.event['run']['runId']).lower()}"
+    if run in batch.runs and len(batch.runs[run].events) >= _MOST_OF_RUN:
+        batch = _Batch()
+        batches.append(batch)
     batch.runs[run] = batch.runs[run].merged(told) if run in batch.runs else told
 
 

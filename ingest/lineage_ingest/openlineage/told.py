@@ -101,11 +101,12 @@ class Told:
         """Whether no further event is to be expected."""
         return not self.types.keys().isdisjoint({"COMPLETE", "FAIL", "ABORT"})
 
-    def moments(self) -> Iterator[tuple[datetime, Told]]:
+    def moments(self, since: str = "") -> Iterator[tuple[datetime, Told]]:
         """Yield when what is told held, in order, and what it then was; nothing as long as it does not count.
 
-        A streaming job has several moments, at each of which all events up to it count. Of moments that say the same
-        the first and the last are enough.
+        A streaming job has several moments, at each of which all events up to it count. Each is an observation when it
+        becomes known; of those before `since`, which were stated before, that say the same the first and the last are
+        enough.
         """
         last = self.holds_at
         if last is None or "JOB" in self.types or not self.is_streaming:
@@ -117,7 +118,8 @@ class Told:
         states = [(at, merge_all(one for one in singles if one.at <= at)) for at in times]
         contents = [state._content() for _, state in states]
         for index, (at, state) in enumerate(states):
-            if index in (0, len(states) - 1) or not contents[index - 1] == contents[index] == contents[index + 1]:
+            is_new_or_ends = at >= since or index in (0, len(states) - 1)
+            if is_new_or_ends or not contents[index - 1] == contents[index] == contents[index + 1]:
                 # Its first events may not say that it is streaming.
                 yield _moment(at), state
 
@@ -125,6 +127,11 @@ class Told:
     def at(self) -> str:
         """When its latest event happened."""
         return max(last for _, last in self.types.values())
+
+    @property
+    def first_at(self) -> str:
+        """When its earliest event happened."""
+        return min(first for first, _ in self.types.values())
 
     def merged(self, other: Told) -> Told:
         """Return what both tell together."""

@@ -48,6 +48,13 @@ def test_an_event_without_the_url_of_its_schema() -> None:
     assert check(told).problems == ()
 
 
+def test_members_of_an_event_that_are_null() -> None:
+    told = simple(eventType=None, schemaURL=None, inputs=None)
+    checked = check(told)
+    assert checked.problems == ()
+    assert "eventType" not in checked.event
+
+
 def test_members_of_facets_that_are_null() -> None:
     told = simple()
     facets = told["outputs"][0]["facets"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import socket
@@ -158,6 +159,14 @@ def test_other_bodies_are_no_queries(limited: Service) -> None:
         answer = limited.http.post("/graphql", content=b'{"query": "{__typename}"}', headers={"content-type": kind})
         assert answer.status_code >= 400
     assert limited.http.get("/graphql", params={"query": "{__typename}"}).status_code >= 400
+
+
+@pytest.mark.parametrize(
+    "body", [b"\xff\xfe", gzip.compress(b'{"query": "{__typename}"}'), b'{"query": "\xff"}', b"[" * 30_000, b"{"]
+)
+def test_a_body_that_is_no_json_is_the_callers_mistake(limited: Service, body: bytes) -> None:
+    answer = limited.http.post("/graphql", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code in (400, 413), answer.text
 
 
 def test_a_name_of_another_site_is_not_answered(limited: Service) -> None:

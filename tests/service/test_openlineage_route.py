@@ -157,6 +157,12 @@ def test_what_is_no_event_is_refused(own: GraphStore) -> None:
         assert status(good, content_encoding="br") == 400
         assert status(gzip.compress(good)[:-9], content_encoding="gzip") == 400
         assert status(gzip.compress(b" " * 1_000_000), content_encoding="gzip") == 413
+        halves = gzip.compress(good[:50]) + gzip.compress(good[50:])
+        assert status(halves, content_encoding="gzip") == 200
+        assert status(halves + b"x", content_encoding="gzip") == 400
+        assert status(gzip.compress(good) + gzip.compress(good), content_encoding="gzip") == 400
+        assert status(gzip.compress(good) + gzip.compress(b" " * 1_000_000), content_encoding="gzip") == 413
+        assert status(b"", content_encoding="gzip") == 400
         assert status(b" " * 10_001) == 413
         text = service.http.post("/api/v1/lineage", json={**simple(), "eventTime": "yesterday"}).json()
         assert "/eventTime" in text["error"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 from fastapi import Request, WebSocket
@@ -28,6 +29,19 @@ class _Router(GraphQLRouter[Context, None]):
     def __init__(self, state: State, **options: Any) -> None:
         super().__init__(schema, **options)
         self._state = state
+
+    def decode_json(self, data: str | bytes) -> object:
+        """Return the JSON of a body or a message.
+
+        Raises:
+            JSONDecodeError: it is none: bytes that are no text, or nested too deeply.
+        """
+        try:
+            return super().decode_json(data)
+        except json.JSONDecodeError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise json.JSONDecodeError(str(error), "", 0) from error
 
     async def execute_single(
         self,

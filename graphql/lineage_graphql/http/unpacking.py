@@ -22,14 +22,19 @@ def unpacked(body: bytes, encoding: str | None, most: int) -> bytes:
     window = _WINDOW.get(str(encoding).strip().lower())
     if window is None:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body's encoding is not known", "send gzip or deflate")
-    unpacking = zlib.decompressobj(window)
-    try:
-        whole = unpacking.decompress(body, most)
-    except zlib.error as error:
-        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body cannot be unpacked") from error
-    if unpacking.unconsumed_tail:
-        message = f"the unpacked body is larger than {most:,} bytes"
-        raise RefusedError(ErrorCode.LIMIT_EXCEEDED, message, "send less at once", limit="body", allowed=most)
-    if not unpacking.eof:
-        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the packed body ends too early")
-    return whole
+    parts: list[bytes] = []
+    left = most + 1
+    while body:  # gzip may have several members, one after the other
+        unpacking = zlib.decompressobj(window)
+        try:
+            parts.append(unpacking.decompress(body, left))
+        except zlib.error as error:
+            raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body cannot be unpacked") from error
+        left -= len(parts[-1])
+        if left <= 0:
+            message = f"the unpacked body is larger than {most:,} bytes"
+            raise RefusedError(ErrorCode.LIMIT_EXCEEDED, message, "send less at once", limit="body", allowed=most)
+        if not unpacking.eof:
+            raise RefusedError(ErrorCode.BAD_ARGUMENT, "the packed body ends too early")
+        body = unpacking.unused_data
+    return b"".join(parts)

@@ -102,7 +102,9 @@ def _kind(event: Mapping[str, Any]) -> EventKind:
 
 def _slim(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return the event with what is read of it. What has a wrong shape stays, for the validator to say so."""
-    slim = {name: event[name] for name in ("eventType", "eventTime", "producer", "schemaURL") if name in event}
+    slim = {name: event[name] for name in ("eventTime", "producer") if name in event}
+    # These may be left out; some clients write null for that.
+    slim |= {name: event[name] for name in ("eventType", "schemaURL") if event.get(name) is not None}
     slim.setdefault("schemaURL", CORE)  # Marquez takes events without
     for name in ("run", "job", "dataset"):
         if name in event:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from lineage.catalog.alterations import altered_columns, new_table_name
 from lineage.model.dialects import Dialect
-from lineage.model.names import Naming, parse_table_name, plain_name
+from lineage.model.names import Naming, parse_table_name
 from lineage.sql.identifiers import Identifiers
 
 __all__ = [
@@ -178,5 +178,6 @@ def _definition(
     parts = identifiers.table_parts(table)
     if not parts:
         return None
-    name = naming.qualify(parts)
-    return Definition(plain_name(name) if temporary else naming.made(name), temporary)
+    if temporary:  # whatever real table has the name
+        return Definition((replace(naming, versions=()) if naming.versions else naming).qualify(parts), temporary)
+    return Definition(naming.made(naming.qualify(parts)), temporary)

@@ -378,6 +378,19 @@ LOGS = [
     ),
     pytest.param(
         [
+            "1: create table v (n int, o1 int)",
+            "1: alter table v rename to t",
+            "1: create temp table t as select n, o1 from t",
+            "1: update t set o1 = n",
+            "1: create table z as select o1 from t",
+            "1: drop table t",
+            "1: create table y as select n from t",
+        ],
+        {"t.o1": {"z.o1"}, "t.n": {"z.o1", "y.n"}},
+        id="a temporary table hides a table that was renamed",
+    ),
+    pytest.param(
+        [
             "1: create table t as select s from u",
             "1: create table t_new as select (select max(s) from t) as o1, a.n as o2 from v as a",
             "1: drop table t",
@@ -399,6 +412,18 @@ def test_the_rows_of_a_log(
     ingest_rows(store, tmp_path / "log.jsonl", 0, rows)
     assert {column: reached(store, column) for column in expected} == expected
     assert [(one[0], one[1]) for one in store.dump().nodes] == [(one[0], one[1]) for one in before.nodes]
+
+
+def test_a_column_that_a_view_misses_is_told_by_the_name_that_the_view_has(store: GraphStore, tmp_path: Path) -> None:
+    rows = [
+        "1: create table v as select a as x from t",
+        "1: create table u as select a as m from t",
+        "1: create view w as select m from u",
+        "1: alter table u rename to aside",
+        "1: alter table v rename to u",
+    ]
+    ingest_rows(store, tmp_path / "log.jsonl", 0, rows)
+    assert [one.diagnostic.message for one in store.diagnostics()] == ["no column `m` in main.u"]
 
 
 def test_a_definition_that_a_later_file_ends_is_reported(store: GraphStore, tmp_path: Path) -> None:

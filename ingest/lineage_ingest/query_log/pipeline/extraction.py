@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lineage.catalog import Catalog, TableSchema
-from lineage.model.batch import DiagnosticRecord, JobKind, LineageBatch, definition_job_key, query_job_key
+from lineage.model.batch import JobKind, LineageBatch, definition_job_key, query_job_key
 from lineage.model.dialects import dialect_named
-from lineage.model.names import ColumnPath, Naming, column_text, format_name, plain_name, split_name
+from lineage.model.names import ColumnPath, Naming, column_text, format_name, split_name
 from lineage.model.statement import (
     ChangeKind,
     ColumnRef,
@@ -33,6 +33,7 @@ from lineage.sql.script import Decision, Script, ambiguous_columns
 from lineage.sql.session import SessionDefaults, session_defaults
 from lineage.sql.texts import Part as ScriptPart
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
+from lineage_ingest.query_log.pipeline.spoken_names import SpokenNames
 from lineage_ingest.query_log.pipeline.units import Part, StatedColumn, Unit, units_from
 from lineage_ingest.query_log.pipeline.versions import NamesOfPart, names_of_parts
 from lineage_ingest.renaming import table_after
@@ -235,8 +236,9 @@ class Extractor:
         batch = builder.batch("unit", self._setting.source, ())
         facts = _facts(unit, naming, statements, script.decisions())._replace(searched=tuple(script.searched))
         if told_apart:
-            batch = replace(batch, diagnostics=tuple(map(_with_plain_names, batch.diagnostics)))
-            facts = facts._replace(problems=tuple(map(plain_name, facts.problems)))
+            spoken = SpokenNames(unit.parts)
+            batch = replace(batch, diagnostics=tuple(map(spoken.diagnostic, batch.diagnostics)))
+            facts = facts._replace(problems=tuple(map(spoken.text, facts.problems)))
         for table, columns in facts.inferred:
             seen.setdefault(table, set()).update(columns)
         return facts, UnitLineage(batch, tuple(builder.uses))
@@ -309,12 +311,6 @@ def _without_moves(statements: Iterable[StatementLineage]) -> Iterator[Statement
         kept = tuple(one for one in statement.changes if one.kind not in (ChangeKind.RENAME, ChangeKind.SWAP))
         if kept or statement.edges or statement.altered or not statement.changes:
             yield replace(statement, changes=kept) if len(kept) < len(statement.changes) else statement
-
-
-def _with_plain_names(record: DiagnosticRecord) -> DiagnosticRecord:
-    found = record.diagnostic
-    plain = replace(found, message=plain_name(found.message), hint=plain_name(found.hint or "") or found.hint)
-    return replace(record, diagnostic=plain)
 
 
 def moment(since_1970: int | None, otherwise: datetime) -> datetime:

@@ -16,8 +16,9 @@ from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.budget import Budget
 from lineage.store.protocol import AppliedChanges, GraphStore, HeldText
-from lineage_ingest.openlineage.batches import Observed, batches, observed, observed_dataset
+from lineage_ingest.openlineage.batches import batches
 from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError, check
+from lineage_ingest.openlineage.observations import Observed, observed, observed_dataset
 from lineage_ingest.openlineage.places import place_of
 from lineage_ingest.openlineage.schemas_known import stored_schemas, tables_of_sql
 from lineage_ingest.openlineage.told import Told, event_time, merge_all, told_by

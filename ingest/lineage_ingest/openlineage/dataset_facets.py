@@ -1,0 +1,134 @@
+"""What the facets of one dataset say: what it is called, its columns, that it was dropped or renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from lineage.export.openlineage import DATASET_FACET
+from lineage.model.batch import (
+    ColumnRecord,
+    DatasetChange,
+    DatasetRecord,
+)
+from lineage.model.dialects import UnknownDialectError, dialect_named
+from lineage.model.names import ColumnPath, column_text, split_dataset_key
+from lineage.model.namespaces import normal_namespace
+from lineage.model.spelling import Spelled, spelling_of
+from lineage.model.statement import ChangeKind, DatasetKind
+from lineage_ingest.openlineage.places import Place, place_of
+from lineage_ingest.openlineage.schemas_known import Schemas, is_whole
+from lineage_ingest.openlineage.sql_text import Listed
+from lineage_ingest.openlineage.told import Facets, Told, facet_of
+
+__all__ = ["change_of", "listed_of", "quoted_names", "record_of", "symlinks_of"]
+
+_KINDS = {kind.value.upper(): kind for kind in DatasetKind} | {"MODEL": DatasetKind.TABLE}
+
+
+def change_of(place: Place, facets: Facets, at: datetime, *, exact: bool) -> DatasetChange | None:
+    """Return the DROP or RENAME that a dataset's facets tell of, if any."""
+    facet = facet_of(facets, "lifecycleStateChange")
+    state = facet.get("lifecycleStateChange")
+    if state == "DROP":
+        return DatasetChange(ChangeKind.DROP, place.key, at)
+    previous = facet.get("previousIdentifier")
+    if state == "RENAME" and previous:
+        before = place_of(previous["namespace"], previous["name"], exact=exact)
+        if before.key != place.key:
+            spelling = place.name.spelling if isinstance(place.name, Spelled) else None
+            return DatasetChange(ChangeKind.RENAME, before.key, at, place.key, spelling=spelling)
+    return None
+
+
+def record_of(place: Place, facets: Facets, at: datetime, aliases: Iterable[tuple[str, str]]) -> DatasetRecord:
+    """Return what the facets of a dataset say of it; `aliases` are pairs of keys that name one dataset."""
+    fields = facet_of(facets, "schema").get("fields") or ()
+    ours = facet_of(facets, DATASET_FACET)
+    inferred = set(ours.get("inferred") or ())
+    if is_whole(facets) or "schemaKnown" in ours:
+        written = ours.get("spellings") if place.exact else None
+        spellings = written if isinstance(written, dict) else {}
+        columns = [
+            ColumnRecord(
+                path,
+                data_type,
+                ordinal,
+                path in inferred,
+                spelling=spelling_of(path, text) if isinstance(text := spellings.get(path), str) else spelling,
+            )
+            for path, data_type, ordinal, spelling in _columns(fields, (), place)
+        ]
+    else:
+        columns = [
+            ColumnRecord(path, data_type, None, True, spelling=spelling)
+            for path, data_type, _, spelling in _columns(fields, (), place)
+        ]
+    kind = _KINDS.get(str(facet_of(facets, "datasetType").get("datasetType", "")).upper())
+    dialect = ours.get("dialect")
+    try:
+        named = dialect_named(str(dialect)).name if dialect else None
+    except UnknownDialectError:
+        named = None
+    spelling, is_spelled = (place.name.spelling if isinstance(place.name, Spelled) else None), False
+    if place.exact and isinstance(ours.get("spelling"), str):
+        spelling, is_spelled = ours["spelling"], True
+    return DatasetRecord(
+        namespace=place.namespace,
+        name=str(place.name),
+        kind=kind or place.kind,
+        dialect=named or (place.dialect.name if place.dialect else None),
+        columns=tuple(columns),
+        schema_known=is_whole(facets),
+        at=at,
+        aliases=_further_names(place, facets, aliases),
+        spelling=spelling_of(place.name, spelling),
+        is_spelled=is_spelled,
+    )
+
+
+def symlinks_of(facets: Facets) -> Sequence[Mapping[str, Any]]:
+    """Return the identifiers of a dataset's facet `symlinks`."""
+    return facet_of(facets, "symlinks").get("identifiers") or ()
+
+
+def _further_names(place: Place, facets: Facets, aliases: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the other names of a dataset: of our own export as they stand, else those of its further keys."""
+    others = {other for key, other in aliases if key == place.key}
+    if others or not place.exact:
+        return tuple(sorted("/".join(split_dataset_key(other)) for other in others))
+    names = ((normal_namespace(one["namespace"]), str(one["name"])) for one in symlinks_of(facets))
+    return tuple(dict.fromkeys(f"{namespace}/{name}" if namespace else name for namespace, name in names))
+
+
+def quoted_names(told: Told) -> dict[tuple[str, str], frozenset[str]]:
+    """Return the columns of each dataset whose names would be read as the paths of nested fields."""
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    for named, facets in (*told.inputs.items(), *told.outputs.items()):
+        fields = (str(one["name"]) for one in facet_of(facets, "schema").get("fields") or ())
+        if quoted := {name for name in fields if column_text(name) != name}:
+            found[named] = found.get(named, frozenset()) | quoted
+    return found
+
+
+def _columns(
+    fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], place: Place
+) -> Iterator[tuple[str, str | None, int | None, str | None]]:
+    """Yield the path, type, ordinal and spelling of each column, and of the fields in it."""
+    for position, one in enumerate(fields):
+        parts = (*above, place.fold(str(one["name"])))
+        told = one.get("ordinal_position")
+        ordinal = told - 1 if isinstance(told, int) and told > 0 else (None if place.exact else position)
+        path = ColumnPath(parts)
+        yield str(path), one.get("type"), ordinal, path.spelling
+        yield from _columns(one.get("fields") or (), parts, place)
+
+
+def listed_of(place: Place, facets: Facets, schemas: Schemas, named: Iterable[str]) -> Listed:
+    """Return a dataset as its SQL may name it, with the columns that it has: by its facet, else by `schemas`."""
+    names = (*(str(one["name"]) for one in symlinks_of(facets)), *sorted(named))
+    if not is_whole(facets):
+        return Listed(place, names, schemas.get(place.key, ()))
+    fields = facet_of(facets, "schema")["fields"]
+    return Listed(place, names, tuple((place.fold(str(one["name"])), one.get("type")) for one in fields))

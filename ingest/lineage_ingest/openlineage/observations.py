@@ -1,0 +1,311 @@
+"""From what one run tells to what it adds to the graph: a job for each output, with its lineage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from lineage.export.openlineage import DATASET_FACET
+from lineage.model.batch import (
+    ColumnRecord,
+    DatasetChange,
+    DatasetRecord,
+    DiagnosticRecord,
+    EdgeRecord,
+    JobKind,
+    JobRecord,
+    event_job_key,
+)
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.dialects import dialect_named
+from lineage.model.namespaces import normal_namespace
+from lineage.model.statement import ChangeKind, ColumnSchema, Completeness
+from lineage.sql.budget import Budget
+from lineage.sql.scan import fingerprint, mask_literals
+from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, deciding_rows, explicit_lineage
+from lineage_ingest.openlineage.dataset_facets import change_of, listed_of, quoted_names, record_of, symlinks_of
+from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, speaks_of_all
+from lineage_ingest.openlineage.places import Place, place_of, place_with_symlinks
+from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
+from lineage_ingest.openlineage.sql_text import SqlLineage, lineage_of_sql, tables_written
+from lineage_ingest.openlineage.told import UNKNOWN, Facets, Told, facet_of, sql_dialect
+
+__all__ = ["Observed", "observed", "observed_dataset"]
+
+_ENGINES_OF_APPLICATIONS = frozenset({"SPARK"})
+
+
+@dataclass(slots=True)
+class Observed:
+    """What one run, or one event without a run, adds to a batch."""
+
+    at: datetime
+    jobs: list[JobRecord] = field(default_factory=list)
+    edges: list[EdgeRecord] = field(default_factory=list)
+    datasets: list[DatasetRecord] = field(default_factory=list)
+    changes: list[DatasetChange] = field(default_factory=list)
+    diagnostics: list[DiagnosticRecord] = field(default_factory=list)
+    aliases: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs of keys that name one dataset."""
+
+
+def observed(told: Told, at: datetime, budget: Budget, schemas: Schemas = NO_SCHEMAS, *, tie: str = "") -> Observed:
+    """Return what a run says that counts since `at`; `schemas` are those of datasets of which it gives none.
+
+    `tie` decides between runs of one job that count since the same moment (`JobRecord.ties`).
+    """
+    found = _Reading(told, at, budget, schemas).observed()
+    found.jobs = [replace(job, ties=(tie, tie)) for job in found.jobs]
+    return found
+
+
+def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *, exact: bool) -> Observed:
+    """Return what an event says of one dataset."""
+    found = Observed(at)
+    place, found.aliases = place_with_symlinks(namespace, name, symlinks_of(facets), exact=exact)
+    change = change_of(place, facets, at, exact=exact)
+    if change is not None:
+        found.changes.append(change)
+    if change is None or change.kind is not ChangeKind.DROP:
+        found.datasets.append(record_of(place, facets, at, found.aliases))
+    return found
+
+
+class _Reading:
+    """One run, as it is read."""
+
+    def __init__(self, told: Told, at: datetime, budget: Budget, schemas: Schemas) -> None:
+        self._told = told
+        self._at = at
+        self._schemas = schemas
+        self._budget = budget
+        self._found = Observed(at)
+        self._problems = list(told.problems)
+        namespace, name = told.job_name
+        self._source = f"{namespace}/{name}"
+        self._quoted = {} if told.is_ours else quoted_names(told)
+        self._places_of: dict[tuple[str, str], Place] = {}
+        self._names: dict[str, set[str]] = defaultdict(set)
+        for named, facets in (*told.inputs.items(), *told.outputs.items()):
+            place, aliases = place_with_symlinks(*named, symlinks_of(facets), exact=told.is_ours)
+            if aliases:
+                self._places_of[named] = place
+                self._names[place.key].add(named[1])
+                self._found.aliases += aliases
+
+    def observed(self) -> Observed:
+        found = self._found
+        inputs = self._places(self._told.inputs)
+        outputs = self._places(self._told.outputs)
+        entries = self._entries()
+        for place, (entry_namespace, entry_name) in ((entry, entry_id) for entry, entry_id, _ in entries):
+            outputs.setdefault(place.key, (place, self._told.outputs.get((entry_namespace, entry_name), {})))
+        written = {key: one for key, one in outputs.items() if not self._only_changed(one)}
+        for place, facets in {**inputs, **outputs}.values():
+            if place.key in written or place.key in inputs:
+                found.datasets.append(record_of(place, facets, self._at, self._found.aliases))
+        lineages = {key: self._lineage(one, [e for p, _, e in entries if p.key == key]) for key, one in written.items()}
+        # What names all that an output is made of needs no SQL; our own exports hold it masked.
+        wanted = [key for key, one in lineages.items() if not (one.is_complete or (one.is_told and self._told.is_ours))]
+        by_sql = self._by_sql(inputs, outputs, wanted)
+        for key, lineage in lineages.items():
+            self._write(lineage, written[key][1], inputs, by_sql.get(key))
+        if not written:
+            self._read(inputs)
+        for text in self._problems:
+            job = found.jobs[0].key if found.jobs else None
+            diagnostic = Diagnostic(
+                DiagnosticCode.INVALID_FACET, Severity.WARNING, text, hint="the rest of the event was read"
+            )
+            found.diagnostics.append(DiagnosticRecord(diagnostic, self._source, job))
+        return found
+
+    def _places(self, told: Mapping[tuple[str, str], Facets]) -> dict[str, tuple[Place, Facets]]:
+        """Return the datasets by key; what are two spellings of one is one."""
+        found: dict[str, tuple[Place, Facets]] = {}
+        for (namespace, name), facets in sorted(told.items()):
+            place = self._locate(namespace, name)
+            known = found.get(place.key)
+            together = facets if known is None else {**known[1], **facets}
+            found[place.key] = (place, together)
+        return found
+
+    def _locate(self, namespace: str, name: str) -> Place:
+        place = self._places_of.get((namespace, name)) or place_of(namespace, name, exact=self._told.is_ours)
+        quoted = self._quoted.get((namespace, name))
+        return replace(place, quoted=quoted) if quoted else place
+
+    def _entries(self) -> list[tuple[Place, tuple[str, str], Mapping[str, Any]]]:
+        """Return what the job's own lineage facet says of datasets."""
+        entries = self._told.facet("job.lineage").get("entries") or ()
+        of_datasets = (entry for entry in entries if entry["type"] == "DATASET")
+        return [
+            (self._locate(entry["namespace"], entry["name"]), (entry["namespace"], entry["name"]), entry)
+            for entry in of_datasets
+        ]
+
+    def _only_changed(self, output: tuple[Place, Facets]) -> bool:
+        """Take in that an output was dropped or renamed; answer whether that is all that happened to it."""
+        place, facets = output
+        change = change_of(place, facets, self._at, exact=self._told.is_ours)
+        if change is None:
+            return False
+        self._found.changes.append(change)
+        if change.kind is ChangeKind.RENAME:
+            self._found.datasets.append(record_of(place, facets, self._at, self._found.aliases))
+        return not facet_of(facets, "columnLineage") and not facet_of(facets, "lineage")
+
+    def _lineage(self, output: tuple[Place, Facets], entries: list[Mapping[str, Any]]) -> OutputLineage:
+        place, facets = output
+        lineage = OutputLineage(place)
+        column_lineage(facet_of(facets, "columnLineage"), lineage, self._locate)
+        deciding_rows(facet_of(facets, DATASET_FACET), lineage, self._locate)
+        for entry in (facet_of(facets, "lineage"), *entries):
+            explicit_lineage(entry, lineage, self._locate)
+        return lineage
+
+    def _by_sql(
+        self,
+        inputs: Mapping[str, tuple[Place, Facets]],
+        outputs: Mapping[str, tuple[Place, Facets]],
+        wanted: list[str],
+    ) -> dict[str, SqlLineage]:
+        """Return what the SQL says of these outputs."""
+        query = self._told.facet("job.sql").get("query")
+        if not query or not wanted:
+            return {}
+        dialect = sql_dialect(self._told, [place.namespace for place, _ in (*outputs.values(), *inputs.values())])
+        listed = [
+            [listed_of(*one, self._schemas, self._names.get(key, ())) for key, one in places.items()]
+            for places in (outputs, inputs)
+        ]
+        said = lineage_of_sql(str(query), dialect or dialect_named(UNKNOWN), listed[0], listed[1], self._budget)
+        return {key: one for key, one in said.items() if key in wanted}
+
+    def _write(
+        self,
+        lineage: OutputLineage,
+        facets: Facets,
+        inputs: Mapping[str, tuple[Place, Facets]],
+        by_sql: SqlLineage | None,
+    ) -> None:
+        output = lineage.output
+        key = event_job_key(*self._job(), output.key, self._kind_of_write(facets))
+        reads = dict(lineage.sources)
+        if not lineage.is_complete:
+            reads.update((one, place) for one, (place, _) in inputs.items())
+        reads_all = by_sql is not None and by_sql.completeness is Completeness.FULL
+        if lineage.is_told and not (lineage.is_complete or reads_all or self._told.is_ours):
+            lineage.read_rows(place for place, _ in inputs.values())
+        edges = lineage.edges(key)
+        described = [column.path for column in record_of(output, facets, self._at, self._found.aliases).columns]
+        completeness = Completeness.TABLES
+        if lineage.is_told:
+            is_all = lineage.is_complete or self._told.is_ours or speaks_of_all(edges, output.key, described)
+            completeness = Completeness.FULL if is_all else Completeness.PARTIAL
+        operation = facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange")
+        if by_sql is not None and lineage.is_told:
+            both = complete_by_sql(edges, by_sql, output.key, described, key)
+            edges, completeness = both.edges, both.completeness
+            reads.update(by_sql.sources)
+            self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in both.diagnostics)
+        elif by_sql is not None:
+            edges = [replace(edge, job=key) for edge in by_sql.edges]
+            reads.update(by_sql.sources)
+            completeness = by_sql.completeness
+            operation = " ".join(by_sql.operations)
+            self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in by_sql.diagnostics)
+            if by_sql.columns and not is_whole(facets):
+                columns = ColumnRecord.of_schema(map(ColumnSchema, by_sql.columns))
+                record = record_of(output, facets, self._at, self._found.aliases)
+                self._found.datasets.append(replace(record, columns=columns, schema_known=True))
+        self._found.edges += edges
+        self._job_record(key, tuple(reads), (output.key,), completeness, operation)
+
+    def _read(self, inputs: Mapping[str, tuple[Place, Facets]]) -> None:
+        """Take in a job without outputs. Its SQL may write: where to, only the event's datasets could say."""
+        key = event_job_key(*self._told.job_name, None)
+        query = self._told.facet("job.sql").get("query")
+        unplaced: tuple[str, ...] = ()
+        if query and not self._found.changes and not self._told.outputs:
+            dialect = sql_dialect(self._told, [place.namespace for place, _ in inputs.values()])
+            unplaced = tables_written(str(query), dialect or dialect_named(UNKNOWN), self._budget)
+        if unplaced:
+            self._found.diagnostics.append(DiagnosticRecord(_no_outputs(unplaced), self._source, key))
+        if inputs or unplaced:
+            completeness = Completeness.NONE if unplaced else Completeness.TABLES
+            self._job_record(key, tuple(inputs), (), completeness, None)
+
+    def _job_record(
+        self,
+        key: str,
+        reads: tuple[str, ...],
+        writes: tuple[str, ...],
+        completeness: Completeness,
+        operation: str | None,
+    ) -> None:
+        query = self._told.facet("job.sql").get("query")
+        namespaces = [normal_namespace(one) for one, _ in (*self._told.outputs, *self._told.inputs)]
+        dialect = sql_dialect(self._told, namespaces) if query else None
+        self._found.jobs.append(
+            JobRecord(
+                key=key,
+                kind=JobKind.EVENT,
+                first_seen=self._at,
+                last_seen=self._at,
+                reads=tuple(sorted(reads)),
+                writes=writes,
+                sql=mask_literals(str(query), dialect or UNKNOWN) if query else None,
+                dialect=dialect.name if dialect else None,
+                source=self._source,
+                operation=operation,
+                completeness=completeness,
+            )
+        )
+
+    def _job(self) -> tuple[str, str]:
+        """Return the job that outputs are told apart by: of Spark's the application.
+
+        What Spark's agent puts behind the application's name says how the plan was run, not what it was, and changes
+        when a join is added to a query.
+        """
+        namespace, name = self._told.job_name
+        parent = self._told.facet("run.parent").get("job")
+        if self._is_of_application and parent and name.startswith(f"{parent['name']}."):
+            return parent["namespace"], parent["name"]
+        return namespace, name
+
+    @property
+    def _is_of_application(self) -> bool:
+        engine = self._told.facet("job.jobType").get("integration") or self._told.facet("run.processing_engine").get(
+            "name"
+        )
+        return str(engine or "").upper() in _ENGINES_OF_APPLICATIONS
+
+    def _kind_of_write(self, facets: Facets) -> str:
+        """Return what tells writes of one application to one output apart that stand beside each other.
+
+        An overwrite replaces the one before it. What is appended stays beside what was there, by statement; and a
+        CREATE TABLE AS comes as two runs, the command and the write that it does.
+        """
+        if not self._is_of_application or not self._told.facet("run.parent"):
+            return ""
+        change = facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange")
+        if change == "CREATE":
+            return "create"
+        if change is not None:
+            return ""
+        query = self._told.facet("job.sql").get("query")
+        return f"append:{fingerprint(str(query), 'spark')[:12]}" if query else "append"
+
+
+def _no_outputs(tables: Sequence[str]) -> Diagnostic:
+    return Diagnostic(
+        DiagnosticCode.NO_DATASETS,
+        Severity.WARNING,
+        f"the SQL writes {', '.join(tables)}, but the events of the run name no outputs: no lineage is stored",
+        hint="where a table's data is stored only the events can say; a newer OpenLineage client may list it",
+    )

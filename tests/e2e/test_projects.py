@@ -247,7 +247,8 @@ def test_the_last_file_of_a_folder_may_be_gone(tmp_path: Path, store: Path) -> N
     folder = write(tmp_path / "p", orders=V)
     ingest(store, folder)
     (folder / "orders.sql").unlink()
-    assert "retired: 1 file" in ingest(store, folder).out
+    assert "1 of 1 known files are gone; nothing was stored" in ingest(store, folder, code=2).err
+    assert "retired: 1 file" in ingest(store, folder, "--yes").out
     assert live(store) == set()
     ingest(store, folder, code=2)  # no SQL files, and none known
 
@@ -274,6 +275,23 @@ def test_when_most_files_are_gone_that_must_be_confirmed(tmp_path: Path, store: 
     assert live(store) == before
     assert "retired: 6 files no longer there, with 6 edges" in ingest(store, folder, "--yes").out
     assert len(live(store)) == 2
+
+
+def test_more_than_half_is_most_but_a_file_with_another_name_is_not_lost(tmp_path: Path, store: Path) -> None:
+    folder = write(tmp_path / "p", one=V, two=W, three="create view x as select c from t")
+    ingest(store, folder)
+    for name in ("one", "two", "three"):
+        (folder / f"{name}.sql").rename(folder / f"{name}_renamed.sql")
+    assert "retired: 3 files no longer there" in ingest(store, folder).out
+    (folder / "one_renamed.sql").unlink()
+    assert "retired: 1 file no longer there" in ingest(store, folder).out
+    (folder / "two_renamed.sql").unlink()
+    assert "retired: 1 file no longer there" in ingest(store, folder).out  # half
+    write(folder, four=V, five=W)
+    ingest(store, folder)
+    (folder / "four.sql").unlink()
+    (folder / "five.sql").unlink()
+    assert "2 of 3 known files are gone" in ingest(store, folder, code=2).err
 
 
 def test_a_file_that_cannot_be_read_is_not_gone(tmp_path: Path, store: Path) -> None:

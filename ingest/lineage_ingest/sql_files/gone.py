@@ -17,8 +17,6 @@ from lineage_ingest.sql_files.sources import Covered, Sources
 
 __all__ = ["GoneFiles", "GoneFilesError", "find_gone_files", "notices"]
 
-_FEW = 3
-
 
 class GoneFilesError(ValueError):
     """Most files that the store has of a folder are gone: that may be a mistake, and was not confirmed."""
@@ -33,7 +31,8 @@ class GoneFiles:
     """Files that the store has of the ingested folders and that are no longer there; `known` is how many it has.
 
     `moved` are files elsewhere in the projects that are no longer there and whose targets other files define now;
-    `jobs` are those of both. `mended` are folders that could not be read and can be now.
+    `jobs` are those of both. `mended` are folders that could not be read and can be now. `lost` is how many of `files`
+    define something that no other file defines now: one that only has another name is not lost.
     """
 
     files: tuple[str, ...] = ()
@@ -41,11 +40,12 @@ class GoneFiles:
     known: int = 0
     moved: tuple[str, ...] = ()
     mended: tuple[str, ...] = ()
+    lost: int = 0
 
     @property
     def are_most(self) -> bool:
-        """Whether more than half of the known files are gone, and more than a few."""
-        return len(self.files) > _FEW and 2 * len(self.files) > self.known
+        """Whether more than half of the known files are lost."""
+        return 2 * self.lost > self.known
 
 
 def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str], at: datetime) -> GoneFiles:
@@ -58,6 +58,7 @@ def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str
     mended: dict[str, None] = {}
     jobs: dict[str, None] = {}
     known: set[str] = set()
+    lost: set[str] = set()
     covered = sources.covered()
     there = sources.keys
     for project in dict.fromkeys(one.project for one in covered):
@@ -81,13 +82,15 @@ def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str
                 continue
             if inside:
                 files[key] = None
+                if job is not None and target_of_file_job(job) not in targets:
+                    lost.add(key)
             elif job is not None and target_of_file_job(job) in targets:
                 moved[key] = None
             else:
                 continue
             if job is not None:
                 jobs[job] = None
-    return GoneFiles(tuple(files), tuple(jobs), len(known), tuple(moved), tuple(mended))
+    return GoneFiles(tuple(files), tuple(jobs), len(known), tuple(moved), tuple(mended), len(lost))
 
 
 def notices(store: GraphStore, sources: Sources) -> Iterator[str]:

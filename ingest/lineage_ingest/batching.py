@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import IntEnum
-from typing import NamedTuple
 
 from lineage.catalog import Catalog
 from lineage.model.batch import (
@@ -17,14 +16,10 @@ from lineage.model.batch import (
     DatasetRecord,
     DiagnosticRecord,
     EdgeRecord,
-    JobKind,
-    JobRecord,
     LineageBatch,
     RunRecord,
-    file_job_key,
 )
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.evidence import SourcePosition, is_sound
+from lineage.model.diagnostics import Diagnostic
 from lineage.model.names import (
     ColumnPath,
     Naming,
@@ -46,10 +41,12 @@ from lineage.model.statement import (
     StatementLineage,
     TableChange,
 )
-from lineage.model.transformations import EdgeKind, Subtype
+from lineage.model.transformations import EdgeKind
 from lineage.sql import mask_literals
+from lineage_ingest.attribution import Attribute, Attribution, FileOrigin, Use, of_files
 from lineage_ingest.composition import edges_past, merged_edge
 from lineage_ingest.renaming import LaterNames, composed_names, is_gone, table_after
+from lineage_ingest.stated_jobs import EarlierText, StatedJob
 
 __all__ = ["Attribution", "BatchBuilder", "FileOrigin", "Use", "of_files"]
 
@@ -60,14 +57,6 @@ _COUNTED = {
     "unresolved": Completeness.NONE,
 }
 _STAR = "*"
-_MISPLACED = Diagnostic(
-    DiagnosticCode.INTERNAL_ERROR,
-    Severity.WARNING,
-    "a place that proves an edge lies outside of the job's SQL and was left out",
-    hint="please report it with the statement's shape",
-)
-_SUBTYPES = tuple(Subtype)
-_WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
 class _SpelledBy(IntEnum):
@@ -89,83 +78,6 @@ class _Dataset:
     """When an ALTER TABLE last said what its columns are."""
     spelling: str | None = None
     spelled_by: _SpelledBy = _SpelledBy.NOTHING
-
-
-@dataclass(frozen=True, slots=True)
-class Attribution:
-    """Which job a statement is of, and when that ran."""
-
-    key: str
-    kind: JobKind
-    source: str | None
-    first_seen: datetime
-    last_seen: datetime
-    file_key: str | None = None
-
-
-Attribute = Callable[[StatementLineage, str | None], Attribution]
-"""Told a statement (its `source` names the text) and its target's key, answers whose it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileOrigin:
-    """A file as people read it, and its key."""
-
-    source: str
-    key: str
-
-
-def of_files(at: datetime, files: Mapping[str, FileOrigin] | None = None) -> Attribute:
-    """Return the attribution of statements that stand in files: one job is what one file says of one target.
-
-    `files` are the files by the names of their texts; without them a text's name is all that is known of its file.
-    """
-
-    def attribute(statement: StatementLineage, target: str | None) -> Attribution:
-        source = statement.source or ""
-        if files is None:
-            return Attribution(file_job_key(source, target), JobKind.SQL_FILE, source, at, at)
-        file = files[source]
-        return Attribution(file_job_key(file.key, target), JobKind.SQL_FILE, file.source, at, at, file.key)
-
-    return attribute
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """What a statement of a job reads and writes: keys of datasets and of their columns. `source` names its text."""
-
-    source: str
-    job: str
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class _Job:
-    of: Attribution
-    statements: list[StatementLineage] = field(default_factory=list)
-    sql: list[str] = field(default_factory=list)
-    length: int = 0
-    positions: list[SourcePosition] = field(default_factory=list)
-    earlier: dict[tuple[str, int], _Earlier] = field(default_factory=dict)
-    """What made the temporary tables that its statements read."""
-    moved: dict[tuple[str, int], int] = field(default_factory=dict)
-    """What turns a place in the file of one of those into one in the job's SQL."""
-    edges: dict[tuple[str, str, EdgeKind, str], list[tuple[Edge, int]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-    reads: dict[str, None] = field(default_factory=dict)
-    writes: dict[str, None] = field(default_factory=dict)
-
-
-class _Earlier(NamedTuple):
-    """A statement that made a temporary table, its literals masked."""
-
-    text: str
-    span: Span
-    is_of_file: bool
-    """Whether it stands in the file of the job."""
 
 
 class BatchBuilder:
@@ -192,7 +104,7 @@ class BatchBuilder:
         self._files = files or {}
         self._keys: dict[str, str] = {}
         self._datasets: dict[str, _Dataset] = {}
-        self._jobs: dict[str, _Job] = {}
+        self._jobs: dict[str, StatedJob] = {}
         self._changes: list[tuple[TableChange, datetime]] = []
         self._diagnostics: list[DiagnosticRecord] = []
         self._sources: list[str] = []
@@ -273,8 +185,8 @@ class BatchBuilder:
             self._spell(table.name, spelling, _SpelledBy.CATALOG)
         datasets = tuple(self._record(name, dataset) for name, dataset in sorted(self._datasets.items()))
         for job in self._jobs.values():
-            self._append_earlier(job)
-        jobs = tuple(self._job(job) for job in self._jobs.values())
+            job.append_earlier()
+        jobs = tuple(job.record(self._naming.dialect) for job in self._jobs.values())
         edges = self._all_edges()
         statements = self._statements
         counts = {
@@ -332,10 +244,10 @@ class BatchBuilder:
             return
         end = self._table_key(target) if is_stored and target is not None else None
         of = self._attribute(statement, end)
-        job = self._jobs.setdefault(of.key, _Job(of))
+        job = self._jobs.setdefault(of.key, StatedJob(of))
         job.statements.append(statement)
         self._diagnostics.extend(self._finding(diagnostic, source, of.key) for diagnostic in statement.diagnostics)
-        offset = self._add_text(job, text, statement)
+        offset = job.add_text(text, statement, self._naming.dialect)
         for name in statement.sources:
             full = later.table(name)
             job.reads.setdefault(self._table_key(full))
@@ -456,22 +368,7 @@ class BatchBuilder:
             )
             self._add(source, text, beside, later)
 
-    def _add_text(self, job: _Job, text: str, statement: StatementLineage) -> int:
-        """Add the statement's masked text to the job's; return what turns a place in the file into one in it."""
-        span = statement.span
-        if span is None:
-            return 0
-        masked = mask_literals(text[span.start : span.end], self._naming.dialect)
-        if job.sql:
-            job.sql.append(";\n")
-            job.length += 2
-        offset = job.length - span.start
-        job.positions.append(SourcePosition(job.length, span.line, span.column))
-        job.sql.append(masked)
-        job.length += len(masked)
-        return offset
-
-    def _add_edge(self, job: _Job, edge: Edge, output: str, later: LaterNames, offset: int) -> None:
+    def _add_edge(self, job: StatedJob, edge: Edge, output: str, later: LaterNames, offset: int) -> None:
         source, target = edge.source, edge.target
         if source.table is None:
             return
@@ -484,7 +381,7 @@ class BatchBuilder:
         self._note_earlier(job, edge)
         job.edges[key].append((edge, offset))
 
-    def _note_earlier(self, job: _Job, edge: Edge) -> None:
+    def _note_earlier(self, job: StatedJob, edge: Edge) -> None:
         """Note the statements that made the temporary tables of an edge: the SQL of a file's job has them, too."""
         if edge.before is None or not job.of.source:
             return
@@ -492,27 +389,14 @@ class BatchBuilder:
             if one.key not in job.earlier and (text := self._texts.get(one.source)) is not None:
                 masked = mask_literals(text[one.span.start : one.span.end], self._naming.dialect)
                 is_of_file = job.of.file_key is None or self._file_key(one.source) == job.of.file_key
-                job.earlier[one.key] = _Earlier(masked, one.span, is_of_file)
+                job.earlier[one.key] = EarlierText(masked, one.span, is_of_file)
 
     def _file_key(self, text: str) -> str | None:
         file = self._files.get(text)
         return file.key if file is not None else None
 
-    @staticmethod
-    def _append_earlier(job: _Job) -> None:
-        """Append the statements that made temporary tables to a job's SQL, behind its own."""
-        for key, one in job.earlier.items():
-            if key in job.moved:
-                continue
-            start = job.length + 2
-            position = (one.span.line, one.span.column) if one.is_of_file else (0, 0)
-            job.positions.append(SourcePosition(start, *position))
-            job.sql += [";\n", one.text]
-            job.length = start + len(one.text)
-            job.moved[key] = start - one.span.start
-
     def _add_row_reference(
-        self, job: _Job, reference: RowReference, output: str, later: LaterNames, offset: int
+        self, job: StatedJob, reference: RowReference, output: str, later: LaterNames, offset: int
     ) -> None:
         name = reference.source.table
         if name is None:
@@ -592,48 +476,13 @@ class BatchBuilder:
             is_spelled=self._naming.dialect.shows_tables and dataset.spelled_by >= _SpelledBy.CATALOG,
         )
 
-    # Jobs and edges
+    # Edges and changes
 
-    def _job(self, job: _Job) -> JobRecord:
-        operations = dict.fromkeys(statement.operation for statement in job.statements)
-        completeness = max((s.completeness for s in job.statements), key=_WORST.index)
-        first = job.statements[0].span
-        return JobRecord(
-            key=job.of.key,
-            kind=job.of.kind,
-            first_seen=job.of.first_seen,
-            last_seen=job.of.last_seen,
-            reads=tuple(job.reads),
-            writes=tuple(job.writes),
-            sql="".join(job.sql),
-            dialect=self._naming.dialect.name,
-            source=job.of.source,
-            source_line=first.line if first and len(job.statements) == 1 and job.of.source else None,
-            operation=" ".join(operations),
-            completeness=completeness,
-            file_key=job.of.file_key,
-            positions=tuple(job.positions) if job.of.source else (),
-        )
-
-    def _edges(self, job: _Job) -> Iterable[EdgeRecord]:
-        for (source, target, kind, output), stated in job.edges.items():
-            proofs = {proof for edge, offset in stated if (proof := edge.proof(offset, job.moved)) is not None}
-            if not all(is_sound(proof) and max(proof) <= job.length for proof in proofs):
-                proofs = {proof for proof in proofs if is_sound(proof) and max(proof) <= job.length}
-                self._diagnostics.append(DiagnosticRecord(_MISPLACED, self._source or job.of.source or "", job.of.key))
-            subtypes = {edge.subtype for edge, _ in stated}
-            yield EdgeRecord(
-                source=source,
-                target=target,
-                kind=kind,
-                job=job.of.key,
-                output=output,
-                subtypes=tuple(subtypes if len(subtypes) == 1 else sorted(subtypes, key=_SUBTYPES.index)),
-                masking=all(edge.masking for edge, _ in stated),
-                limited=any(edge.limited for edge, _ in stated),
-                ambiguous=all(edge.ambiguous for edge, _ in stated),
-                spans=tuple(sorted(proofs)),
-            )
+    def _edges(self, job: StatedJob) -> Iterable[EdgeRecord]:
+        misplaced: list[Diagnostic] = []
+        yield from job.edge_records(misplaced)
+        source = self._source or job.of.source or ""
+        self._diagnostics.extend(DiagnosticRecord(diagnostic, source, job.of.key) for diagnostic in misplaced)
 
     def _changes_in_order(self) -> Iterable[DatasetChange]:
         """Yield the changes; of those of one time each is a microsecond before the next: their order is kept."""

@@ -181,7 +181,7 @@ def test_the_run_is_named_by_its_content() -> None:
 
 def test_a_statement_that_writes_two_targets_is_a_job_each() -> None:
     made = batch({"f.sql": "WITH d AS (DELETE FROM t WHERE old RETURNING id) INSERT INTO arch (id) SELECT id FROM d"})
-    assert edges(made) == {"pg/t#id pg/arch#id IDENTITY", "pg/t#old pg/t FILTER"}
+    assert edges(made) == {"pg/t#id pg/arch#id IDENTITY", "pg/t#old pg/t FILTER", "pg/t#old pg/arch FILTER"}
     assert {job.key for job in made.jobs} == {"file:f.sql>pg/arch", "file:f.sql>pg/t"}
     assert made.run.counts["statements"] == 1
 

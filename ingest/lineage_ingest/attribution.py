@@ -1,0 +1,67 @@
+"""Whose a statement is: the job it is of, the file it stands in, what it reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from lineage.model.batch import (
+    JobKind,
+    file_job_key,
+)
+from lineage.model.statement import (
+    StatementLineage,
+)
+
+__all__ = ["Attribute", "Attribution", "FileOrigin", "Use", "of_files"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Which job a statement is of, and when that ran."""
+
+    key: str
+    kind: JobKind
+    source: str | None
+    first_seen: datetime
+    last_seen: datetime
+    file_key: str | None = None
+
+
+Attribute = Callable[[StatementLineage, str | None], Attribution]
+"""Told a statement (its `source` names the text) and its target's key, answers whose it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileOrigin:
+    """A file as people read it, and its key."""
+
+    source: str
+    key: str
+
+
+def of_files(at: datetime, files: Mapping[str, FileOrigin] | None = None) -> Attribute:
+    """Return the attribution of statements that stand in files: one job is what one file says of one target.
+
+    `files` are the files by the names of their texts; without them a text's name is all that is known of its file.
+    """
+
+    def attribute(statement: StatementLineage, target: str | None) -> Attribution:
+        source = statement.source or ""
+        if files is None:
+            return Attribution(file_job_key(source, target), JobKind.SQL_FILE, source, at, at)
+        file = files[source]
+        return Attribution(file_job_key(file.key, target), JobKind.SQL_FILE, file.source, at, at, file.key)
+
+    return attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a statement of a job reads and writes: keys of datasets and of their columns. `source` names its text."""
+
+    source: str
+    job: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]

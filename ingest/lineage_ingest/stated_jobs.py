@@ -1,0 +1,134 @@
+"""Jobs of a batch: the SQL that each one's statements make, and the places in it that prove its edges."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lineage.model.batch import (
+    EdgeRecord,
+    JobRecord,
+)
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+from lineage.model.dialects import Dialect
+from lineage.model.evidence import SourcePosition, is_sound
+from lineage.model.statement import (
+    Completeness,
+    Edge,
+    StatementLineage,
+)
+from lineage.model.transformations import EdgeKind, Subtype
+from lineage.sql import mask_literals
+from lineage_ingest.attribution import Attribution
+
+__all__ = ["EarlierText", "StatedJob"]
+
+_MISPLACED = Diagnostic(
+    DiagnosticCode.INTERNAL_ERROR,
+    Severity.WARNING,
+    "a place that proves an edge lies outside of the job's SQL and was left out",
+    hint="please report it with the statement's shape",
+)
+_SUBTYPES = tuple(Subtype)
+_WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+
+
+class EarlierText(NamedTuple):
+    """A statement that made a temporary table, its literals masked."""
+
+    text: str
+    span: Span
+    is_of_file: bool
+    """Whether it stands in the file of the job."""
+
+
+@dataclass(slots=True)
+class StatedJob:
+    """A job of a batch, as its statements are added: its SQL, what it reads and writes, its edges."""
+
+    of: Attribution
+    statements: list[StatementLineage] = field(default_factory=list)
+    sql: list[str] = field(default_factory=list)
+    length: int = 0
+    positions: list[SourcePosition] = field(default_factory=list)
+    earlier: dict[tuple[str, int], EarlierText] = field(default_factory=dict)
+    """What made the temporary tables that its statements read."""
+    moved: dict[tuple[str, int], int] = field(default_factory=dict)
+    """What turns a place in the file of one of those into one in the job's SQL."""
+    edges: dict[tuple[str, str, EdgeKind, str], list[tuple[Edge, int]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    reads: dict[str, None] = field(default_factory=dict)
+    writes: dict[str, None] = field(default_factory=dict)
+
+    def add_text(self, text: str, statement: StatementLineage, dialect: Dialect) -> int:
+        """Add the statement's masked text to the job's SQL; return what turns a place in the file into one in it."""
+        span = statement.span
+        if span is None:
+            return 0
+        masked = mask_literals(text[span.start : span.end], dialect)
+        if self.sql:
+            self.sql.append(";\n")
+            self.length += 2
+        offset = self.length - span.start
+        self.positions.append(SourcePosition(self.length, span.line, span.column))
+        self.sql.append(masked)
+        self.length += len(masked)
+        return offset
+
+    def append_earlier(self) -> None:
+        """Append the statements that made temporary tables to the SQL, behind its own."""
+        for key, one in self.earlier.items():
+            if key in self.moved:
+                continue
+            start = self.length + 2
+            position = (one.span.line, one.span.column) if one.is_of_file else (0, 0)
+            self.positions.append(SourcePosition(start, *position))
+            self.sql += [";\n", one.text]
+            self.length = start + len(one.text)
+            self.moved[key] = start - one.span.start
+
+    def record(self, dialect: Dialect) -> JobRecord:
+        """Return the job as a batch has it."""
+        operations = dict.fromkeys(statement.operation for statement in self.statements)
+        completeness = max((s.completeness for s in self.statements), key=_WORST.index)
+        first = self.statements[0].span
+        return JobRecord(
+            key=self.of.key,
+            kind=self.of.kind,
+            first_seen=self.of.first_seen,
+            last_seen=self.of.last_seen,
+            reads=tuple(self.reads),
+            writes=tuple(self.writes),
+            sql="".join(self.sql),
+            dialect=dialect.name,
+            source=self.of.source,
+            source_line=first.line if first and len(self.statements) == 1 and self.of.source else None,
+            operation=" ".join(operations),
+            completeness=completeness,
+            file_key=self.of.file_key,
+            positions=tuple(self.positions) if self.of.source else (),
+        )
+
+    def edge_records(self, misplaced: list[Diagnostic]) -> Iterator[EdgeRecord]:
+        """Yield the edges; a place that lies outside of the SQL is left out, and reported in `misplaced`."""
+        for (source, target, kind, output), stated in self.edges.items():
+            proofs = {proof for edge, offset in stated if (proof := edge.proof(offset, self.moved)) is not None}
+            if not all(is_sound(proof) and max(proof) <= self.length for proof in proofs):
+                proofs = {proof for proof in proofs if is_sound(proof) and max(proof) <= self.length}
+                misplaced.append(_MISPLACED)
+            subtypes = {edge.subtype for edge, _ in stated}
+            yield EdgeRecord(
+                source=source,
+                target=target,
+                kind=kind,
+                job=self.of.key,
+                output=output,
+                subtypes=tuple(subtypes if len(subtypes) == 1 else sorted(subtypes, key=_SUBTYPES.index)),
+                masking=all(edge.masking for edge, _ in stated),
+                limited=any(edge.limited for edge, _ in stated),
+                ambiguous=all(edge.ambiguous for edge, _ in stated),
+                spans=tuple(sorted(proofs)),
+            )

@@ -33,6 +33,12 @@ _FILE_READERS = frozenset(
      "delta_scan", "iceberg_scan", "parquet_scan", "read_avro", "s3", "gcs", "hdfs", "url")
 )  # fmt: skip
 
+_RUN_QUERIES = frozenset(
+    ("crosstab", "crosstab2", "crosstab3", "crosstab4", "dblink", "openquery", "external_query", "postgres_query",
+     "mysql_query", "query_to_xml", "connectby", "sqlite_query", "query")
+)  # fmt: skip
+"""Functions called as tables that run a query which they are given as a string, often in another database."""
+
 _FLATTENED = ("SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS")
 """What Snowflake's FLATTEN gives."""
 
@@ -239,6 +245,14 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     location = _file_read(call)
     if location is not None:
         return resolver.location(location).renamed(_listed(resolver, node))
+    if _function_name(call) in _RUN_QUERIES:
+        resolver.report(
+            DiagnosticCode.DYNAMIC_SQL,
+            Severity.WARNING,
+            f"the query that {_function_name(call)} is given as a string is not read",
+            call,
+            lasts=True,
+        )
     argument = call.args.get("this")
     value: Sources = {}
     if isinstance(call, exp.Explode | exp.Posexplode | exp.Inline) and isinstance(argument, exp.Expr):

@@ -391,6 +391,18 @@ LOGS = [
     ),
     pytest.param(
         [
+            "1: create table w (y int, n text, x int)",
+            "1: create temp table stage as select w.x as o1 from w",
+            "1: alter table w add column a int",
+            "1: update w set a = z.x from main.w as z where w.y = z.y",
+            "1: alter table w rename to f",
+            "1: create table w as select o1 as o2, max(n) as o1 from stage, f",
+        ],
+        {"f.y": {"f.a"}, "f.x": {"f.a", "w.o2"}, "f.n": {"w.o1"}},
+        id="the name is that of a later table, whose columns the store knows when the log comes again",
+    ),
+    pytest.param(
+        [
             "1: create table t as select s from u",
             "1: create table t_new as select (select max(s) from t) as o1, a.n as o2 from v as a",
             "1: drop table t",

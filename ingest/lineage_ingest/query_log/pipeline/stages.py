@@ -148,6 +148,10 @@ def extract_log(
     progress("extracting", 0, len(templates))
     for facts in engine.extract(None, setting, base, progress):
         first[facts.key] = facts
+    if came := _made_since(first, base, before):
+        base = Knowledge(given, {place: table for place, table in base.tables.items() if place not in came})
+        again = [Work(key) for key, facts in first.items() if any(part.names_any(came) for part in facts.parts)]
+        first.update((facts.key, facts) for facts in engine.extract(again, setting, base, progress))
     progress("sessions", 0, None)
     known = _in_sessions(first, templates)
     slices = engine.sessions(known)
@@ -174,6 +178,20 @@ def extract_log(
     extraction.templates = first
     extraction.slices = {one.key: tuple(member.template for member in one.members) for one in slices}
     return extraction
+
+
+def _made_since(found: Mapping[int, Facts], base: Knowledge, before: Earlier) -> frozenset[tuple[str, str]]:
+    """Return the tables that the log makes or renames so, of those that are known, but were not there before it."""
+    made = {
+        (part.namespace, name)
+        for facts in found.values()
+        for part in facts.parts
+        for step, table, other in part.steps
+        for name in (table if step.makes else None, other)
+        if name is not None
+    }
+    known = {dataset_key(*place): place for place in made if place in base.tables}
+    return frozenset(known[key] for key in known.keys() - before.there(sorted(known))) if known else frozenset()
 
 
 def _in_sessions(first: dict[int, Facts], templates: dict[int, Any]) -> dict[int, TemplateInSession]:

@@ -59,6 +59,11 @@ class Step(StrEnum):
     RENAME = "rename"
     SWAP = "swap"
 
+    @property
+    def makes(self) -> bool:
+        """Whether it makes a table or view of the name."""
+        return self in _MAKING
+
 
 _MAKING = frozenset((Step.CREATE, Step.CREATE_UNLESS_THERE))
 
@@ -74,6 +79,10 @@ class NamesOfPart(NamedTuple):
     """It makes a view: what that reads is what has the name whenever the view is read."""
     writes: bool = False
     """It writes some table, or changes one."""
+
+    def names_any(self, places: Collection[Place]) -> bool:
+        """Return whether it speaks of one of some tables."""
+        return any((self.namespace, name) in places for name in self.names)
 
 
 class Event(NamedTuple):
@@ -147,7 +156,7 @@ def watched(parts: Mapping[UnitPart, NamesOfPart], before: Collection[Place] = (
     for key, part in parts.items():
         for step, table, other in part.steps:
             place = part.namespace, table
-            if step in _MAKING:
+            if step.makes:
                 makers[place].add(key)
             else:
                 unsteady.update((part.namespace, name) for name in (table, other) if name is not None)
@@ -210,7 +219,7 @@ class Versions:
     def _bindings(self, part: NamesOfPart, at: Moment) -> Bindings | None:
         versions: dict[str, str] = {}
         remade: dict[str, str] = {}
-        created = {table for step, table, _ in part.steps if step in _MAKING}
+        created = {table for step, table, _ in part.steps if step.makes}
         until = self._end_of_view(part, created, at) if part.late else at
         for name in part.names:
             before = self.meant(part.namespace, name, until if name not in created else at)
@@ -274,7 +283,7 @@ def made_and_left(parts: Iterable[NamesOfPart]) -> frozenset[Place]:
     for part in parts:
         for step, table, other in part.steps:
             names = (table, other) if step is Step.SWAP and other is not None else (table,)
-            (made if step in _MAKING else left).update((part.namespace, name) for name in names)
+            (made if step.makes else left).update((part.namespace, name) for name in names)
     return frozenset(made & left)
 
 
@@ -288,7 +297,7 @@ def read_before_made(
     made: dict[Place, int] = {}
     used: dict[Place, int] = {}
     for key, part in parts.items():
-        makes = {table for step, table, _ in part.steps if step in _MAKING}
+        makes = {table for step, table, _ in part.steps if step.makes}
         for name in part.names:
             place = part.namespace, name
             if place not in places:
@@ -342,7 +351,7 @@ class _Walk:
         meant = tuple((name, self._now(part.namespace, name)) for name in part.reads)
         for step, table, other in part.steps:
             place = part.namespace, table
-            if step in _MAKING:
+            if step.makes:
                 self._create(place, event, part, step, meant)
             elif step is Step.DROP:
                 self._set(place, None, event.at)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 import pytest
 from testcontainers.community.neo4j import Neo4jContainer
@@ -20,6 +21,7 @@ from lineage.store.neo4j.server import ServerSettings, start_server
 from lineage.store.neo4j.server.home import exclusive
 from lineage.store.neo4j.server.ports import free_port
 from lineage.store.neo4j.server.release import VERSION
+from tests.java_options import SHORT_LIVED
 
 URI_VARIABLE = "LINEAGE_TEST_NEO4J_URI"
 GROUP = "neo4j"
@@ -100,8 +102,16 @@ def local_neo4j() -> Iterator[Neo4jAddress]:
     """Start a Neo4j in a folder of its own; it is gone after the block, and after a crash of this process."""
     home = Path(tempfile.mkdtemp(prefix="lineage-neo4j-"))
     with _removed_with_us(home):
-        server = start_server(ServerSettings(bolt_port=free_port(), http_port=free_port()), home)
+        with short_lived_java():
+            server = start_server(ServerSettings(bolt_port=free_port(), http_port=free_port()), home)
         yield Neo4jAddress(server.bolt_uri, server.user, server.password)
+
+
+@contextmanager
+def short_lived_java() -> Iterator[None]:
+    """Let each Java that is started meanwhile compile less: most of a server's first half minute is its compiler's."""
+    with patch.dict(os.environ, JDK_JAVA_OPTIONS=" ".join(SHORT_LIVED)):
+        yield
 
 
 @contextmanager

@@ -352,6 +352,8 @@ class RunRecord:
     at: datetime
     counts: Mapping[str, int] = field(default_factory=dict)
     seconds: float | None = None
+    began: datetime | None = None
+    """When it begins, where several batches are of one run, in any order: an hour of events."""
 
     @property
     def is_unfinished(self) -> bool:

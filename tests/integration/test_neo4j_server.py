@@ -25,6 +25,7 @@ from lineage.store.neo4j.server import (
 )
 from lineage.store.neo4j.server.ports import free_port
 from lineage.store.neo4j.server.process import is_running
+from tests.neo4j_fixture import short_lived_java
 
 # One process runs these: they share a server of their own.
 pytestmark = pytest.mark.xdist_group("neo4j-server")
@@ -33,8 +34,9 @@ pytestmark = pytest.mark.xdist_group("neo4j-server")
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("neo4j") / "a home"
-    yield folder
-    stop_server(folder, timeout=5)
+    with short_lived_java():
+        yield folder
+    stop_server(folder, timeout=0)  # nothing of it is read again
 
 
 def _lineage_neo4j(*arguments: str, code: int = 0) -> str:

@@ -64,7 +64,8 @@ class _Round:
 
 
 def _run_of(hour: datetime, at: datetime) -> RunRecord:
-    return RunRecord(f"openlineage:{hour:%Y-%m-%dT%H}", "openlineage", f"events of {hour:%Y-%m-%d %H}:00", at)
+    source = f"events of {hour:%Y-%m-%d %H}:00"
+    return RunRecord(f"openlineage:{hour:%Y-%m-%dT%H}", "openlineage", source, at, began=hour)
 
 
 def _place_in_rounds(one: Observed, rounds: list[_Round]) -> None:

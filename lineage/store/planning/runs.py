@@ -25,7 +25,7 @@ def record_run(state: State, intake: Intake) -> None:
             key=run.key,
             kind=run.kind,
             source=run.source,
-            at=known.at if known else run.at,
+            at=known.at if known else run.began or run.at,
             last_seen=max(known.last_seen, run.at) if known else run.at,
             counts=tuple(sorted(run.counts.items())),
             seconds=run.seconds,

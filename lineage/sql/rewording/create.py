@@ -45,8 +45,14 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
         yield s.said(s.tokens[:pivot], "SELECT * FROM (", s.tokens[pivot:behind], ")", s.tokens[behind:])
     elif (clone := s.find("CLONE", after=end)) is not None:
         yield s.said("CREATE TABLE", s.tokens[kind + 1 : end], "CLONE", s.tokens[clone + 1 : s.name(clone + 1)])
-    else:
+    elif not _is_called(s, end):
         yield _without_options(s, kind, end)
+
+
+def _is_called(s: Statement, end: int) -> bool:
+    """Return whether a CREATE takes what a call gives, as DuckDB's `AS CALL f()`: no words of ours say that."""
+    begin = s.find("AS", after=end)
+    return begin is not None and s.words[begin + 1 : begin + 2] in (["CALL"], ["SHOW"], ["EXECUTE"])
 
 
 def _pivot_at(s: Statement, end: int) -> int | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from lineage.sql.alias_visibility import Clause
-from lineage.sql.effects import IDENTITY
+from lineage.sql.effects import IDENTITY, TRANSFORMATION
 from lineage.sql.relations import Relation, Sources, placed
 from lineage.sql.resolver import Resolver
 from lineage.sql.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
@@ -88,6 +88,8 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
             expand_star(resolver, item, scope, projection)
         elif kind is exp.Aliases:
             _several(resolver, item, scope, projection)
+        elif kind is exp.QueryTransform:
+            _transformed(resolver, item, scope, projection)
         elif kind in STAR_FORMS and is_filtered_star(item):
             expand_filtered_star(resolver, item, scope, projection)
         elif kind is exp.Dot and type(item.args["expression"]) is exp.Star:
@@ -120,6 +122,20 @@ def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Proje
         name = resolver.identifiers.alias(alias)
         scope.add_output(name, sources, item.this)
         projection.add(name, sources, item.this)
+
+
+def _transformed(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
+    """`TRANSFORM(a, b) USING 'script' AS (x, y)`: each column may come from every argument; `key`, `value` unnamed.
+
+    https://cwiki.apache.org/confluence/display/Hive/LanguageManual+Transform
+    """
+    sources: Sources = {}
+    for argument in item.args["expressions"]:
+        resolver.evaluate(scope, argument, TRANSFORMATION, sources)
+    schema = item.args.get("schema")
+    named = [one.this if isinstance(one, exp.ColumnDef) else one for one in schema.expressions] if schema else []
+    for name in [resolver.identifiers.column(one) for one in named] or ["key", "value"]:
+        projection.add(name, sources, item)
 
 
 _AROUND = (exp.Paren, exp.Cast, exp.Window, exp.Filter, exp.WithinGroup)

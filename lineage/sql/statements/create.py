@@ -45,13 +45,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if (clone := tree.args.get("clone")) is not None and isinstance(clone.this, exp.Table):
         body = clone.this
     if not isinstance(body, exp.Query | exp.Table | exp.Values):
-        if isinstance(body, exp.Expr):  # DuckDB's AS SUMMARIZE t
-            resolver.report(
-                DiagnosticCode.UNSUPPORTED_SYNTAX,
-                Severity.WARNING,
-                f"no rule reads what this CREATE takes its rows from ({body.key.upper()})",
-                named,
-            )
+        _report_rows(resolver, body, listed, named)
         outcome.operation = f"CREATE_{kind.replace(' ', '_')}"
         outcome.schema = schema or _like(resolver, tree, listed)
         if isinstance(tree.this, exp.Schema) and outcome.target is not None:
@@ -77,6 +71,16 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         return outcome
     _name_columns(resolver, outcome, relation, [column.name for column in schema], tree)
     return outcome
+
+
+def _report_rows(resolver: Resolver, body: exp.Expr | None, properties: list[exp.Expr], named: exp.Expr) -> None:
+    """Say so where a CREATE takes rows from what is not read: DuckDB's AS SUMMARIZE t, PostgreSQL's AS EXECUTE p."""
+    executed = next((item for item in properties if isinstance(item, exp.ExecuteAsProperty)), None)
+    found = body if isinstance(body, exp.Expr) else executed
+    if found is not None:
+        word = "EXECUTE" if found is executed else found.key.upper()
+        message = f"no rule reads what this CREATE takes its rows from ({word})"
+        resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, named)
 
 
 def _like(resolver: Resolver, tree: exp.Expr, properties: list[exp.Expr]) -> tuple[ColumnSchema, ...]:

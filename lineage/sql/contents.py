@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from lineage.model.dialects import Dialect
 from lineage.sql.definitions import Position
-from lineage.sql.effects import IDENTITY
 from lineage.sql.parsing import ParsedStatement
 from lineage.sql.procedural import Names, Variables
-from lineage.sql.relations import Relation, Rows, Sources, absorb, absorb_rows
+from lineage.sql.relations import Relation, Sources
+from lineage.sql.row_changes import after_change
 
 __all__ = ["Content", "Position", "TableContents", "VariableContents", "same"]
 
@@ -54,7 +54,9 @@ class TableContents:
         for addition in additions[len(content.additions) :]:
             more = found(addition)
             relation = (
-                _added(relation, more.relation) if relation is not None and more.relation is not None else relation
+                after_change(relation, more.relation)
+                if relation is not None and more.relation is not None
+                else relation
             )
             behind.update(more.behind)
         content = self._last[made_by] = Content(additions, relation, behind)
@@ -138,22 +140,4 @@ def _held(name: str, held: Relation | None, more: Relation | None) -> Relation |
         return held
     if name in more.names:
         more = Relation([name], [more.sources[more.names.index(name)]])
-    return _added(held, more) if held is not None else more
-
-
-def _added(relation: Relation, more: Relation) -> Relation:
-    """Return a temporary table's relation after a change of its rows: rows of both, columns by name."""
-    rows = Rows()  # flat: a table that a thousand statements fill is read by each of them
-    absorb_rows(rows.own, relation.rows)
-    absorb_rows(rows.own, more.rows)
-    sources: list[Sources] = []
-    for name, ours in relation.columns():
-        merged = dict(ours)
-        absorb(merged, more.find(name) or {}, IDENTITY, None)
-        sources.append(merged)
-    names = list(relation.names)
-    for name, theirs in more.columns():
-        if name not in names and (not relation.names or relation.is_open):
-            names.append(name)
-            sources.append({**(relation.infer(name) or {}), **theirs} if relation.is_open else theirs)
-    return Relation(names, sources, rows, [*relation.opens, *more.opens])
+    return after_change(held, more) if held is not None else more

@@ -38,6 +38,7 @@ from lineage.sql.relations import (
     absorb_rows,
 )
 from lineage.sql.returning import query_of_returning
+from lineage.sql.row_changes import after_change
 from lineage.sql.scope import Scope
 from lineage.sql.spans import span_of
 from lineage.sql.tables import TableSource
@@ -200,8 +201,21 @@ class Resolver:
         outcome = self._write(self, node)
         self.around = around
         self.side_effects.append(outcome)
+        return self.returned(node, outcome, scope) or Relation([], [])
+
+    def returned(self, node: exp.Expr, outcome: Any, scope: Scope) -> Relation | None:
+        """Return what a statement gives by RETURNING, after the change of rows that `outcome` says; None: nothing."""
         query = query_of_returning(node)
-        return Relation([], []) if query is None else self.relation(query, scope)
+        if query is None:
+            return None
+        held = self._base.get(outcome.target)
+        if not isinstance(held, TemporaryTable):
+            return self.relation(query, scope)
+        # All else of the statement sees the rows before the change.
+        self._base[outcome.target] = TemporaryTable(outcome.target, after_change(held, outcome.addition()))
+        relation = self.relation(query, scope)
+        self._base[outcome.target] = held
+        return relation
 
     def name(self, table: exp.Table) -> str:
         """Return the full name of a table that a statement creates, whatever is known of it."""

@@ -15,7 +15,6 @@ from lineage.sql.effects import IDENTITY
 from lineage.sql.procedural import Step
 from lineage.sql.relations import FieldPath, Relation, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver
-from lineage.sql.returning import query_of_returning
 from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import STATEMENT_RULES, Outcome
 from lineage.sql.statements.query import rows_of
@@ -52,8 +51,8 @@ def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
 def _written(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
     """`INSERT … RETURNING id INTO v` writes its table, and gives the variable what it wrote."""
     outcome = STATEMENT_RULES[type(tree)](resolver, tree)
-    if (query := query_of_returning(tree)) is not None:
-        assigned = _assigned(Outcome(step.operation), resolver.relation(query, Scope(resolver)), step)
+    if (returned := resolver.returned(tree, outcome, Scope(resolver))) is not None:
+        assigned = _assigned(Outcome(step.operation), returned, step)
         outcome.relation = assigned.relation
     return outcome
 

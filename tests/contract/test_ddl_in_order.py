@@ -391,6 +391,42 @@ LOGS = [
     ),
     pytest.param(
         [
+            "1: create table s1.t (x int)",
+            "1: create table s2.w (y int, x int)",
+            "1: create table s3.f (s text, y int)",
+            "1: set search_path = 's1,s3'",
+            "1: insert into s2.w select f.s as o1, f.y as o2 from f",
+            "2: alter table s1.t rename to f",
+        ],
+        {"s3.f.s": {"s2.w.y"}, "s3.f.y": {"s2.w.x"}},
+        id="a schema earlier on the search path gets the table by a later rename",
+    ),
+    pytest.param(
+        [
+            "1: create table s1.t (s text)",
+            "1: create table s3.f (s text)",
+            "1: alter table s1.t rename to f",
+            "1: set search_path = 's1,s3'",
+            "1: create table s2.w as select s as y from f",
+            "1: drop table s1.f",
+            "1: create table s2.x as select s as y from f",
+        ],
+        {"s3.f.s": {"s2.x.y"}},
+        id="a table on the search path came by a rename, and was dropped",
+    ),
+    pytest.param(
+        [
+            "1: create table s2.g as select id from u",
+            "2: drop table s2.g",
+            "2: create view s3.g as select k as s from f",
+            "1: set search_path = 's2,s3'",
+            "1: drop view g",
+        ],
+        {"f.k": set()},
+        id="DROP finds what is there on the search path, not what was",
+    ),
+    pytest.param(
+        [
             "1: create table w (y int, n text, x int)",
             "1: create temp table stage as select w.x as o1 from w",
             "1: alter table w add column a int",

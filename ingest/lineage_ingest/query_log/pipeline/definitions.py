@@ -15,6 +15,7 @@ from lineage.catalog import TableSchema
 from lineage.model.names import column_text
 from lineage.model.statement import ColumnSchema
 from lineage.sql.script import Decision
+from lineage_ingest.query_log.pipeline.existence import Existence
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 
@@ -52,8 +53,10 @@ class _Version(NamedTuple):
 class Definitions:
     """The schemas that units define, and which units have to be extracted again for them."""
 
-    def __init__(self, base: Knowledge) -> None:
+    def __init__(self, base: Knowledge, existence: Existence | None = None) -> None:
+        """Take what is known beforehand, and when tables were there, of those that are looked for."""
         self._base = base
+        self._existence = existence or Existence()
         self._given = {table.name: tuple(table.names) for table in base.given}
         self._facts: dict[int, Facts] = {}
         self._spans: dict[int, Span] = {}
@@ -87,8 +90,8 @@ class Definitions:
         What they see from now on is remembered: asked again without an `add`, nothing is stale.
         """
         found: dict[int, dict[str, Columns | None]] = {}
-        for place in sorted(self._versions):
-            if not self._versions[place]:
+        for place in sorted({*self._versions, *self._existence.names}):
+            if not self._versions[place] and place not in self._existence.names:
                 continue
             newest = self._newest(place)
             for key in sorted(self._readers.get(place, ())):
@@ -142,8 +145,12 @@ class Definitions:
     def _seen_by(self, place: Place, key: int) -> Columns | None:
         """Return the columns that a unit's table had when the unit ran last."""
         at = self._spans[key].last or 0
-        if self._is_passed_over(place, key, at):
-            return None
+        if any(place[1] in names for names in self._facts[key].searched):
+            if self._is_passed_over(place, key, at):
+                return None
+            made_as = place if self._facts[key].told_apart else self._existence.table(place, at)
+            if made_as is not None and made_as != place:
+                return self._seen_by(made_as, key)
         others = [version for version in self._versions[place].values() if version.unit != key]
         before = [version for version in others if version.first <= at]
         if before:
@@ -166,6 +173,8 @@ class Definitions:
 
     def _is_there(self, place: Place, key: int, at: int) -> bool:
         """Return whether a table is known to have existed when a unit ran."""
+        if not self._facts[key].told_apart and self._existence.says(place, at):
+            return self._existence.table(place, at) is not None
         others = [version for version in self._versions.get(place, {}).values() if version.unit != key]
         if any(version.first <= at for version in others):
             return True

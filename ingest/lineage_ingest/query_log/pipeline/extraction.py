@@ -162,6 +162,8 @@ class Facts(NamedTuple):
     before: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Tables of which columns are added, renamed or dropped, with the columns that they had."""
     searched: tuple[tuple[str, ...], ...] = ()
+    told_apart: bool = False
+    """Whether its names tell versions of tables apart: they are found already."""
     """The tables that a name without a schema may mean, in the order of the search path, or in a view's own schema."""
     defined_in: tuple[int, ...] = ()
     """The number of the part that each of `defines` stands in."""
@@ -234,7 +236,9 @@ class Extractor:
         lasting = list(_without_moves(statements)) if told_apart else statements
         builder.add_texts({part.name: part.text for part in parts}, lasting)
         batch = builder.batch("unit", self._setting.source, ())
-        facts = _facts(unit, naming, statements, script.decisions())._replace(searched=tuple(script.searched))
+        facts = _facts(unit, naming, statements, script.decisions())._replace(
+            searched=tuple(script.searched), told_apart=told_apart
+        )
         if told_apart:
             spoken = SpokenNames(unit.parts)
             batch = replace(batch, diagnostics=tuple(map(spoken.diagnostic, batch.diagnostics)))

@@ -17,11 +17,13 @@ from lineage.model.statement import Completeness
 from lineage_ingest.query_log.pipeline.definitions import Definitions, Span
 from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Work
+from lineage_ingest.query_log.pipeline.existence import Existence, steps_on
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
 from lineage_ingest.query_log.pipeline.merging import Merger
 from lineage_ingest.query_log.pipeline.sessions import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
 from lineage_ingest.query_log.pipeline.versions import (
+    NamesOfPart,
     Versions,
     made_and_left,
     made_in,
@@ -160,14 +162,15 @@ def extract_log(
         found.update(
             (facts.key, facts) for facts in engine.extract([Work(s.key) for s in slices], setting, base, progress)
         )
-    found.update(_names_found(engine, setting, base, found))
+    found.update(_names_found(engine, setting, base, found, _existence(engine, known, found)))
+    existence = _existence(engine, known, found)
     versions = _versions(engine, known, found, before)
     if versions is not None and versions.parts:
         versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
         slices = engine.sessions(known, versions)
         new = [Work(one.key) for one in slices if one.key not in found]
         found.update((facts.key, facts) for facts in engine.extract(new, setting, base, progress))
-    definitions, spans = _definitions(engine, base, found)
+    definitions, spans = _definitions(engine, base, found, existence)
     waves = 1
     while waves < _MOST_WAVES and (stale := definitions.stale()):
         waves += 1
@@ -200,8 +203,23 @@ def _in_sessions(first: dict[int, Facts], templates: dict[int, Any]) -> dict[int
     return {key: TemplateInSession(facts.session, *templates[key]) for key, facts in first.items()} if stateful else {}
 
 
+def _existence(engine: Engine, known: dict[int, TemplateInSession], found: Mapping[int, Facts]) -> Existence:
+    """Return when tables were there that units look for in several schemas."""
+    names = [(f.namespace, name) for f in found.values() for searched in f.searched for name in searched]
+    if not names:
+        return Existence()
+    parts = _parts(engine, found)
+    return Existence(engine.events(known, steps_on(names, parts)), parts)
+
+
+def _parts(engine: Engine, found: Mapping[int, Facts]) -> dict[tuple[int, int], NamesOfPart]:
+    """Return the parts that ran, of all units."""
+    runs = engine.runs()
+    return {(key, n): part for key in runs for n, part in enumerate(found[key].parts) if n in runs[key]}
+
+
 def _definitions(
-    engine: Engine, base: Knowledge, found: Mapping[int, Facts]
+    engine: Engine, base: Knowledge, found: Mapping[int, Facts], existence: Existence
 ) -> tuple[Definitions, Callable[[int], tuple[Span, Mapping[int, Span]]]]:
     """Return the schemas that units define, and what tells when a unit, and each part of a longer one, ran."""
     runs = engine.runs()
@@ -211,7 +229,7 @@ def _definitions(
         listed = parts.items() if len(parts) > 1 else ()
         return Span.of(parts.values()), {number: Span(one.first, one.last) for number, one in listed}
 
-    definitions = Definitions(base)
+    definitions = Definitions(base, existence)
     for key, facts in found.items():
         if key in runs:
             definitions.add(facts, *spans(key))
@@ -219,12 +237,12 @@ def _definitions(
 
 
 def _names_found(
-    engine: Engine, setting: Setting, base: Knowledge, found: Mapping[int, Facts]
+    engine: Engine, setting: Setting, base: Knowledge, found: Mapping[int, Facts], existence: Existence
 ) -> Iterator[tuple[int, Facts]]:
-    """Yield anew the units that rename or drop what they look for in several schemas, once it is known who has it."""
-    looking = {key for key, facts in found.items() if facts.searched and any(part.steps for part in facts.parts)}
+    """Yield anew the units that look for a table in several schemas, once it is known which one had it."""
+    looking = {key for key, facts in found.items() if facts.searched}
     if looking:
-        definitions, _ = _definitions(engine, base, found)
+        definitions, _ = _definitions(engine, base, found, existence)
         work = [Work(key, overlay or None) for key, overlay in definitions.stale().items() if key in looking]
         for facts in engine.extract(work, setting, definitions.knowledge(), lambda *_: None):
             yield facts.key, facts
@@ -234,8 +252,7 @@ def _versions(
     engine: Engine, known: dict[int, TemplateInSession], found: dict[int, Facts], earlier: Earlier
 ) -> Versions | None:
     """Return which tables the names of the log meant when; None where each has meant one throughout."""
-    runs = engine.runs()
-    parts = {(key, n): part for key in runs for n, part in enumerate(found[key].parts) if n in runs[key]}
+    runs, parts = engine.runs(), _parts(engine, found)
     began = {(key, n): runs[key][n].first or 0 for key, n in parts}
     taken = read_before_made(parts, began, made_in(parts)) | made_and_left(parts.values())
     there = earlier.there([dataset_key(*place) for place in sorted(taken)]) if taken else ()

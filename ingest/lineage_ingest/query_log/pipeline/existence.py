@@ -1,0 +1,84 @@
+"""When tables were there whose names are looked for in several schemas: DDL of the log, in order of time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from lineage_ingest.query_log.pipeline.versions import Event, NamesOfPart, Place, Step, UnitPart
+
+__all__ = ["Existence", "steps_on"]
+
+
+class _Line(NamedTuple):
+    """From when on a name is that of which table, by the name that it was made with; None: of none."""
+
+    times: list[int]
+    tables: list[Place | None]
+
+
+class Existence:
+    """Which tables a log says to be there at a time."""
+
+    def __init__(self, events: Iterable[Event] = (), parts: Mapping[UnitPart, NamesOfPart] | None = None) -> None:
+        """Follow events, the runs of the parts that `steps_on` returns."""
+        self._lines: dict[Place, _Line] = {}
+        self._was_there: set[Place] = set()
+        for event in sorted(events):
+            part = (parts or {})[event.unit, event.part]
+            for step, table, other in part.steps:
+                self._take(step, (part.namespace, table), (part.namespace, other or table), event.at[0])
+
+    def _take(self, step: Step, table: Place, other: Place, at: int) -> None:
+        if step is Step.CREATE or (step is Step.CREATE_UNLESS_THERE and self._now(table) is None):
+            self._set(table, table, at)
+        elif not step.makes:
+            if table not in self._lines:
+                self._was_there.add(table)
+            moved = self._now(table) or table
+            self._set(table, self._now(other) if step is Step.SWAP else None, at)
+            if step is not Step.DROP:
+                self._set(other, moved, at)
+
+    def _now(self, table: Place) -> Place | None:
+        return self._lines[table].tables[-1] if table in self._lines else None
+
+    def _set(self, name: Place, table: Place | None, at: int) -> None:
+        line = self._lines.setdefault(name, _Line([], []))
+        line.times.append(at)
+        line.tables.append(table)
+
+    @property
+    def names(self) -> Iterable[Place]:
+        """The names of which the log says something."""
+        return self._lines
+
+    def says(self, name: Place, at: int) -> bool:
+        """Return whether the log says if a name was that of a table just before a time (microseconds since 1970)."""
+        return name in self._was_there or (name in self._lines and self._lines[name].times[0] < at)
+
+    def table(self, name: Place, at: int) -> Place | None:
+        """Return the table of a name just before a time, by the name that it was made with; None: there was none."""
+        line = self._lines.get(name)
+        if line is None or not (index := bisect_left(line.times, at)):
+            return name
+        return line.tables[index - 1]
+
+
+def steps_on(names: Iterable[Place], parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[UnitPart]:
+    """Return the parts that make, drop or rename tables that have some names, or have them before or after."""
+    wanted = set(names)
+    size = -1
+    while size < len(wanted):
+        size = len(wanted)
+        for part in parts.values():
+            for _, table, other in part.steps:
+                pair = {(part.namespace, name) for name in (table, other) if name is not None}
+                if not wanted.isdisjoint(pair):
+                    wanted |= pair
+    return frozenset(
+        key
+        for key, part in parts.items()
+        if any((part.namespace, name) in wanted for _, *two in part.steps for name in two if name is not None)
+    )

@@ -427,6 +427,16 @@ LOGS = [
     ),
     pytest.param(
         [
+            "1: create table t as select a as n, b as m from f",
+            "1: create view g as select p, q from t as x(p, q)",
+            "1: create table c as select p as y from g",
+            "1: create or replace table t as select q as o1, p as o2 from g",
+        ],
+        {"f.a": {"c.y", "g.p", "g.q", "t.o1", "t.o2"}},
+        id="a view reads by position a table that is made anew from it",
+    ),
+    pytest.param(
+        [
             "1: create table w (y int, n text, x int)",
             "1: create temp table stage as select w.x as o1 from w",
             "1: alter table w add column a int",

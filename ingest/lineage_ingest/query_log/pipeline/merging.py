@@ -234,7 +234,7 @@ class Merger:
             job.record = job.runs.into(job.record)
         keys, changes = self._keys, list(self._changes.values())
         mark_replaced_tables(self._every_job(), changes, keys, earlier, then)
-        state_past_views(self._every_job(), changes, keys, earlier, then, self._is_view)
+        state_past_views(self._every_job(), changes, keys, earlier, then, self._is_view, self._columns)
         if not keys.plain:
             before = keys.then(earlier.edges_into(keys.names_before()))
             state_past_versions(self._every_job(), before, then, changes, keys, self._is_view, self._may_have)
@@ -354,6 +354,11 @@ class Merger:
     def _is_view(self, dataset: str) -> bool:
         known = self._datasets.get(dataset)
         return known is not None and known.kind is DatasetKind.VIEW
+
+    def _columns(self, dataset: str) -> tuple[str, ...]:
+        """Return the columns of a dataset in their order, as far as a schema tells them."""
+        known = self._datasets.get(dataset)
+        return tuple(column.path for column in known.columns) if known is not None and known.schema_known else ()
 
     def _may_have(self, dataset: str | None, column: str) -> bool:
         """Return whether a dataset may have a column that is called as this one (by key)."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.model.batch import DatasetChange, EdgeRecord
-from lineage.model.names import dataset_of
+from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key
 from lineage.model.statement import ChangeKind
 from lineage_ingest.column_names import ColumnNames
 from lineage_ingest.composition import edges_past
@@ -29,15 +29,21 @@ def state_past_views(
     earlier: Earlier,
     before_at: datetime,
     is_view: Callable[[str], bool],
+    columns: Callable[[str], Sequence[str]],
 ) -> None:
-    """Let what was made of a view that reads something else by now come from what the view read then."""
+    """Let what was made of a view that reads something else by now come from what the view read then.
+
+    `columns` returns those of a table in their order, as far as they are known.
+    """
     dropped: dict[str, datetime] = {}
     for change in changes:
         if change.kind is ChangeKind.DROP_COLUMN:
             dropped[change.dataset] = max(change.at, dropped.get(change.dataset, change.at))
     if keys.plain and not dropped:
         return
-    views = _Views(_edges_into_views(jobs, keys, earlier, before_at, is_view), keys, dropped, ColumnNames(changes))
+    views = _Views(
+        _edges_into_views(jobs, keys, earlier, before_at, is_view), keys, dropped, ColumnNames(changes), columns
+    )
     for job in jobs:
         first, last = job.record.first_seen, job.record.last_seen
         at = job.began if job.began < first else last  # of a slice, a temporary table may have been made of it before
@@ -92,7 +98,9 @@ class _Views:
         keys: VersionKeys,
         dropped: Mapping[str, datetime],
         names: ColumnNames,
+        columns: Callable[[str], Sequence[str]],
     ) -> None:
+        self._columns = columns
         self._edges = edges
         self._keys = keys
         self._dropped = dropped
@@ -124,7 +132,17 @@ class _Views:
         for edge, named_at in self._edges[view]:
             own = self._names.edge_at(edge, named_at, at)
             source = dataset_of(own.source)
-            yield replace(own, source=self._then(source, at) + own.source[len(source) :])
+            then = self._then(source, at)
+            yield replace(own, source=self._column_then(own.source, source, then))
+
+    def _column_then(self, key: str, source: str, then: str) -> str:
+        """Return the column that a view read when its name was that of another table: by position, if not by name."""
+        if then != source and is_column_key(key):
+            path = split_column_key(key)[1]
+            old, new = self._columns(then), self._columns(source)
+            if path not in old and path in new and new.index(path) < len(old):
+                return column_key(then, old[new.index(path)])
+        return then + key[len(source) :]
 
     def _then(self, source: str, at: datetime) -> str:
         """Return what had the name at a time that a source has in the end."""

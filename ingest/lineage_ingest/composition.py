@@ -28,8 +28,7 @@ def edges_past(
     """
     into: dict[str, list[EdgeRecord]] = defaultdict(list)
     for edge in made:
-        if edge.source != edge.target:
-            into[edge.target].append(edge)
+        into[edge.target].append(edge)
     for reader in read:
         reached: dict[tuple[str, EdgeKind], EdgeRecord] = {}
         stack = [reader]

@@ -27,7 +27,6 @@ from tests.query_logs.broken_files import break_files
 from tests.query_logs.make import make, runs
 from tests.soundness.warehouse.campaign import Campaign, Plan
 from tests.soundness.warehouse.check import Settings
-from tests.soundness.warehouse.known import KNOWN
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -154,7 +153,7 @@ def test_a_log_of_another_source_is_refused(kind: EngineKind, name: str, spark: 
 
 def test_a_random_warehouse_on_spark(spark: Any) -> None:
     settings = Settings(experiments=False, again=False, engine=EngineKind.SPARK)
-    campaign = Campaign(Plan(1, "log", frozenset(KNOWN), settings, shrink_seconds=0))
+    campaign = Campaign(Plan(1, "log", settings=settings, shrink_seconds=0))
     campaign.run(range(1))
     assert "\n".join(map(str, campaign.failures)) == ""
     assert campaign.asked

@@ -18,7 +18,6 @@ from tests.soundness.warehouse.campaign import Campaign, Plan
 from tests.soundness.warehouse.check import Settings
 from tests.soundness.warehouse.generator import KINDS
 from tests.soundness.warehouse.histories import CHANGES
-from tests.soundness.warehouse.known import KNOWN
 from tests.soundness.warehouse.parts import run_parts
 
 _OTHERS = (
@@ -41,7 +40,6 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first warehouse")
     parser.add_argument("--way", choices=("files", "log", "events"), default="", help="one way in only")
     parser.add_argument("--without", default="", help="kinds to leave out, with commas")
-    parser.add_argument("--known", action="store_true", help="also leave out what known.py lists")
     parser.add_argument("--model", action="store_true", help="ask no store: hold what this test knows against DuckDB")
     parser.add_argument("--ignore", default="", help=f"checks to leave out, of {', '.join(_CHECKS)}")
     parser.add_argument("--engine", choices=("local", "spark"), default="local", help="what reads query logs")
@@ -53,8 +51,6 @@ def main() -> int:
     without = {name for name in options.without.split(",") if name}
     if unknown := without - {*KINDS, *CHANGES, *_OTHERS}:
         parser.error(f"no such kind: {', '.join(sorted(unknown))}")
-    if options.known:
-        without |= KNOWN.keys()
     ignored = frozenset(name for name in options.ignore.split(",") if name)
     with ExitStack() as stack:
         address = first_there_is(stack) if options.store == "neo4j" else None

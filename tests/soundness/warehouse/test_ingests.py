@@ -21,7 +21,6 @@ from tests.soundness.experiment import RejectedError
 from tests.soundness.warehouse.check import histories, world_of
 from tests.soundness.warehouse.histories import random_warehouse
 from tests.soundness.warehouse.ingests import Answers, Ingester, ask, day_of, frozen
-from tests.soundness.warehouse.known import KNOWN
 from tests.soundness.warehouse.laboratory import Laboratory
 from tests.soundness.warehouse.tree import Warehouse
 from tests.soundness.warehouse.world import InvalidError, Lineage
@@ -44,7 +43,7 @@ class Ingests(RuleBasedStateMachine):
     def begin(self, number: int, way: str) -> None:
         laboratory = Laboratory("machine")
         try:
-            self.warehouse: Warehouse = random_warehouse(f"machine/{number}", laboratory, frozenset(KNOWN), way)
+            self.warehouse: Warehouse = random_warehouse(f"machine/{number}", laboratory, frozenset(), way)
             runs = histories(self.warehouse)
             self.lineages: list[Lineage] = [world_of(some).lineage() for some in runs]
         except (RejectedError, InvalidError):

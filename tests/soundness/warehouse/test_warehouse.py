@@ -7,7 +7,6 @@ import pytest
 from tests.neo4j_fixture import Neo4jAddress
 from tests.soundness.warehouse.campaign import Campaign, Plan
 from tests.soundness.warehouse.check import Settings
-from tests.soundness.warehouse.known import KNOWN
 
 WAREHOUSES, CHUNK, SEED = 50, 10, 1
 
@@ -15,7 +14,7 @@ WAREHOUSES, CHUNK, SEED = 50, 10, 1
 @pytest.mark.parametrize("first", range(0, WAREHOUSES, CHUNK))
 def test_nothing_is_missed_and_nothing_is_invented(first: int) -> None:
     settings = Settings(experiments=False)  # the next test looks at what is held against the answers here
-    campaign = Campaign(Plan(SEED, without=frozenset(KNOWN), settings=settings, shrink_seconds=20))
+    campaign = Campaign(Plan(SEED, settings=settings, shrink_seconds=20))
     campaign.run(range(first, first + CHUNK))
     assert "\n".join(map(str, campaign.failures)) == ""
     assert not campaign.rejected
@@ -24,7 +23,7 @@ def test_nothing_is_missed_and_nothing_is_invented(first: int) -> None:
 
 def test_neo4j_holds_what_the_embedded_store_holds(neo4j_uri: Neo4jAddress) -> None:
     settings = Settings(experiments=False, store=neo4j_uri)
-    campaign = Campaign(Plan(SEED, "log", frozenset(KNOWN), settings, shrink_seconds=20))
+    campaign = Campaign(Plan(SEED, "log", settings=settings, shrink_seconds=20))
     campaign.run(range(2))
     assert "\n".join(map(str, campaign.failures)) == ""
     assert campaign.asked >= 2

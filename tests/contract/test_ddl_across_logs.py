@@ -369,3 +369,19 @@ def test_a_log_reads_the_columns_that_a_later_row_of_it_renames(store: GraphStor
     for _ in range(2):
         ingest_rows(store, tmp_path / "2.jsonl", 1, rows)
         assert reached(store, "u.x") == {"v.y"}
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (1, 2, 0), (2, 1, 0)])
+def test_logs_that_replace_a_table_come_before_those_that_made_it(
+    store: GraphStore, tmp_path: Path, order: Sequence[int]
+) -> None:
+    logs = [
+        ["1: create table t as select a as y from f", "1: create table c as select y from t"],
+        ["1: create or replace table t as select b as y from f", "1: create table d as select y from t"],
+        ["1: create or replace table t as select z as y from f"],
+    ]
+    for day in order:
+        ingest_rows(store, tmp_path / f"{day}.jsonl", day, logs[day])
+    assert reached(store, "f.a") == {"c.y"}
+    assert "d.y" in reached(store, "f.b")
+    assert reached(store, "f.z") == {"t.y", "c.y", "d.y"}

@@ -73,12 +73,15 @@ def _name_before(change: DatasetChange, moves: Sequence[DatasetChange]) -> str:
 
 
 def copies_of_later_logs(store: GraphStore, batches: Sequence[LineageBatch]) -> Iterator[LineageBatch]:
-    """Yield copies of what stored batches wrote and the store knows to have been dropped later: that log came first.
+    """Yield copies of what stored batches wrote and the store knows to have been dropped or replaced later.
+
+    The log that did so came first.
 
     Raises:
         StoreError: the store could not be read.
     """
-    for drop in _dropped_since(store, batches):
+    drops = [*_dropped_since(store, batches), *_replaced_since(store, batches)]
+    for drop in sorted(drops, key=lambda one: (one.at, one.dataset)):  # what is stated for a later one goes on from it
         keys = _keys(store, drop, ColumnNames(()))
         views = _views_over(store, keys, drop)
         into = _edges_into(store, keys | views, drop)
@@ -103,6 +106,23 @@ def _dropped_since(store: GraphStore, batches: Sequence[LineageBatch]) -> list[D
         and written[change.dataset] <= change.at
         and change_key(change) not in own
     ]
+
+
+def _replaced_since(store: GraphStore, batches: Sequence[LineageBatch]) -> Iterator[DatasetChange]:
+    """Yield, as DROPs, that definitions of the batches ended which the store knows newer ones of."""
+    defined: dict[str, tuple[datetime, str]] = {}
+    for job in chain.from_iterable(batch.jobs for batch in batches):
+        if job.kind.defines_output:
+            for key in job.writes:
+                defined[key] = max((job.last_seen, job.key), defined.get(key, (job.last_seen, job.key)))
+    for one in store.datasets(sorted(defined)):
+        ran, maker = defined[one.key]
+        if one.schema_at is not None and one.schema_at > ran:
+            keys = [one.key, *(column.key for column in store.columns([one.key], dropped=True))]
+            hops = store.expand(keys, Direction.UPSTREAM, as_of=ran)
+            ends = [hop.edge.valid_to for hop in hops if hop.edge.valid_to is not None and hop.edge.job == maker]
+            if ends:
+                yield DatasetChange(ChangeKind.DROP, one.key, min(ends))
 
 
 def _keys(store: GraphStore, drop: DatasetChange, names: ColumnNames) -> frozenset[str]:

@@ -60,7 +60,8 @@ def find_stored_definitions(
     found = store.job_keys_of({key for key, _ in defining}, JobFilter(kinds=(JobKind.SQL_FILE,)))
     others: dict[str, dict[str, None]] = defaultdict(dict)
     for job in store.jobs({job for jobs in found.values() for job in jobs}):
-        if job.file_key not in elsewhere and _defines(job):
+        # One from before files had projects is taken over, or a notice says how to end it.
+        if job.file_key is not None and job.file_key not in elsewhere and _defines(job):
             for key in job.writes:
                 others[key][_named(job)] = None
     for (key, file), statement in defining.items():

@@ -416,6 +416,18 @@ LOGS = [
     ),
     pytest.param(
         [
+            "1: create table s1.u (y int)",
+            "1: create table s2.g (n int)",
+            "1: set search_path = 's1,s2'",
+            "1: create table s1.g as select r.* from s1.u as r",
+            "1: alter table s1.g add column b int",
+            "1: create or replace table g as select g.b as m, g.y as o from g",
+        ],
+        {"s1.u.y": {"s1.g.o"}, "s2.g.n": set()},
+        id="a table on the search path has the columns of a star, and is made anew from itself",
+    ),
+    pytest.param(
+        [
             "1: create table s2.g as select id from u",
             "2: drop table s2.g",
             "2: create view s3.g as select k as s from f",

@@ -239,12 +239,16 @@ def _definitions(
 def _names_found(
     engine: Engine, setting: Setting, base: Knowledge, found: Mapping[int, Facts], existence: Existence
 ) -> Iterator[tuple[int, Facts]]:
-    """Yield anew the units that look for a table in several schemas, once it is known which one had it."""
-    looking = {key for key, facts in found.items() if facts.searched}
-    if looking:
-        definitions, _ = _definitions(engine, base, found, existence)
-        work = [Work(key, overlay or None) for key, overlay in definitions.stale().items() if key in looking]
+    """Yield anew what has to be, until it is known which schema has the tables that units look for in several."""
+    if not any(facts.searched for facts in found.values()):
+        return
+    definitions, spans = _definitions(engine, base, found, existence)
+    for _ in range(_MOST_WAVES):  # a table is found by its columns, which others may have to tell first
+        work = [Work(key, overlay or None) for key, overlay in definitions.stale().items()]
+        if not work:
+            return
         for facts in engine.extract(work, setting, definitions.knowledge(), lambda *_: None):
+            definitions.add(facts, *spans(facts.key))
             yield facts.key, facts
 
 

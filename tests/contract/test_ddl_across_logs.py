@@ -301,6 +301,23 @@ LATER_LOGS = [
     ),
     pytest.param(
         [
+            [
+                "1: create table u as select b as o, a as m from f",
+                "1: create table w as select a as p from g",
+                "1: update u set m = w.p from w",
+            ],
+            [
+                "1: drop table u",
+                "1: create table u as select c as k from h",
+                "1: drop table w",
+                "1: create table w as select k as z from u",
+            ],
+        ],
+        {"g.a": set(), "h.c": {"u.k", "w.z"}},
+        id="a later log drops what was filled from a table, and then that table",
+    ),
+    pytest.param(
+        [
             ["1: create table f (a int, b int)", "1: create table m as select a as k, b as n from f"],
             [
                 "1: create table m_new as select x.first as n from m as x(first, second)",

@@ -44,8 +44,11 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
     if drops and (renames := tuple(one for one in columns if _name_before(one, moves) == one.dataset)):
         run = RunRecord(f"renames:{_digest(*renames)}", "renames", batch.run.source, batch.run.at, {})
         store.apply(LineageBatch(run, changes=renames))
+    gone: set[str] = set()
     for change in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
         drop = replace(change, dataset=_name_before(change, moves))
+        if drop.column is None:
+            gone.add(drop.dataset)
         keys = _keys(store, drop, names)
         views = _views_over(store, keys, drop)
         into = _edges_into(store, keys, drop)
@@ -54,7 +57,7 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
             continue
         stating = {job.key for job in batch.jobs if job.first_seen <= drop.at}
         at = min((drop.at, *(move.at for move in moves)))
-        yield from _restated(store, keys | views, into_all, replace(drop, at=at), stating)
+        yield from _restated(store, keys | views, into_all, replace(drop, at=at), stating, gone)
         if drop.column is not None:  # what read a table is known by its versions
             batch = _with_sources(batch, keys, into, drop, names)
     yield batch
@@ -85,7 +88,7 @@ def copies_of_later_logs(store: GraphStore, batches: Sequence[LineageBatch]) -> 
         keys = _keys(store, drop, ColumnNames(()))
         views = _views_over(store, keys, drop)
         into = _edges_into(store, keys | views, drop)
-        yield from _restated(store, keys | views, into, drop, ())
+        yield from _restated(store, keys | views, into, drop, (), ())
 
 
 def _dropped_since(store: GraphStore, batches: Sequence[LineageBatch]) -> list[DatasetChange]:
@@ -174,18 +177,25 @@ def _edges_of_batch_into(
 
 
 def _restated(
-    store: GraphStore, keys: frozenset[str], into: Iterable[EdgeRecord], drop: DatasetChange, stating: Collection[str]
+    store: GraphStore,
+    keys: frozenset[str],
+    into: Iterable[EdgeRecord],
+    drop: DatasetChange,
+    stating: Collection[str],
+    gone: Collection[str],
 ) -> Iterator[LineageBatch]:
     """Yield what jobs that are in the store say with the edges past what is dropped, just before that.
 
-    What the jobs of the batch say, `stating`, it says itself.
+    What the jobs of the batch say, `stating`, it says itself. Outputs that are `gone` by then keep nothing.
     """
     outputs = stated_outputs(store, sorted(keys), drop.at - _MOMENT)
     views = {one.key for one in store.datasets([o.output for o in outputs]) if one.kind is DatasetKind.VIEW}
     edges: dict[tuple[str, str, str, str, str], EdgeRecord] = {}
     restated: list[StatedOutput] = []
     for said in outputs:
-        if said.output in views or said.job.last_seen > drop.at or said.output in keys or said.job.key in stating:
+        if said.output in views or said.output in keys or said.output in gone:
+            continue
+        if said.job.last_seen > drop.at or said.job.key in stating:
             continue
         own = [record_of(edge) for edge in said.edges]
         stated = {(edge.source, edge.target, edge.kind) for edge in own}

@@ -301,6 +301,19 @@ LATER_LOGS = [
     ),
     pytest.param(
         [
+            ["1: create table g as select a as o1 from t", "1: create table v as select b as o3 from t"],
+            [
+                "1: insert into v select o1 from g",
+                "1: create or replace table v as select o3 + 1 as o3, 1 as o1 from v",
+                "1: alter table g rename to aside",
+                "1: alter table v rename to g",
+            ],
+        ],
+        {"t.b": {"g.o3"}, "t.a": {"aside.o1", "g.o3"}},
+        id="a table made anew from itself takes the name of another, which is put aside",
+    ),
+    pytest.param(
+        [
             [
                 "1: create table u as select b as o, a as m from f",
                 "1: create table w as select a as p from g",

@@ -91,8 +91,9 @@ class EarlierGraph:
 
     def _was_other(self, name: str, key: str) -> bool:
         """Return whether the name of today was another table's: that one was dropped before this one took it."""
-        drops = (change for change in self._changes if change.kind is ChangeKind.DROP)
-        return name != key and any(drop.dataset == key for drop in drops)
+        if name == key or self._naming.today(key, self._moment) != key:
+            return False
+        return any(change.kind is ChangeKind.DROP and change.dataset == key for change in self._changes)
 
     def edges_into(self, names: Collection[str]) -> list[EdgeRecord]:
         """Return the edges into datasets, by their keys of then, with the names of then.

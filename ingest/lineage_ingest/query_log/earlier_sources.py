@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
@@ -45,6 +46,7 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
         run = RunRecord(f"renames:{_digest(*renames)}", "renames", batch.run.source, batch.run.at, {})
         store.apply(LineageBatch(run, changes=renames))
     gone: set[str] = set()
+    wrote = _edges_by_target(batch, names) if drops else {}
     for change in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
         drop = replace(change, dataset=_name_before(change, moves))
         if drop.column is None:
@@ -52,7 +54,7 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
         keys = _keys(store, drop, names)
         views = _views_over(store, keys, drop)
         into = _edges_into(store, keys, drop)
-        into_all = [*into, *_edges_into(store, views, drop), *_edges_of_batch_into(batch, keys | views, drop, names)]
+        into_all = [*into, *_edges_into(store, views, drop), *_written(wrote, keys | views, drop)]
         if not into_all:
             continue
         stating = {job.key for job in batch.jobs if job.first_seen <= drop.at}
@@ -166,14 +168,22 @@ def _edges_into(store: GraphStore, keys: Collection[str], drop: DatasetChange) -
     return [record_of(hop.edge) for hop in hops if hop.edge.target in keys]
 
 
-def _edges_of_batch_into(
-    batch: LineageBatch, keys: Collection[str], drop: DatasetChange, names: ColumnNames
-) -> Iterator[EdgeRecord]:
-    """Yield what the batch itself wrote into what it drops later, by the names of today."""
-    ran = {job.key: job for job in batch.jobs if job.first_seen <= drop.at}
+def _edges_by_target(batch: LineageBatch, names: ColumnNames) -> Mapping[str, Sequence[tuple[datetime, EdgeRecord]]]:
+    """Return what a batch writes, by its target, in the names of today, with the time since when it does."""
+    ran = {job.key: job for job in batch.jobs}
+    found: dict[str, list[tuple[datetime, EdgeRecord]]] = defaultdict(list)
     for edge in batch.edges:
-        if edge.job in ran and (own := names.edge_at(edge, ran[edge.job].last_seen, TODAY)).target in keys:
-            yield own
+        own = names.edge_at(edge, ran[edge.job].last_seen, TODAY)
+        found[own.target].append((ran[edge.job].first_seen, own))
+    return found
+
+
+def _written(
+    wrote: Mapping[str, Sequence[tuple[datetime, EdgeRecord]]], keys: Iterable[str], drop: DatasetChange
+) -> Iterator[EdgeRecord]:
+    """Yield what was written into what is dropped before that."""
+    for key in sorted(keys):
+        yield from (edge for first_seen, edge in wrote.get(key, ()) if first_seen <= drop.at)
 
 
 def _restated(

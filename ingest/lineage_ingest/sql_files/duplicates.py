@@ -1,4 +1,4 @@
-"""Files that define the same table or view: what both say is kept, and that is said."""
+"""Files that define the same table or view: what both say is kept, with a diagnostic."""
 
 from __future__ import annotations
 

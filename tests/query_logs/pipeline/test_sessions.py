@@ -10,7 +10,8 @@ import pytest
 
 from lineage_ingest.query_log.pipeline import sessions
 from lineage_ingest.query_log.pipeline.extraction import SessionFacts
-from lineage_ingest.query_log.pipeline.sessions import TemplateInSession, assigned
+from lineage_ingest.query_log.pipeline.sessions import assigned
+from lineage_ingest.query_log.pipeline.slices import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, counted
 from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA
 

@@ -135,7 +135,7 @@ class Answers:
     impact: dict[str, frozenset[str] | None]
     causes: dict[str, frozenset[str] | None]
     unknown: frozenset[str] = frozenset()
-    """Columns that a query names and a known table does not have: they are told as that."""
+    """Columns that a query names and a known table does not have: a diagnostic names them."""
 
 
 def ask(store: GraphStore, lineage: Lineage, as_of: datetime | None = None, *, both: bool = True) -> Answers:

@@ -148,7 +148,7 @@ class Definitions:
         if any(place[1] in names for names in self._facts[key].searched):
             if self._is_passed_over(place, key, at):
                 return None
-            made_as = place if self._facts[key].told_apart else self._existence.table(place, at)
+            made_as = place if self._facts[key].bound else self._existence.table(place, at)
             if made_as is not None and made_as != place:
                 return self._seen_by(made_as, key)
         others = [version for version in self._versions[place].values() if version.unit != key]
@@ -173,7 +173,7 @@ class Definitions:
 
     def _is_there(self, place: Place, key: int, at: int) -> bool:
         """Return whether a table is known to have existed when a unit ran."""
-        if not self._facts[key].told_apart and self._existence.says(place, at):
+        if not self._facts[key].bound and self._existence.says(place, at):
             return self._existence.table(place, at) is not None
         others = [version for version in self._versions.get(place, {}).values() if version.unit != key]
         if any(version.first <= at for version in others):

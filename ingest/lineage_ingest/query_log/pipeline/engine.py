@@ -11,7 +11,8 @@ from lineage.store.protocol import AppliedChanges, GraphStore
 from lineage_ingest.query_log.file_reports import FileReports
 from lineage_ingest.query_log.pipeline.definitions import Span
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, UnitLineage
-from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession
+from lineage_ingest.query_log.pipeline.sessions import Member
+from lineage_ingest.query_log.pipeline.slices import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.units import Part, Unit
 from lineage_ingest.query_log.pipeline.versions import Event, Versions

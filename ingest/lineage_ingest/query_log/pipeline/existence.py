@@ -11,7 +11,7 @@ from lineage_ingest.query_log.pipeline.versions import Event, NamesOfPart, Place
 __all__ = ["Existence", "steps_on"]
 
 
-class _Line(NamedTuple):
+class _Timeline(NamedTuple):
     """From when on a name is that of which table, by the name that it was made with; None: of none."""
 
     times: list[int]
@@ -23,7 +23,7 @@ class Existence:
 
     def __init__(self, events: Iterable[Event] = (), parts: Mapping[UnitPart, NamesOfPart] | None = None) -> None:
         """Follow events, the runs of the parts that `steps_on` returns."""
-        self._lines: dict[Place, _Line] = {}
+        self._lines: dict[Place, _Timeline] = {}
         self._was_there: set[Place] = set()
         for event in sorted(events):
             part = (parts or {})[event.unit, event.part]
@@ -45,7 +45,7 @@ class Existence:
         return self._lines[table].tables[-1] if table in self._lines else None
 
     def _set(self, name: Place, table: Place | None, at: int) -> None:
-        line = self._lines.setdefault(name, _Line([], []))
+        line = self._lines.setdefault(name, _Timeline([], []))
         line.times.append(at)
         line.tables.append(table)
 

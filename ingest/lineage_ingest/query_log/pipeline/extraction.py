@@ -33,7 +33,7 @@ from lineage.sql.script import Decision, Script, ambiguous_columns
 from lineage.sql.session import SessionDefaults, session_defaults
 from lineage.sql.texts import Part as ScriptPart
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
-from lineage_ingest.query_log.pipeline.spoken_names import SpokenNames
+from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.units import Part, StatedColumn, Unit, units_from
 from lineage_ingest.query_log.pipeline.versions import NamesOfPart, names_of_parts
 from lineage_ingest.renaming import table_after
@@ -162,8 +162,8 @@ class Facts(NamedTuple):
     before: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Tables of which columns are added, renamed or dropped, with the columns that they had."""
     searched: tuple[tuple[str, ...], ...] = ()
-    told_apart: bool = False
-    """Whether its names tell versions of tables apart: they are found already."""
+    bound: bool = False
+    """Whether its names are bound to versions of tables: they are found already."""
     """The tables that a name without a schema may mean, in the order of the search path, or in a view's own schema."""
     defined_in: tuple[int, ...] = ()
     """The number of the part that each of `defines` stands in."""
@@ -232,17 +232,17 @@ class Extractor:
         builder = BatchBuilder(
             naming, Catalog(), self._setting.undated_at, self._attribution(unit), self._setting.source
         )
-        told_apart = any(part.bindings.versions for part in unit.parts)
-        lasting = list(_without_moves(statements)) if told_apart else statements
+        bound = any(part.bindings.versions for part in unit.parts)
+        lasting = list(_without_moves(statements)) if bound else statements
         builder.add_texts({part.name: part.text for part in parts}, lasting)
         batch = builder.batch("unit", self._setting.source, ())
         facts = _facts(unit, naming, statements, script.decisions())._replace(
-            searched=tuple(script.searched), told_apart=told_apart
+            searched=tuple(script.searched), bound=bound
         )
-        if told_apart:
-            spoken = SpokenNames(unit.parts)
-            batch = replace(batch, diagnostics=tuple(map(spoken.diagnostic, batch.diagnostics)))
-            facts = facts._replace(problems=tuple(map(spoken.text, facts.problems)))
+        if bound:
+            display = DisplayNames(unit.parts)
+            batch = replace(batch, diagnostics=tuple(map(display.diagnostic, batch.diagnostics)))
+            facts = facts._replace(problems=tuple(map(display.text, facts.problems)))
         for table, columns in facts.inferred:
             seen.setdefault(table, set()).update(columns)
         return facts, UnitLineage(batch, tuple(builder.uses))

@@ -23,7 +23,8 @@ from lineage_ingest.query_log.pipeline.extraction import (
     results_from,
 )
 from lineage_ingest.query_log.pipeline.gathering import OF_RUNS, count_rows
-from lineage_ingest.query_log.pipeline.sessions import Member, TemplateInSession, assigned, events_of, in_order
+from lineage_ingest.query_log.pipeline.sessions import Member, assigned, events_of, in_order
+from lineage_ingest.query_log.pipeline.slices import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA, templated
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage_ingest.query_log.pipeline.extraction import SessionFacts
 from lineage_ingest.query_log.pipeline.packets import bucket_of, dealt, packets, tables, unpacked
+from lineage_ingest.query_log.pipeline.slices import TemplateInSession, slices_of
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted, totals_of
 from lineage_ingest.query_log.pipeline.units import slice_key
 from lineage_ingest.query_log.pipeline.versions import Bindings, Event, Moment, Versions
@@ -28,7 +28,6 @@ __all__ = [
     "MEMBERS",
     "NO_DAY",
     "Member",
-    "TemplateInSession",
     "assigned",
     "assigned_packets",
     "event_packets",
@@ -79,15 +78,6 @@ class Member(NamedTuple):
         return tuple(self[:4]) if self.search_path else tuple(self[:3])
 
 
-class TemplateInSession(NamedTuple):
-    """What a template does to its session, its dialect, and the defaults that the log states for it."""
-
-    facts: SessionFacts
-    dialect: str
-    database: str | None
-    schema: str | None
-
-
 _PAIRS = pa.list_(pa.struct([("old", pa.string()), ("new", pa.string())]))
 _MEMBERS = pa.list_(
     pa.struct(
@@ -113,12 +103,10 @@ _EVENTS = pa.schema(
         pa.field("part", pa.int64()),
     ]
 )
-_LARGEST_SLICE = 500
 _AT_ONCE = 65_536
 _COUNTED_AT_ONCE = 262_144
 _ORDER = ("session", "started_at", "position", "template")
 _MOST_KNOWN = 200_000
-_OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
 _TAKEN = ("template", "started_at", "user", "duration_us", "runs", "position")
 
 
@@ -343,7 +331,7 @@ class _Assignment:
         parts: list[int] = [0] * len(ran)
         defaults = _defaults(ran)
         moments = rows.moments() if self._versions is not None else []
-        for together in _slices(ran):
+        for together in slices_of(ran):
             at = together[0]
             key = rows.template[at]
             listed = [Member(rows.template[one], *defaults[one]) for one in together]
@@ -419,87 +407,3 @@ def _defaults(ran: list[TemplateInSession]) -> list[tuple[str | None, str | None
         if template.facts.schema or template.facts.search_path:
             path = template.facts.search_path
     return found
-
-
-@dataclass(slots=True)
-class _Ties:
-    """Which statements belong together: a forest, whose roots are their first statements."""
-
-    above: list[int]
-
-    def root(self, at: int) -> int:
-        while self.above[at] != at:
-            self.above[at] = self.above[self.above[at]]
-            at = self.above[at]
-        return at
-
-    def tie(self, one: int, other: int) -> None:
-        first, second = sorted((self.root(one), self.root(other)))
-        self.above[second] = first
-
-    def groups(self) -> list[list[int]]:
-        found: dict[int, list[int]] = {}
-        for at in range(len(self.above)):
-            found.setdefault(self.root(at), []).append(at)
-        return list(found.values())
-
-
-@dataclass(slots=True)
-class _Reading:
-    """What a session has, while it is read."""
-
-    ties: _Ties
-    temporary: dict[str, int] = field(default_factory=dict)
-    """Which statement made each temporary table."""
-    opened: int | None = None
-    """Where the transaction that is open began."""
-    read: dict[str, int] = field(default_factory=dict)
-    """Which statement that belongs to a temporary table read each table last."""
-    written: set[str] = field(default_factory=set)
-    """What such statements wrote."""
-
-
-def _slices(ran: list[TemplateInSession]) -> list[list[int]]:
-    """Return which statements of a session belong together, each group in order."""
-    reading = _Reading(_Ties(list(range(len(ran)))))
-    for at, template in enumerate(ran):
-        _read(reading, at, template, ran)
-    slices: list[list[int]] = []
-    for group in reading.ties.groups():
-        if len(group) <= _LARGEST_SLICE:
-            slices.append(group)
-            continue
-        writers = [at for at in group if ran[at].facts.writes or ran[at].facts.stateful]
-        slices.append(writers)
-        slices.extend([at] for at in group if at not in set(writers))
-    return slices
-
-
-def _read(reading: _Reading, at: int, template: TemplateInSession, ran: list[TemplateInSession]) -> None:
-    facts, ties = template.facts, reading.ties
-    own = [table for table in facts.tables if table in reading.temporary]
-    for table in own:
-        if table not in facts.temporary or table in facts.rebuilds:
-            ties.tie(reading.temporary[table], at)
-    for table in facts.alters:  # what was read before has the names of before
-        if table in reading.read and table not in reading.written:
-            ties.tie(reading.read[table], at)
-    if own or facts.temporary:
-        reading.read.update((table, at) for table in facts.reads if table not in own)
-        reading.written.update(table for table in facts.tables if table not in {*facts.reads, *facts.alters})
-    for table in facts.temporary:
-        reading.temporary[table] = at
-    for old, new in facts.renames:
-        if old in reading.temporary:  # what is renamed may be a real one of the name, with its schema
-            reading.temporary[new] = reading.temporary[old]
-    if facts.transaction == "begin":
-        reading.opened = at
-    elif facts.transaction == "commit":
-        reading.opened = None
-    elif facts.transaction == "rollback" and reading.opened is not None:
-        inside = range(reading.opened, at)
-        if any(ran[number].facts.writes for number in inside):
-            for number in inside:
-                ties.tie(number, at)
-    if reading.opened is None and not facts.transaction and template.dialect in _OPENS_BY_ITSELF:
-        reading.opened = at

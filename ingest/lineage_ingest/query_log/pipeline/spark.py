@@ -42,15 +42,8 @@ from lineage_ingest.query_log.pipeline.gathering import (
     templates_from,
 )
 from lineage_ingest.query_log.pipeline.packets import tables, unpack
-from lineage_ingest.query_log.pipeline.sessions import (
-    BY_DAY,
-    BY_UNIT,
-    EVENTS,
-    MEMBERS,
-    Member,
-    TemplateInSession,
-    events_in,
-)
+from lineage_ingest.query_log.pipeline.sessions import BY_DAY, BY_UNIT, EVENTS, MEMBERS, Member, events_in
+from lineage_ingest.query_log.pipeline.slices import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
 from lineage_ingest.query_log.pipeline.versions import Event, Versions

@@ -20,7 +20,7 @@ from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress
 from lineage_ingest.query_log.pipeline.existence import Existence, steps_on
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
 from lineage_ingest.query_log.pipeline.merging import Merger
-from lineage_ingest.query_log.pipeline.sessions import TemplateInSession
+from lineage_ingest.query_log.pipeline.slices import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
 from lineage_ingest.query_log.pipeline.versions import (
     NamesOfPart,

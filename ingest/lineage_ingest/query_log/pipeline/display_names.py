@@ -10,10 +10,10 @@ from lineage.model.batch import DiagnosticRecord
 from lineage.model.names import plain_name
 from lineage_ingest.query_log.pipeline.units import Part
 
-__all__ = ["SpokenNames"]
+__all__ = ["DisplayNames"]
 
 
-class SpokenNames:
+class DisplayNames:
     """Puts the names that a unit's SQL has for tables in the place of those that tell its tables apart."""
 
     def __init__(self, parts: Iterable[Part]) -> None:

@@ -1,0 +1,107 @@
+"""Which statements of a session belong together: a temporary table or a rolled-back transaction ties them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lineage_ingest.query_log.pipeline.extraction import SessionFacts
+
+__all__ = ["TemplateInSession", "slices_of"]
+
+_LARGEST_SLICE = 500
+_OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
+"""Dialects where every statement is in a transaction."""
+
+
+class TemplateInSession(NamedTuple):
+    """What a template does to its session, its dialect, and the defaults that the log states for it."""
+
+    facts: SessionFacts
+    dialect: str
+    database: str | None
+    schema: str | None
+
+
+@dataclass(slots=True)
+class _Ties:
+    """Which statements belong together: a forest, whose roots are their first statements."""
+
+    above: list[int]
+
+    def root(self, at: int) -> int:
+        while self.above[at] != at:
+            self.above[at] = self.above[self.above[at]]
+            at = self.above[at]
+        return at
+
+    def tie(self, one: int, other: int) -> None:
+        first, second = sorted((self.root(one), self.root(other)))
+        self.above[second] = first
+
+    def groups(self) -> list[list[int]]:
+        found: dict[int, list[int]] = {}
+        for at in range(len(self.above)):
+            found.setdefault(self.root(at), []).append(at)
+        return list(found.values())
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What a session has, while it is read."""
+
+    ties: _Ties
+    temporary: dict[str, int] = field(default_factory=dict)
+    """Which statement made each temporary table."""
+    opened: int | None = None
+    """Where the transaction that is open began."""
+    read: dict[str, int] = field(default_factory=dict)
+    """Which statement that belongs to a temporary table read each table last."""
+    written: set[str] = field(default_factory=set)
+    """What such statements wrote."""
+
+
+def slices_of(ran: list[TemplateInSession]) -> list[list[int]]:
+    """Return which statements of a session belong together, each group in order."""
+    reading = _Reading(_Ties(list(range(len(ran)))))
+    for at, template in enumerate(ran):
+        _read(reading, at, template, ran)
+    slices: list[list[int]] = []
+    for group in reading.ties.groups():
+        if len(group) <= _LARGEST_SLICE:
+            slices.append(group)
+            continue
+        writers = [at for at in group if ran[at].facts.writes or ran[at].facts.stateful]
+        slices.append(writers)
+        slices.extend([at] for at in group if at not in set(writers))
+    return slices
+
+
+def _read(reading: _Reading, at: int, template: TemplateInSession, ran: list[TemplateInSession]) -> None:
+    facts, ties = template.facts, reading.ties
+    own = [table for table in facts.tables if table in reading.temporary]
+    for table in own:
+        if table not in facts.temporary or table in facts.rebuilds:
+            ties.tie(reading.temporary[table], at)
+    for table in facts.alters:  # what was read before has the names of before
+        if table in reading.read and table not in reading.written:
+            ties.tie(reading.read[table], at)
+    if own or facts.temporary:
+        reading.read.update((table, at) for table in facts.reads if table not in own)
+        reading.written.update(table for table in facts.tables if table not in {*facts.reads, *facts.alters})
+    for table in facts.temporary:
+        reading.temporary[table] = at
+    for old, new in facts.renames:
+        if old in reading.temporary:  # what is renamed may be a real one of the name, with its schema
+            reading.temporary[new] = reading.temporary[old]
+    if facts.transaction == "begin":
+        reading.opened = at
+    elif facts.transaction == "commit":
+        reading.opened = None
+    elif facts.transaction == "rollback" and reading.opened is not None:
+        inside = range(reading.opened, at)
+        if any(ran[number].facts.writes for number in inside):
+            for number in inside:
+                ties.tie(number, at)
+    if reading.opened is None and not facts.transaction and template.dialect in _OPENS_BY_ITSELF:
+        reading.opened = at

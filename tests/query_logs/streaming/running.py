@@ -71,6 +71,32 @@ def land(folder: Path, pieces: Sequence[int] = range(len(PIECES))) -> Path:
     return folder
 
 
+def files_of_batches(checkpoint: Path) -> list[list[str]]:
+    """Return the names of the files that each micro-batch of a stream held, by what Spark wrote down.
+
+    Spark notes which files come next before it notes the micro-batch: one that is ended in between takes them
+    together with the next ones when it goes on, whatever `--at-once` says.
+    """
+    [source] = (checkpoint / "spark" / "sources").iterdir()
+    found, noted = [], 0
+    for number in range(len(list((checkpoint / "spark" / "offsets").glob("[0-9]*")))):
+        last = json.loads((checkpoint / "spark" / "offsets" / str(number)).read_text().splitlines()[-1])["logOffset"]
+        entries = [(source / str(entry)).read_text().splitlines()[1:] for entry in range(noted, last + 1)]
+        found.append([Path(json.loads(line)["path"]).name for lines in entries for line in lines])
+        noted = last + 1
+    return found
+
+
+def land_together(folder: Path, batches: Sequence[Sequence[str]]) -> Path:
+    """Put pieces into a folder as files of which each holds what a micro-batch held."""
+    folder.mkdir(exist_ok=True)
+    for number, names in enumerate(batches):
+        path = folder / f"{number}.jsonl"
+        path.write_text("".join(f"{line}\n" for name in names for line in lines(int(Path(name).stem))))
+        os.utime(path, (1_000_000 + number, 1_000_000 + number))
+    return folder
+
+
 def graph(path: Path) -> list[str]:
     """Return all that a store holds but when it was ingested, how long that took, and the stream's own name."""
     with open_store(path) as store:

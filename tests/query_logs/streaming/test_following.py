@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +22,7 @@ from lineage_ingest.query_log.streaming.inputs import StreamInput
 from lineage_ingest.query_log.streaming.running import StreamFailedError
 from tests.query_logs.broken_files import break_files
 from tests.query_logs.pipeline.running import AT
-from tests.query_logs.streaming.running import MAPPING, PIECES, graph, land
+from tests.query_logs.streaming.running import MAPPING, PIECES, files_of_batches, graph, land, land_together
 
 SOURCE = source_named("generic", dialect="postgres", mapping=MAPPING)
 OPTIONS = SparkOptions("local[2]", {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"})
@@ -217,15 +218,25 @@ def test_a_file_that_is_gone_is_said(tmp_path: Path) -> None:
     followed(given, tmp_path / "graph.lbug")
 
 
-def test_it_can_be_ended_between_micro_batches(files: Path, whole: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("noted", [False, True], ids=["", "the next file was noted"])
+def test_it_can_be_ended_between_micro_batches(files: Path, tmp_path: Path, noted: bool) -> None:
     stopping, told = threading.Event(), []
 
     def done(batch: BatchDone) -> None:
-        told.append(batch.number)
+        told.append(batch.run.counts["rows"])
         stopping.set()
 
-    given = StreamInput(SOURCE, (str(files),), at_once=1)
+    given, checkpoint = StreamInput(SOURCE, (str(files),), at_once=1), tmp_path / "graph.stream"
     followed(given, tmp_path / "graph.lbug", done=done, stopping=stopping)
-    assert told == [0]
-    followed(given, tmp_path / "graph.lbug")
-    assert graph(tmp_path / "graph.lbug") == whole
+    assert told == [len(PIECES[0])]
+    if noted:
+        entry = {"path": f"file://{files}/1.jsonl", "timestamp": 1_000_001_000, "batchId": 1}
+        (checkpoint / "spark" / "sources" / "0" / "1").write_text(f"v1\n{json.dumps(entry)}")
+        (checkpoint / "spark" / "sources" / "0" / ".1.crc").unlink(missing_ok=True)
+    followed(given, tmp_path / "graph.lbug", done=done)
+    assert sum(told) == sum(map(len, PIECES))
+    batches = files_of_batches(checkpoint)
+    assert [name for names in batches for name in names] == [f"{piece}.jsonl" for piece in range(len(PIECES))]
+    together = land_together(tmp_path / "together", batches)
+    followed(StreamInput(SOURCE, (str(together),), at_once=1), tmp_path / "together.lbug")
+    assert graph(tmp_path / "graph.lbug") == graph(tmp_path / "together.lbug")

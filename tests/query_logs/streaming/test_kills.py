@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 from tests.kafka_fixture import KafkaBroker
-from tests.query_logs.streaming.running import PIECES, batches, finished, following, graph, killed, land, lines
+from tests.query_logs.streaming.running import (
+    PIECES,
+    batches,
+    files_of_batches,
+    finished,
+    following,
+    graph,
+    killed,
+    land,
+    land_together,
+    lines,
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +44,15 @@ def killed_until_it_ends(seed: int, points: Sequence[int], *arguments: object) -
     return kills
 
 
-def test_a_folder(whole: list[str], tmp_path: Path) -> None:
+def test_a_folder(tmp_path: Path) -> None:
     options = (land(tmp_path / "files"), "--once", "--at-once", 1, "-s", tmp_path / "graph.lbug")
     # After the beginning, then after the first micro-batch of the second process: within the next one, mostly.
     assert killed_until_it_ends(1, (0, 1), *options) > 0
-    assert graph(tmp_path / "graph.lbug") == whole
+    [checkpoint] = (tmp_path / "graph.lbug.streams").iterdir()
+    together = land_together(tmp_path / "together", files_of_batches(checkpoint))
+    _, printed = finished(together, "--once", "--at-once", 1, "-s", tmp_path / "together.lbug")
+    assert f"{sum(map(len, PIECES))} rows" in printed
+    assert graph(tmp_path / "graph.lbug") == graph(tmp_path / "together.lbug")
 
 
 def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:

@@ -134,6 +134,8 @@ class _Loading:
             self._load_usage(changed)
         if Stage.DATASETS in stages:
             self._load_lineage_of_absent_columns()
+        if Stage.RUN in stages and intake.complete_sources:
+            self._load_unplaced()
         return state
 
     def _rows(self, name: str, rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -305,10 +307,28 @@ class _Loading:
             for column in self.state.columns.values()
             if column.dataset in newest and (column.dataset, column.path) not in named
         }
+        self._load_fate_of(absent)
+
+    def _load_unplaced(self) -> None:
+        """Load the columns that a whole schema lacks and another file's definition kept, of what these files write."""
+        rows = self._rows("unplaced_columns_of_sources", [{"sources": sorted(self.intake.complete_sources)}])
+        columns = [column_from(row["n"]) for row in rows]
+        datasets = {column.dataset for column in columns}
+        for row in self._by_key("datasets_by_key", datasets - self.state.datasets.keys()):
+            dataset = dataset_from(row["n"])
+            self.state.datasets[dataset.key] = dataset
+        for row in self._by_key("columns_of_dataset", datasets):
+            column = column_from(row["n"])
+            self.state.columns[column.key] = column
+        self.state.unplaced = frozenset(column.key for column in columns)
+        self._load_fate_of(self.state.unplaced)
+
+    def _load_fate_of(self, columns: Collection[str]) -> None:
+        """Load what decides whether columns that a whole schema lacks stay: all their lineage, and who states it."""
         for name in _AROUND_COLUMN:
-            _add_lineage(self.state, self._by_key(name, absent))
-        self.state.bound_columns = frozenset(row["of"] for row in self._by_key("used_columns", absent))
-        self._load_rivals({self.state.columns[key].dataset for key in live_writers(self.state, absent)})
+            _add_lineage(self.state, self._by_key(name, columns))
+        self.state.bound_columns |= {row["of"] for row in self._by_key("used_columns", columns)}
+        self._load_rivals({self.state.columns[key].dataset for key in live_writers(self.state, columns)})
 
     def _load_rivals(self, datasets: Collection[str]) -> None:
         """Load the SQL files' jobs that write these datasets, and when they did."""

@@ -469,6 +469,42 @@ LOGS = [
         {"u.s": {"t.o1"}, "v.n": {"t.o2"}},
         id="a table made anew that reads the one before in a sub-query only has rows of its own",
     ),
+    pytest.param(
+        [
+            "1: create table s1.g (x int, n int)",
+            "1: create view s3.u as select * from s1.g as r",
+            "1: set search_path = 's3,s2'",
+            "1: create table s2.t as select * from s3.u",
+            "1: drop table t",
+            "1: create table t as select max(m) as o1 from u as t(m, f)",
+        ],
+        {"s1.g.x": {"s3.u.x", "s3.t.o1"}},
+        id="a DROP means the table on the search path that is there, not one that is made later",
+    ),
+    pytest.param(
+        [
+            "1: create table s1.g (x int, n int)",
+            "1: set search_path = 's3,s2'",
+            "1: create table s2.t as select * from s1.g",
+            "1: alter table t rename to t2",
+            "1: create table t as select x as y from s1.g",
+            "1: insert into t2 (x, n) select y, y from t",
+        ],
+        {"s1.g.x": {"s2.t2.x", "s2.t2.n", "s3.t.y"}},
+        id="a RENAME means the table on the search path that is there, and leaves it in its schema",
+    ),
+    pytest.param(
+        [
+            "1: create table t (x int, a int, y int)",
+            "1: create temp table stage as select t.x from t",
+            "1: alter table t rename column x to id",
+            "1: insert into w select * from t",
+            "1: alter table t rename column y to b",
+            "1: create table v as select * from t",
+        ],
+        {"t.b": {"w.y", "v.b"}, "t.id": {"w.id", "v.id"}},
+        id="two ALTERs that belong to one temporary table, and what reads the table between them",
+    ),
 ]
 
 

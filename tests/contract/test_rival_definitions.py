@@ -21,7 +21,7 @@ ONE, TWO = "SELECT id1, amt1 FROM raw.one", "SELECT id2, amt2 FROM raw.two"
 def ingest(store: GraphStore, folder: Path, project: str, day: int) -> list[tuple[str, str]]:
     options = ExtractionOptions(Naming(dialect_named("postgres")))
     at = datetime(2026, 1, day, tzinfo=UTC)
-    done = ingest_sql_files([folder], store, options, Catalog(), observed_at=at, project=project)
+    done = ingest_sql_files([folder], store, options, Catalog(), observed_at=at, project=project, retire_most=True)
     return [(str(one.diagnostic.code), one.diagnostic.message) for one in done.batch.diagnostics]
 
 
@@ -64,3 +64,19 @@ def test_a_table_that_only_one_project_defines_loses_what_its_schema_lacks(store
     ingest(store, one, "p1", 1)
     ingest(store, write(one, "CREATE TABLE t (a int); INSERT INTO t (a) SELECT x FROM s"), "p1", 2)
     assert (reached(store, "s.x"), reached(store, "s.y")) == (["t.a"], [])
+
+
+@pytest.mark.parametrize("left", ["DELETE FROM t WHERE a > 1", "SELECT 1 AS one", None])
+def test_a_column_goes_with_the_last_file_that_defines_it(store: GraphStore, tmp_path: Path, left: str | None) -> None:
+    one, two = write(tmp_path / "p1", "CREATE TABLE t (a int, b int)"), tmp_path / "p2"
+    ingest(store, one, "p1", 1)
+    ingest(store, write(two, "INSERT INTO t (a, b) SELECT x, y FROM s"), "p2", 2)
+    ingest(store, write(one, "CREATE TABLE t (a int, c int)"), "p1", 3)
+    assert reached(store, "s.y") == ["t.b"]
+    if left is None:
+        (two / "orders.sql").unlink()
+    else:
+        write(two, left)
+    ingest(store, two, "p2", 4)
+    columns = [(column.path, column.ordinal) for column in store.columns([resolve(store, "t").key])]
+    assert sorted(columns) == [("a", 0), ("c", 1)]

@@ -29,6 +29,12 @@ MATCH (n:`Table`) WHERE n.search ENDS WITH $suffix RETURN n
 // name: columns_of_dataset
 MATCH (:`Table` {key: $key})-[:HAS_COLUMN]->(n:`Column`) RETURN n
 
+// name: unplaced_columns_of_sources
+MATCH (j:Job)-[:WRITES]->(d:`Table`)-[:HAS_COLUMN]->(n:`Column`)
+WHERE j.file_key IN $sources AND d.schema_at IS NOT NULL
+  AND n.ordinal IS NULL AND n.inferred = false AND n.dropped_at IS NULL
+RETURN DISTINCT n
+
 // name: edges_out_of_column
 MATCH (a:`Column` {key: $key})-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]->(b:`Column`)
 RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, b.dataset AS output, e

@@ -27,6 +27,7 @@ __all__ = [
     "describe_datasets",
     "end_dropped",
     "part_with_columns",
+    "part_with_unclaimed",
     "remade_datasets",
     "remade_since",
     "revive_made_of",
@@ -163,9 +164,30 @@ def part_with_columns(state: State, intake: Intake, outdated: Set[str], naming: 
             state.columns[key] = replace(state.columns[key], ordinal=None)
     # One that was only inferred may have a place, too; no schema had it.
     known = {key: state.columns[key] for key in absent}
-    had = {key: one for key, one in known.items() if key in outdated or not (one.inferred or one.ordinal is None)}
+    had = {key for key, one in known.items() if key in outdated or not (one.inferred or one.ordinal is None)}
+    _part_with(state, absent, had, naming)
+
+
+def part_with_unclaimed(state: State, naming: Naming) -> None:
+    """Part with the columns that whole schemas lack and that another file's definition kept, where none does now."""
+    parents = {column.parent for column in state.columns.values()}
+    absent: dict[str, datetime] = {}
+    for key in sorted(state.unplaced & state.columns.keys()):
+        column = state.columns[key]
+        at = state.datasets[column.dataset].schema_at
+        is_unplaced = column.ordinal is None and column.parent is None and key not in parents
+        if at is not None and is_unplaced and column.dropped_at is None:
+            absent[key] = at
+    for key in columns_of_other_files(state, absent):
+        del absent[key]
+    _part_with(state, absent, absent.keys(), naming)
+
+
+def _part_with(state: State, absent: Mapping[str, datetime], had: Set[str], naming: Naming) -> None:
+    """Part with columns, by key with the time of the schema that lacks them; note those that a schema `had`."""
+    dropped = {key: state.columns[key] for key in had}
     let_go(state, absent)
-    for key, column in had.items():
+    for key, column in dropped.items():
         dataset, path = column.dataset, column.path
         # A change is told in the names of its time: these are today's.
         if naming.column_today(dataset, path, absent[key]) == (dataset, path):

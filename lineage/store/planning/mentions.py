@@ -48,12 +48,12 @@ class Mention:
             self.described is not None and self.described > dropped_at
         )
 
-    def see(self, told: str, first: datetime, last: datetime) -> None:
-        """Take in that the dataset was seen from one time to another, when it had this name."""
+    def see(self, told: str, first: datetime, last: datetime, named: datetime) -> None:
+        """Take in that the dataset was seen from one time to another, and had this name at a time."""
         self.first_seen = min(self.first_seen, first)
         self.last_seen = max(self.last_seen, last)
-        if last > self.at:
-            self.told, self.at = told, last
+        if named > self.at:
+            self.told, self.at = told, named
 
     def name_column(self, path: str, first: datetime, last: datetime) -> None:
         """Take in that a column was named from one time to another."""
@@ -67,13 +67,14 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
     found: dict[str, Mention] = {}
     edges = edges_by_job(batch)
 
-    def mentioned(told: str, first: datetime, last: datetime) -> Mention:
-        key = naming.today(told, last)
+    def mentioned(told: str, first: datetime, last: datetime, named: datetime | None = None) -> Mention:
+        named = named or last
+        key = naming.today(told, named)
         mention = found.get(key)
         if mention is None:
-            mention = found[key] = Mention(told, last, first, last)
+            mention = found[key] = Mention(told, named, first, last)
         else:
-            mention.see(told, first, last)
+            mention.see(told, first, last, named)
         return mention
 
     for job in batch.jobs:
@@ -110,10 +111,10 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
                 mention.spellings[_path_today(column_key(record.key, one.path), at, naming)] = one.spelling
     for used in batch.usage:
         told, midnight = dataset_of(used.of), used.midnight
-        mention = mentioned(told, midnight, midnight)
+        # Used on that day, not since its midnight: then it may not have been there.
+        seen = min((at for at in (used.last_read, used.last_write) if at is not None), default=midnight)
+        mention = mentioned(told, seen, seen, midnight)
         if told != used.of:
-            # Used on that day, not since its midnight: then the column may not have been there.
-            seen = min((at for at in (used.last_read, used.last_write) if at is not None), default=midnight)
             mention.name_column(_path_today(used.of, midnight, naming), seen, seen)
     return found
 

@@ -18,6 +18,7 @@ from lineage.store.planning.datasets import (
     describe_datasets,
     end_dropped,
     part_with_columns,
+    part_with_unclaimed,
     remade_datasets,
     revive_made_of,
     see_dataset,
@@ -58,6 +59,7 @@ def plan(before: State, intake: Intake, naming: Naming) -> State:
         date_datasets(after, intake)
         record_usage(after, intake)
     if Stage.RUN in stages:
+        part_with_unclaimed(after, naming)
         record_run(after, intake)
     return after
 

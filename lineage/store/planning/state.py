@@ -286,6 +286,8 @@ class State:
     """The key that each dataset of several keys goes by, if it is another."""
     bound_columns: frozenset[str] = frozenset()
     """Columns that counts of use are tied to, beside those that were read."""
+    unplaced: frozenset[str] = frozenset()
+    """Columns that a whole schema lacks and another file's definition kept; all their lineage is in the state."""
 
     def copy(self) -> State:
         """Return a state whose dictionaries can be changed apart from this one's."""
@@ -304,4 +306,5 @@ class State:
             usage=dict(self.usage),
             aliases=dict(self.aliases),
             bound_columns=self.bound_columns,
+            unplaced=self.unplaced,
         )

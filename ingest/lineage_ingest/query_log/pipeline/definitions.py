@@ -18,6 +18,7 @@ from lineage.sql.script import Decision
 from lineage_ingest.query_log.pipeline.existence import Existence
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
+from lineage_ingest.query_log.pipeline.versions import UnitPart
 
 __all__ = ["Definitions", "Span"]
 
@@ -45,6 +46,7 @@ _NO_PARTS: Mapping[int, Span] = {}
 
 class _Version(NamedTuple):
     unit: int
+    part: int
     first: int
     last: int
     columns: Columns
@@ -60,7 +62,7 @@ class Definitions:
         self._given = {table.name: tuple(table.names) for table in base.given}
         self._facts: dict[int, Facts] = {}
         self._spans: dict[int, Span] = {}
-        self._versions: dict[Place, dict[int, _Version]] = defaultdict(dict)
+        self._versions: dict[Place, dict[UnitPart, _Version]] = defaultdict(dict)
         self._seen_with: dict[int, dict[Place, Columns | None]] = defaultdict(dict)
         self._readers: dict[Place, set[int]] = defaultdict(set)
         self._shown_to: dict[int, tuple[tuple[str, ...], ...]] = {}
@@ -71,14 +73,14 @@ class Definitions:
         """Take in what a unit's extraction found, the first or one more time; `parts` is when each of its parts ran."""
         key, namespace = facts.key, facts.namespace
         if key in self._facts:
-            for name, _ in self._facts[key].defines:
-                self._versions[namespace, name].pop(key, None)
+            for (name, _), part in zip(self._facts[key].defines, self._facts[key].defined_in, strict=True):
+                self._versions[namespace, name].pop((key, part), None)
         self._facts[key] = facts
         self._spans[key] = span
         for (name, columns), part in zip(facts.defines, facts.defined_in, strict=True):
             own = parts.get(part, span)
-            version = _Version(key, own.first or 0, own.last or 0, columns)
-            self._versions[namespace, name][key] = version
+            version = _Version(key, part, own.first or 0, own.last or 0, columns)
+            self._versions[namespace, name][key, part] = version
         for name in (*facts.reads, *facts.fills, *chain.from_iterable(facts.searched)):
             self._readers[namespace, name].add(key)
         for name, inferred in facts.inferred:
@@ -134,7 +136,7 @@ class Definitions:
         versions = self._versions.get(place)
         if not versions:
             return self._known(place)
-        return max(versions.values(), key=lambda v: (v.last, v.unit)).columns
+        return max(versions.values(), key=lambda v: (v.last, v.unit, v.part)).columns
 
     def _known(self, place: Place) -> Columns | None:
         table = self._base.tables.get(place)
@@ -149,14 +151,17 @@ class Definitions:
             if self._is_passed_over(place, key, at):
                 return None
             made_as = place if self._facts[key].bound else self._existence.table(place, at)
-            if made_as is not None and made_as != place:
-                return self._seen_by(made_as, key)
+            place = made_as or place
+        return self._defined(place, key, at)
+
+    def _defined(self, place: Place, key: int, at: int) -> Columns | None:
+        """Return the columns that a table, by the name that it was made with, had when a unit ran."""
         others = [version for version in self._versions[place].values() if version.unit != key]
         before = [version for version in others if version.first <= at]
         if before:
-            return max(before, key=lambda v: (min(v.last, at), v.last, v.unit)).columns
+            return max(before, key=lambda v: (min(v.last, at), v.last, v.unit, v.part)).columns
         if others:
-            later = min(others, key=lambda v: (v.first, v.unit))
+            later = min(others, key=lambda v: (v.first, v.unit, v.part))
             return dict(self._facts[later.unit].before).get(place[1], later.columns)
         if (
             place[1] in self._facts[key].makes

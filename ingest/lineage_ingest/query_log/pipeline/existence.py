@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from lineage_ingest.query_log.pipeline.versions import Event, NamesOfPart, Place, Step, UnitPart
@@ -21,14 +21,45 @@ class _Timeline(NamedTuple):
 class Existence:
     """Which tables a log says to be there at a time."""
 
-    def __init__(self, events: Iterable[Event] = (), parts: Mapping[UnitPart, NamesOfPart] | None = None) -> None:
-        """Follow events, the runs of the parts that `steps_on` returns."""
+    def __init__(
+        self,
+        events: Iterable[Event] = (),
+        parts: Mapping[UnitPart, NamesOfPart] | None = None,
+        searched: Mapping[int, Iterable[tuple[str, ...]]] | None = None,
+        known: Collection[Place] = (),
+    ) -> None:
+        """Follow events.
+
+        Args:
+            events: the runs of the parts that `steps_on` returns.
+            parts: what each of these parts speaks of.
+            searched: by unit, the tables that each of its names without a schema may mean, in the order of the path.
+            known: the tables that were there before.
+        """
         self._lines: dict[Place, _Timeline] = {}
         self._was_there: set[Place] = set()
+        self._known = known
         for event in sorted(events):
             part = (parts or {})[event.unit, event.part]
+            paths = (searched or {}).get(event.unit, ())
             for step, table, other in part.steps:
-                self._take(step, (part.namespace, table), (part.namespace, other or table), event.at[0])
+                self._follow(step, part.namespace, table, other, paths, event.at[0])
+
+    def _follow(
+        self, step: Step, namespace: str, table: str, other: str | None, paths: Iterable[tuple[str, ...]], at: int
+    ) -> None:
+        if not step.makes:
+            for names in paths:
+                if table in names:
+                    found = next((name for name in names if self._is_there((namespace, name))), table)
+                    if other is not None and _schema(other) == _schema(table):
+                        other = _schema(found) + other.removeprefix(_schema(table))
+                    table = found
+                    break
+        self._take(step, (namespace, table), (namespace, other or table), at)
+
+    def _is_there(self, table: Place) -> bool:
+        return self._now(table) is not None if table in self._lines else table in self._known
 
     def _take(self, step: Step, table: Place, other: Place, at: int) -> None:
         if step is Step.CREATE or (step is Step.CREATE_UNLESS_THERE and self._now(table) is None):
@@ -64,6 +95,11 @@ class Existence:
         if line is None or not (index := bisect_left(line.times, at)):
             return name
         return line.tables[index - 1]
+
+
+def _schema(table: str) -> str:
+    """Return what stands before a table's own name."""
+    return table[: table.rfind(".") + 1]
 
 
 def steps_on(names: Iterable[Place], parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[UnitPart]:

@@ -162,9 +162,9 @@ class Facts(NamedTuple):
     before: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Tables of which columns are added, renamed or dropped, with the columns that they had."""
     searched: tuple[tuple[str, ...], ...] = ()
+    """The tables that a name without a schema may mean, in the order of the search path, or in a view's own schema."""
     bound: bool = False
     """Whether its names are bound to versions of tables: they are found already."""
-    """The tables that a name without a schema may mean, in the order of the search path, or in a view's own schema."""
     defined_in: tuple[int, ...] = ()
     """The number of the part that each of `defines` stands in."""
     parts: tuple[NamesOfPart, ...] = ()

@@ -150,10 +150,7 @@ def extract_log(
     progress("extracting", 0, len(templates))
     for facts in engine.extract(None, setting, base, progress):
         first[facts.key] = facts
-    if came := _made_since(first, base, before):
-        base = Knowledge(given, {place: table for place, table in base.tables.items() if place not in came})
-        again = [Work(key) for key, facts in first.items() if any(part.names_any(came) for part in facts.parts)]
-        first.update((facts.key, facts) for facts in engine.extract(again, setting, base, progress))
+    base = _without_made_since(engine, setting, base, first, before, progress)
     progress("sessions", 0, None)
     known = _in_sessions(first, templates)
     slices = engine.sessions(known)
@@ -162,8 +159,9 @@ def extract_log(
         found.update(
             (facts.key, facts) for facts in engine.extract([Work(s.key) for s in slices], setting, base, progress)
         )
-    found.update(_names_found(engine, setting, base, found, _existence(engine, known, found)))
-    existence = _existence(engine, known, found)
+        base = _without_made_since(engine, setting, base, found, before, progress)
+    found.update(_names_found(engine, setting, base, found, _existence(engine, known, found, base)))
+    existence = _existence(engine, known, found, base)
     versions = _versions(engine, known, found, before)
     if versions is not None and versions.parts:
         versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
@@ -181,6 +179,24 @@ def extract_log(
     extraction.templates = first
     extraction.slices = {one.key: tuple(member.template for member in one.members) for one in slices}
     return extraction
+
+
+def _without_made_since(
+    engine: Engine,
+    setting: Setting,
+    base: Knowledge,
+    found: dict[int, Facts],
+    before: Earlier,
+    progress: Progress,
+) -> Knowledge:
+    """Return what is known beforehand without what the log makes; extract again what was read by the columns of it."""
+    came = _made_since(found, base, before)
+    if not came:
+        return base
+    base = Knowledge(base.given, {place: table for place, table in base.tables.items() if place not in came})
+    again = [Work(key) for key, facts in found.items() if any(part.names_any(came) for part in facts.parts)]
+    found.update((facts.key, facts) for facts in engine.extract(again, setting, base, progress))
+    return base
 
 
 def _made_since(found: Mapping[int, Facts], base: Knowledge, before: Earlier) -> frozenset[tuple[str, str]]:
@@ -203,13 +219,16 @@ def _in_sessions(first: dict[int, Facts], templates: dict[int, Any]) -> dict[int
     return {key: TemplateInSession(facts.session, *templates[key]) for key, facts in first.items()} if stateful else {}
 
 
-def _existence(engine: Engine, known: dict[int, TemplateInSession], found: Mapping[int, Facts]) -> Existence:
+def _existence(
+    engine: Engine, known: dict[int, TemplateInSession], found: Mapping[int, Facts], base: Knowledge
+) -> Existence:
     """Return when tables were there that units look for in several schemas."""
-    names = [(f.namespace, name) for f in found.values() for searched in f.searched for name in searched]
+    searched = {key: facts.searched for key, facts in found.items() if facts.searched}
+    names = [(found[key].namespace, name) for key, paths in searched.items() for path in paths for name in path]
     if not names:
         return Existence()
     parts = _parts(engine, found)
-    return Existence(engine.events(known, steps_on(names, parts)), parts)
+    return Existence(engine.events(known, steps_on(names, parts)), parts, searched, base.tables.keys())
 
 
 def _parts(engine: Engine, found: Mapping[int, Facts]) -> dict[tuple[int, int], NamesOfPart]:

@@ -175,7 +175,7 @@ def column_text(name: str) -> str:
     >>> column_text("item#"), column_text("a.b")
     ('item#', '"a.b"')
     """
-    if _BARE.fullmatch(name):
+    if name.isidentifier() or _BARE.fullmatch(name):
         return name
     text = '"' + name.replace('"', '""') + '"'
     return Spelled(text, column_text(name.spelling)) if isinstance(name, Spelled) else text

@@ -7,6 +7,7 @@ from lineage.model.transformations import EdgeKind, Step, Subtype, compose
 __all__ = [
     "AGGREGATION",
     "COMPOSE",
+    "COMPUTED",
     "CONDITIONAL",
     "DISTINCT",
     "FILTER",
@@ -69,3 +70,6 @@ COMPOSE: tuple[tuple[int, ...], ...] = tuple(
     tuple(_composed(outer, inner) for inner in range(len(STEPS))) for outer in range(len(STEPS))
 )
 """`COMPOSE[outer][inner]`: the effect of an inner step (nearer the source) seen through an outer one."""
+
+COMPUTED: tuple[int, ...] = tuple(seen[TRANSFORMATION] for seen in COMPOSE)
+"""The effect of what is computed with, seen through each effect."""

@@ -24,11 +24,12 @@ def identifiers_of(dialect: Dialect) -> Identifiers:
 class Identifiers:
     """Folds identifiers of one dialect. Kept apart from `Dialect` because it is asked for every name there is."""
 
-    __slots__ = ("_columns", "_dialect", "_lower_tables")
+    __slots__ = ("_dialect", "_lower_tables", "unquoted")
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
-        self._columns: dict[str, str] = {}
+        self.unquoted: dict[str, str] = {}
+        """Columns and aliases without quotes that were folded before: who asks for very many looks here first."""
         self._lower_tables = dialect.table is Folding.LOWER
 
     @property
@@ -52,11 +53,11 @@ class Identifiers:
             text = node.name
         if args.get("quoted"):
             return self._folded(text, quoted=True)
-        found = self._columns.get(text)
+        found = self.unquoted.get(text)
         if found is None:
-            if len(self._columns) >= _MAX_KEPT:
-                self._columns.clear()
-            found = self._columns[text] = self._folded(text)
+            if len(self.unquoted) >= _MAX_KEPT:
+                self.unquoted.clear()
+            found = self.unquoted[text] = self._folded(text)
         return found
 
     def _folded(self, text: str, *, quoted: bool = False) -> str:

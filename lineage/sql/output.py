@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -20,6 +20,8 @@ __all__ = ["as_made_by", "completeness_of", "edge_count", "edges_of"]
 
 _Place: TypeAlias = tuple[Span | None, tuple[Span, ...], EarlierStatement | None]
 _Places: TypeAlias = dict[int, _Place]
+_new = tuple.__new__  # past the constructors
+_OFTEN = frozenset((exp.Column, exp.Table))
 _MOST_PLACES = 12
 """Of more places the last ones are kept, and the first two."""
 _FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effect, s in enumerate(STEPS))
@@ -48,33 +50,34 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
     edges: list[Edge] = []
     tables: dict[RowReference, None] = {}
     known: _Places = {id(None): (whole, (), None)}
-    append, new = edges.append, tuple.__new__
+    append, new, fields = edges.append, _new, _FIELDS
     first, last = (whole.start, whole.end) if whole is not None else (0, sys.maxsize)
 
     def add(sources: Sources, target: ColumnRef | TableRef) -> None:
+        latest: Any = None
+        span, via, before = known[id(None)]
         for (source, effect), mention in sources.items():
-            place = known.get(id(mention))
-            if place is None:
-                if type(mention) is exp.Column and (span := span_of(mention)) is not None and first <= span[0] <= last:
-                    place = known[id(mention)] = (span, (), None)
+            if mention is not latest:
+                latest = mention
+                # Nearly all are columns and tables, each at a place of its own that need not be kept.
+                if type(mention) not in _OFTEN or (span := span_of(latest)) is None or not first <= span[0] <= last:
+                    span, via, before = known.get(id(mention)) or _read_at(mention, whole, known)
                 else:
-                    place = _read_at(mention, whole, known)
-            span, via, before = place
-            kind, subtype, masking, limited = _FIELDS[effect]
-            if type(source) is TableRows:
-                if source.table != target.table:
-                    # Past the constructors, which take as long again as the tuples.
-                    table = new(TableRef, (source.table,))
-                    tables.setdefault(new(RowReference, (table, target, subtype, span, via, before)))
-                continue
-            read, doubt = source.reference, source.ambiguous
-            append(new(Edge, (read, target, kind, subtype, masking, span, limited, doubt, via, before)))
+                    via, before = (), None
+            kind, subtype, masking, limited = fields[effect]
+            # Past the constructors, which take as long again as the tuples.
+            if type(source) is not TableRows:
+                doubt = source.ambiguous
+                append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, doubt, via, before)))
+            elif source.table != target.table:
+                tables.setdefault(new(RowReference, (source.reference, target, subtype, span, via, before)))
 
     for written in (outcome, *outcome.others):
+        table = written.target
         for name, sources in _by_name(written):
             path = name if type(name) is FieldPath else column_text(name)
-            add(sources, new(ColumnRef, (written.target, path)))
-        add(written.rows, TableRef(written.target))
+            add(sources, new(ColumnRef, (table, path)))
+        add(written.rows, TableRef(table))
     return edges, tuple(tables)
 
 
@@ -84,16 +87,15 @@ def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
     `known` are those that were asked for already, by what tells a mention from all others.
     """
     pairs: list[tuple[Mention, exp.Expr]] = []
-    while (found := known.get(id(mention))) is None:
-        if isinstance(mention, tuple):
-            pairs.append(mention)
-            mention = mention[0]
-            continue
-        if isinstance(mention, EarlierStatement):
-            found = known[id(mention)] = (whole, (), mention)
-            break
-        found = known[id(mention)] = (_span_within(mention, whole), (), None)
-    for pair in reversed(pairs):
+    while type(mention) is tuple and id(mention) not in known:
+        pairs.append(mention)
+        mention = mention[0]
+    found = known.get(id(mention))
+    if found is None:
+        found = (whole, (), mention) if type(mention) is EarlierStatement else (_span_within(mention, whole), (), None)
+        known[id(mention)] = found
+    while pairs:
+        pair = pairs.pop()
         node = pair[1]
         place = known.get(id(node))
         if place is None:
@@ -103,13 +105,15 @@ def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
             span, via, before = found
             if span is whole:
                 found = (then, (), before)
-            else:
+            elif via:
                 found = (span, (*via, then) if len(via) < _MOST_PLACES else (via[0], *via[2:], then), before)
+            else:
+                found = (span, (then,), before)
         known[id(pair)] = found
     return found
 
 
-def _span_within(node: exp.Expr | None, whole: Span | None) -> Span | None:
+def _span_within(node: Any, whole: Span | None) -> Span | None:
     """Return the place of a node; the whole statement for one that comes from elsewhere than its text."""
     span = span_of(node)
     return span if span is not None and (whole is None or whole[0] <= span[0] <= whole[1]) else whole

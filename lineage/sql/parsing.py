@@ -265,14 +265,15 @@ def _parsed(
     elif is_command and trees[0] is not None:
         yield _of_command(parser, trees[0], _spelled_out(tokens, text, dialect), span, text)
     else:
-        yield from _complete(trees, tokens, span, text, dialect)
+        written = text[span.start : span.end] if as_written else None
+        in_text = has_names_in_text(tokens, dialect.name, written)
+        yield from _complete(trees, tokens, span, text, in_text)
 
 
 def _complete(
-    trees: list[exp.Expr | None], tokens: list[Token], span: Span, text: str, dialect: Dialect
+    trees: list[exp.Expr | None], tokens: list[Token], span: Span, text: str, in_text: bool
 ) -> Iterator[ParsedStatement]:
     """Yield the statements that were read, with names for what strings name."""
-    in_text = has_names_in_text(tokens, dialect.name)
     for tree in trees:
         if tree is not None:
             named, problem = _named(tree, span) if in_text else (tree, None)

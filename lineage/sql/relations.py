@@ -127,6 +127,9 @@ def read_again(first: Mention, then: Mention) -> Mention:
 
 def placed(sources: Sources, mention: exp.Expr) -> Sources:
     """Return sources that each have a place: `mention`, where they had none. Those that have are shared."""
+    if type(sources) is dict and len(sources) == 1:  # nearly all
+        [(only, at)] = sources.items()
+        return sources if at is not None else {only: mention}
     if type(sources) is not OfTemporary and None not in sources.values():
         return sources
     found: Sources = {

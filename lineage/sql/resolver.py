@@ -21,7 +21,7 @@ from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ColumnRef, EarlierStatement, Edge, UnresolvedReference
 from lineage.sql.alias_visibility import alias_visibility
 from lineage.sql.budget import Budget
-from lineage.sql.effects import COMPOSE, FIRST_REFERENCE, TRANSFORMATION
+from lineage.sql.effects import COMPOSE, COMPUTED, FIRST_REFERENCE, TRANSFORMATION
 from lineage.sql.functions import FunctionEffects, pseudo_columns
 from lineage.sql.identifiers import identifiers_of
 from lineage.sql.relations import (
@@ -72,6 +72,9 @@ BINARY = frozenset(
     (exp.And, exp.Or, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Is)
 )
 """Types with two operands and nothing else, which make up most of a WHERE."""
+
+_NO_NODES = frozenset((str, bool, int, type(None)))
+"""What stands among the arguments of a node beside nodes and lists of them."""
 
 EXPRESSION_RULES: dict[type[exp.Expr], ExpressionRule] = {}
 RELATION_RULES: dict[type[exp.Expr], RelationRule] = {}
@@ -145,6 +148,8 @@ class Resolver:
         """How the statement first writes names of tables, where the dialect's product shows them so."""
         self._tables = tables
         self._base: dict[str, BaseTable | Relation] = {}
+        self._shows_tables = naming.dialect.shows_tables
+        self._spelled_defaults = Spelled in (type(naming.default_database), type(naming.default_schema))
         self._shared = tables.shared
         self._shared.begin_statement()
         self.source = self._shared.source
@@ -158,6 +163,8 @@ class Resolver:
 
     def inferred(self, edges: list[Edge]) -> tuple[ColumnRef, ...]:
         """Return the base columns of the edges that no schema knows, but for stars and ambiguous ones."""
+        if not self.diagnostics and all(type(r) is BaseTable and r.known is not None for r in self._base.values()):
+            return ()
         schemas = {r.name: r.known for r in self._base.values() if isinstance(r, BaseTable)}
         if None not in schemas.values() and not self.diagnostics:
             return ()
@@ -260,7 +267,10 @@ class Resolver:
 
     def as_written(self, name: str, parts: Sequence[str]) -> str:
         """Return the full name of a table; note how its parts are written."""
-        if self.naming.dialect.shows_tables and name not in self.spellings:
+        if not self._shows_tables:
+            return name
+        is_spelled = self._spelled_defaults or Spelled in map(type, parts)
+        if is_spelled and name not in self.spellings:
             spelling = self.naming.spelling(name, parts)
             if spelling is not None:
                 self.spellings[name] = spelling
@@ -386,19 +396,18 @@ class Resolver:
     ) -> None:
         """Add to `sink` every base column that an expression reads, each with what it does to the result."""
         stack: Stack = []
-        push, leaves = stack.append, LEAVES
+        push, leaves, column, binary = stack.append, LEAVES, exp.Column, BINARY
         node = root
         while True:
             kind = type(node)
-            if kind is exp.Column:
+            if kind is column:
                 composed = COMPOSE[effect]
                 for (source, inner), place in scope.resolve(node, aliases_first).items():
                     key = (source, composed[inner])
                     if key not in sink:
                         sink[key] = node if place is None else (place, node)
-            elif kind in BINARY:
-                if effect < FIRST_REFERENCE:
-                    effect = COMPOSE[effect][TRANSFORMATION]
+            elif kind in binary:
+                effect = COMPUTED[effect]
                 args = node.args
                 right = args["expression"]
                 if type(right) not in leaves:
@@ -413,13 +422,13 @@ class Resolver:
                     if effect < FIRST_REFERENCE:
                         effect = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
                     for value in reversed(node.args.values()):
-                        if isinstance(value, exp.Expr):
-                            if type(value) not in leaves:
-                                push((value, effect))
-                        elif type(value) is list:
+                        kind = type(value)
+                        if kind is list:
                             for item in reversed(value):
                                 if isinstance(item, exp.Expr) and type(item) not in leaves:
                                     push((item, effect))
+                        elif kind not in leaves and kind not in _NO_NODES and isinstance(value, exp.Expr):
+                            push((value, effect))
             if not stack:
                 return
             node, effect = stack.pop()

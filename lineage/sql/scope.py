@@ -60,6 +60,7 @@ class Scope:
 
     __slots__ = (
         "_found",
+        "_names",
         "aliases",
         "choice",
         "clause",
@@ -101,6 +102,7 @@ class Scope:
         self.windows: Mapping[str, exp.Expr] = _NOTHING
         self.choice: Choice | None = None
         self._found: dict[Any, Sources] = {}
+        self._names = resolver.identifiers.unquoted
 
     def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
         """Make a relation visible; two tables of one name in different schemas are told apart by their full name."""
@@ -176,15 +178,21 @@ class Scope:
                 sources = self.outputs.get(self.resolver.identifiers.column(node))
                 if sources is not None:
                     return sources
-            key = (text["this"], True) if text.get("quoted") else text["this"]
+            key: Any = (text["this"], True) if text.get("quoted") else text["this"]
             found = self._found.get(key)
             if found is None:
-                name = self.resolver.identifiers.column(node)
+                name = self._names.get(key) or self.resolver.identifiers.column(node)
                 found = find_unprefixed(self, column, name)
                 if found and name not in self.aliases and found is not self.outputs.get(name):
                     self._found[key] = found
             return found
         owner = table.args
+        if len(args) == 2 and not owner.get("quoted") and not text.get("quoted"):  # nearly always: `alias.name`
+            alias, known = self._names.get(owner["this"]), self._names.get(text["this"])
+            if alias is not None and known is not None:
+                relation = self.items.get(alias)
+                if relation is not None and (index := relation.index) is not None and (found := index.get(known)):
+                    return found
         full = (owner["this"], text["this"], owner.get("quoted"), text.get("quoted"))
         found = self._found.get(full)
         if found is None:

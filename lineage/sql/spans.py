@@ -36,7 +36,7 @@ def span_of(node: exp.Expr | None) -> Span | None:
     # `a.b.c`, from its first part to its last: nearly all places are asked for columns.
     args = node.args
     first = last = args["this"]._meta
-    if (qualifier := args.get("table")) is not None:
+    if len(args) > 1 and (qualifier := args.get("table")) is not None:
         first = qualifier._meta or first
         if len(args) > 2:
             for part in ("db", "catalog"):

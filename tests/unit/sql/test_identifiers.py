@@ -32,4 +32,4 @@ def test_more_names_than_are_kept() -> None:
     identifiers = identifiers_of(dialect_named("postgres"))
     names = [identifiers.column(exp.to_identifier(f"Name_{number}")) for number in range(25_000)]
     assert names == [f"name_{number}" for number in range(25_000)]
-    assert len(identifiers._columns) <= 10_000
+    assert len(identifiers.unquoted) <= 10_000

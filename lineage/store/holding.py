@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -88,7 +89,10 @@ def _write(
         Changes(
             deleted_nodes=tuple(Node("Held", key, {}) for key in (*gone, *(one for one in empty if one in before))),
             created_nodes=(*created, *(head for owner, head in heads.items() if owner not in before)),
-            updated_nodes=(*updated, *(head for owner, head in heads.items() if owner in before)),
+            updated_nodes=(
+                *updated,
+                *(replace(head, changed=("parts",)) for owner, head in heads.items() if owner in before),
+            ),
         )
     )
 

@@ -7,9 +7,29 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from lineage.store.graph import LABELS, RELATIONSHIPS
+from lineage.store.graph import LABELS, RELATIONSHIPS, PropertyType
 
-__all__ = ["own_queries", "own_query", "query", "refresh_statement", "script", "scripts", "write_statement"]
+__all__ = [
+    "LADYBUG_TYPES",
+    "own_queries",
+    "own_query",
+    "query",
+    "refresh_statement",
+    "script",
+    "scripts",
+    "write_statement",
+]
+
+LADYBUG_TYPES: Mapping[PropertyType, str] = {
+    PropertyType.TEXT: "STRING",
+    PropertyType.TEXTS: "STRING[]",
+    PropertyType.INTEGER: "INT64",
+    PropertyType.INTEGERS: "INT64[]",
+    PropertyType.NUMBER: "DOUBLE",
+    PropertyType.FLAG: "BOOL",
+    PropertyType.TIME: "TIMESTAMP",
+    PropertyType.DAY: "DATE",
+}
 
 _NAME = re.compile(r"^// name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
@@ -64,20 +84,28 @@ def write_statement(
         "to": f"`{ends[1]}`" if ends else "",
         "properties": ", ".join(f"`{one}`: ${one}" for one in properties),
         "assignments": ", ".join(f"{variable}.`{one}` = ${one}" for one in only or properties if one not in kept),
+        "row_assignments": ", ".join(_typed(label, one) for one in only or properties if one not in kept)
+        if ends is None
+        else "",
         "identity": " AND ".join(f"e.`{one}` = ${one}" for one in identity) or "true",
     }
     return _fill(statement, names).replace(" {}", "")
 
 
-@cache
-def refresh_statement(relationship_type: str, target_label: str) -> str:
-    """Return the statement of `cypher/write.cypher` that moves `last_seen` of a unit's relationships of a type.
+def _typed(label: str, name: str) -> str:
+    """Return what sets a node's property to a row's. Without the type, a NULL in all rows is ladybug's text."""
+    return f"n.`{name}` = CAST(row.`{name}` AS {LADYBUG_TYPES[LABELS[label][name]]})"
 
-    >>> refresh_statement("FEEDS", "Table").split("-()")[0]
+
+@cache
+def refresh_statement(target_label: str, *types: str) -> str:
+    """Return the statement of `cypher/write.cypher` that moves `last_seen` of a unit's relationships of these types.
+
+    >>> refresh_statement("Table", "FEEDS").split("-()")[0]
     'MATCH (:`Table` {key: $output})<-[e:`FEEDS`]'
     """
     name = "refresh_edges_to_dataset" if target_label == "Table" else "refresh_edges_to_columns"
-    return _fill(_named("cypher/write.cypher")[name], {"type": f"`{relationship_type}`"})
+    return _fill(_named("cypher/write.cypher")[name], {"types": "|".join(f"`{one}`" for one in types)})
 
 
 @cache

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from lineage.store import open_store
+from lineage.store.embedded import at_once as asking
 from lineage.store.embedded import transaction
 from lineage.store.embedded.at_once import at_once
 from lineage.store.embedded.backend import EmbeddedBackend
 from lineage.store.embedded.projections import projection
 from lineage.store.embedded.transaction import EmbeddedTransaction
 from lineage.store.graph import LABELS, Changes, Node, PropertyType
-from lineage.store.queries import own_queries, query
+from lineage.store.queries import own_queries, query, write_statement
 from tests.contract.random_batches import random_batch
 from tests.contract.telling import batch, day, table
 
@@ -47,7 +48,7 @@ def test_the_graph_does_not_depend_on_how_many_keys_are_asked_for_at_once(
 ) -> None:
     dumps = []
     for many_keys in (1, 1_000_000):
-        monkeypatch.setattr(transaction, "MANY_KEYS", many_keys)
+        _ask_at_once_from(many_keys, monkeypatch)
         chance = random.Random(23)
         with open_store(tmp_path / f"{many_keys}.lbug") as store:
             for _ in range(25):
@@ -74,7 +75,7 @@ def test_many_keys_at_once_are_answered_as_each_alone(tmp_path: Path, monkeypatc
         rows: list[dict[str, Any]] = units if many.of_units else [{"key": key} for key in keys[many.label.strip("`")]]
         found = []
         for many_keys in (1, 1_000_000):
-            monkeypatch.setattr(transaction, "MANY_KEYS", many_keys)
+            _ask_at_once_from(many_keys, monkeypatch)
             found.append(_read(backend, query(name), rows))
         assert sorted(map(_told, found[0])) == sorted(map(_told, found[1])), name
         assert found[0], name
@@ -88,10 +89,26 @@ def test_many_keys_are_asked_for_one_by_one_where_a_list_would_scan_too_many_nod
     assert of_nodes is not None
     assert of_columns is not None
     assert of_units is not None
-    assert [of_nodes.pays(20, 2_000), of_nodes.pays(20, 2_001)] == [True, False]
-    assert [of_columns.pays(1_000, 50_000), of_columns.pays(1_000, 50_001)] == [True, False]
+    assert [of_columns.pays(1_000, partial(int, there)) for there in (50_000, 50_001)] == [True, False]
     # However many units there are, each run scans for a hundred of them.
-    assert [of_units.pays(100_000, 5_000), of_units.pays(100_000, 5_001)] == [True, False]
+    assert [of_units.pays(100_000, partial(int, there)) for there in (5_000, 5_001)] == [True, False]
+    # Nodes are found by an index.
+    assert [of_nodes.pays(keys, lambda: 10**9) for keys in (1, 2)] == [False, True]
+
+
+def test_no_node_is_scanned_for_where_several_are_looked_up_by_key(backend: EmbeddedBackend) -> None:
+    named = {name for name in _written() if (many := at_once(query(name))) is not None and many.by_index}
+    assert {"datasets_by_key", "jobs_by_key", "columns_by_key", "held_by_key", "runs_by_key", "usage_keys"} <= named
+    asked: list[tuple[str, dict[str, Any]]] = [
+        (many.statement, {"keys": ["a", "b"]}) for name in named if (many := at_once(query(name))) is not None
+    ]
+    for label, properties in LABELS.items():
+        asked.append((write_statement("delete_nodes", label), {"keys": ["a", "b"]}))
+        asked.append((write_statement("update_nodes", label), {"rows": [{"key": "a", **dict.fromkeys(properties)}]}))
+    for statement, parameters in asked:
+        plan = str(backend.writing(partial(_explain, statement=statement, parameters=parameters)))
+        assert "PRIMARY_KEY_LOOKUP" in plan, statement
+        assert "SCAN_NODE_TABLE" not in plan, statement
 
 
 def test_properties_alone_are_what_a_whole_node_or_relationship_has(tmp_path: Path) -> None:
@@ -138,11 +155,56 @@ def test_many_nodes_at_once_hold_what_they_were_given(backend: EmbeddedBackend) 
             assert node == {name: list(v) if isinstance(v, tuple) else v for name, v in wanted.items()}
 
 
+def test_many_nodes_are_updated_and_deleted_as_each_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, keys = random.Random(11), [f"k{number}" for number in range(12)]
+    steps = []
+    for label in LABELS:
+        steps.append(Changes(created_nodes=tuple(_drawn(chance, label, key, 0.5) for key in keys)))
+        for without in (0, 0.3, 0.9, 1.0):
+            some = [*chance.sample(keys, 7), "is not there"]
+            steps.append(Changes(updated_nodes=tuple(_drawn(chance, label, key, without) for key in some)))
+        steps.append(Changes(deleted_nodes=tuple(Node(label, key, {}) for key in (*keys[:5], "is not there"))))
+    found: list[list[str]] = []
+    for rows in (1, 1_000):
+        monkeypatch.setattr(transaction, "ROWS_AT_ONCE", rows)
+        backend = EmbeddedBackend(tmp_path / f"{rows}.lbug")
+        found.append([])
+        for step in steps:
+            [label] = {
+                node.label for nodes in (step.created_nodes, step.updated_nodes, step.deleted_nodes) for node in nodes
+            }
+            backend.writing(partial(EmbeddedTransaction.write, changes=step))
+            found[-1].append(_told({"all": _read(backend, f"MATCH (n:`{label}`) RETURN n ORDER BY n.key", [{}])}))
+        backend.close()
+    assert found[0] == found[1]
+
+
+def _drawn(chance: random.Random, label: str, key: str, without: float) -> Node:
+    properties = {
+        name: None if chance.random() < without else chance.choice(_VALUES[kind])
+        for name, kind in LABELS[label].items()
+    }
+    return Node(label, key, properties, chance.choice(((), tuple(properties)[:1], tuple(properties)[::-1])))
+
+
+def _ask_at_once_from(keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FEW_KEYS", "MANY_KEYS"):
+        monkeypatch.setattr(asking, name, keys)
+
+
+def _written() -> list[str]:
+    return [name for name in own_queries("cypher", "read") if "<" not in query(name)]
+
+
 def _read(backend: EmbeddedBackend, statement: str, rows: list[Any], *, is_current: bool = True) -> list[Any]:
     def work(one: EmbeddedTransaction) -> list[Any]:
         return EmbeddedTransaction(one._statements, is_current=is_current).read(statement, rows)
 
     return backend.reading(work)
+
+
+def _explain(one: EmbeddedTransaction, statement: str, parameters: dict[str, Any]) -> list[Any]:
+    return EmbeddedTransaction(one._statements).read(f"EXPLAIN {statement}", [parameters])
 
 
 def _told(row: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,9 +14,14 @@ from lineage.store.queries import own_queries, query
 
 __all__ = ["AtOnce", "at_once"]
 
+FEW_KEYS = 2
+"""From how many keys on nodes are looked up at once: each by the index, however many there are."""
+MANY_KEYS = 16
+"""From how many keys on what hangs on nodes may be asked for at once."""
+
 _NODE_BY_KEY = re.compile(r"MATCH \(n:(`?\w+`?) \{key: \$key\}\) RETURN (n|n\.key AS key)")
-_SCANNED_FOR_A_NODE = 100
-_SCANNED_FOR_ROWS = 50
+_SCANNED_PER_KEY = 50
+"""How many nodes of the label may be scanned for each key: that takes as long as asking for it alone."""
 _LABEL = re.compile(r"\([tj]:(`?\w+`?)")
 
 
@@ -26,8 +31,8 @@ class AtOnce:
 
     statement: str
     label: str
-    scanned_per_key: int
-    """How many nodes of the label may be looked at for each key: that takes as long as asking for it alone."""
+    by_index: bool = False
+    """Whether each key is looked up in an index; else all nodes of the label are scanned."""
     of_units: bool = False
 
     @property
@@ -35,9 +40,11 @@ class AtOnce:
         """How many keys one run of it may have: each edge is compared with each job."""
         return 100 if self.of_units else 10_000
 
-    def pays(self, rows: int, there: int) -> bool:
-        """Return whether it is faster for so many rows of parameters, where so many nodes of the label are there."""
-        return there <= min(rows, self.most_keys) * self.scanned_per_key
+    def pays(self, rows: int, count: Callable[[], int]) -> bool:
+        """Return whether it is faster for so many rows of parameters; `count` returns how many nodes the label has."""
+        if self.by_index:
+            return rows >= FEW_KEYS
+        return rows >= MANY_KEYS and count() <= min(rows, self.most_keys) * _SCANNED_PER_KEY
 
     def parameters(self, rows: Sequence[Row]) -> Iterator[Row]:
         """Yield the parameters of its runs."""
@@ -70,7 +77,7 @@ def at_once(statement: str) -> AtOnce | None:
     if (by_key := _NODE_BY_KEY.fullmatch(statement.strip())) is not None:
         label, answer = by_key.groups()
         text = f"UNWIND $keys AS wanted MATCH (n:{label} {{key: wanted}}) RETURN wanted, {answer}"
-        return AtOnce(text, label, _SCANNED_FOR_A_NODE)
+        return AtOnce(text, label, by_index=True)
     return _of_relationships().get(statement)
 
 
@@ -80,5 +87,5 @@ def _of_relationships() -> Mapping[str, AtOnce]:
     for name, text in own_queries("embedded", "at_once").items():
         label = _LABEL.search(text)
         assert label is not None, name
-        found[query(name)] = AtOnce(text, label.group(1), _SCANNED_FOR_ROWS, name.endswith("_of_units"))
+        found[query(name)] = AtOnce(text, label.group(1), of_units=name.endswith("_of_units"))
     return found

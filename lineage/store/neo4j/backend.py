@@ -244,7 +244,7 @@ class Neo4jTransaction:
             self._run("update_relationship", kind, [{**_ends(one), **one.properties} for one in updated])
         refreshed: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for unit in changes.refreshed_units:
-            refreshed[refresh_statement(unit.type, unit.target_label)].append(unit.row)
+            refreshed[refresh_statement(unit.target_label, unit.type)].append(unit.row)
         for statement, rows in refreshed.items():
             self._run_rows(statement, rows)
 

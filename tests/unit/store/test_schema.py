@@ -12,19 +12,9 @@ import lineage.store
 from lineage.store import open_store
 from lineage.store.graph import LABELS, RELATIONSHIPS, SCHEMA_VERSION, PropertyType
 from lineage.store.planning.parts import LANES
-from lineage.store.queries import query, scripts, write_statement
+from lineage.store.queries import LADYBUG_TYPES, query, scripts, write_statement
 
 FOLDER = Path(lineage.store.__file__).parent
-TYPES = {
-    PropertyType.TEXT: "STRING",
-    PropertyType.TEXTS: "STRING[]",
-    PropertyType.INTEGER: "INT64",
-    PropertyType.INTEGERS: "INT64[]",
-    PropertyType.NUMBER: "DOUBLE",
-    PropertyType.FLAG: "BOOL",
-    PropertyType.TIME: "TIMESTAMP",
-    PropertyType.DAY: "DATE",
-}
 
 
 def test_the_embedded_tables_have_the_properties_of_the_graph(tmp_path: Path) -> None:
@@ -37,7 +27,9 @@ def test_the_embedded_tables_have_the_properties_of_the_graph(tmp_path: Path) ->
         for name, properties in told.items():
             rows = connection.execute(f"CALL table_info('{name}') RETURN *").get_all()
             # In this order: rows are copied in by their place.
-            assert [(row[1], row[2]) for row in rows] == [(one, TYPES[kind]) for one, kind in properties.items()], name
+            assert [(row[1], row[2]) for row in rows] == [
+                (one, LADYBUG_TYPES[kind]) for one, kind in properties.items()
+            ], name
         ends = {
             name: {tuple(row[:2]) for row in connection.execute(f"CALL show_connection('{name}') RETURN *").get_all()}
             for name in RELATIONSHIPS
@@ -68,7 +60,7 @@ def test_every_query_is_used_and_every_used_one_is_there() -> None:
 
 def test_names_are_filled_into_statements() -> None:
     for label in LABELS:
-        for name in ("create_node", "create_nodes", "update_node", "delete_node"):
+        for name in ("create_node", "create_nodes", "update_node", "update_nodes", "delete_node", "delete_nodes"):
             assert "<" not in write_statement(name, label)
     for label, kind in RELATIONSHIPS.items():
         for ends in kind.ends:

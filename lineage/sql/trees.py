@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
 from sqlglot import exp
 
-__all__ = ["take_apart"]
+from lineage.sql.scan.engines import chosen_engine
 
-_NOTHING_BELOW = frozenset((exp.Identifier, exp.Literal, str, bool, int, type(None)))
+__all__ = ["take_apart", "take_apart_in_python"]
+
+_TYPES: tuple[type[Any], ...] = (exp.Identifier, exp.Literal, str, bool, int, type(None))
+_NOTHING_BELOW = frozenset(_TYPES)
 _NAMES_BELOW = frozenset((exp.Column, exp.TableAlias, exp.DataType))
 """What has only such below it, or nearly: the few nodes that a type with parameters has are left to the collector."""
 
@@ -16,6 +23,21 @@ def take_apart(tree: exp.Expr) -> None:
 
     The collector of cycles, left to find trees, would take a tenth of the time of extraction.
     """
+    native = _native()
+    if native is None:
+        take_apart_in_python(tree)
+    else:
+        native(tree, _TYPES)
+
+
+@cache
+def _native() -> Callable[[exp.Expr, tuple[type[Any], ...]], None] | None:
+    """Return the native function; None where the wheel is not in use, or is one that has none."""
+    return getattr(chosen_engine().arrays, "take_apart", None)
+
+
+def take_apart_in_python(tree: exp.Expr) -> None:
+    """Do the same as `take_apart`, without the native wheel."""
     stack = [tree]
     push, pop = stack.append, stack.pop
     nothing_below, names_below, node = _NOTHING_BELOW, _NAMES_BELOW, exp.Expr

@@ -1,4 +1,5 @@
-//! The byte-level scanner as a Python module: one string at a time, or an Arrow array of them.
+//! The byte-level scanner as a Python module: one string at a time, or an Arrow array of them. Beside it, what visits
+//! every node of a syntax tree.
 
 mod arrays;
 mod block;
@@ -14,6 +15,7 @@ mod pieces;
 mod sixteen;
 mod split;
 mod strings;
+mod trees;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -37,6 +39,7 @@ fn lineage_native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(arrays::mask_literals_array, module)?,
         wrap_pyfunction!(arrays::fingerprint_array, module)?,
         wrap_pyfunction!(arrays::nesting_depth_array, module)?,
+        wrap_pyfunction!(trees::take_apart, module)?,
     ] {
         module.add_function(function)?;
     }

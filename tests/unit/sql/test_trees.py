@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+import sqlglot
 from sqlglot import exp
 
 from lineage import extract
+from lineage.sql.trees import take_apart, take_apart_in_python
 
 TEXT = """
     WITH recent AS (SELECT id, CASE WHEN paid THEN amount END AS amount FROM orders WHERE day > '2024-01-01')
@@ -31,6 +33,29 @@ def test_no_node_waits_for_the_collector() -> None:
     before = _nodes()
     extract(TEXT, "postgres")
     assert _nodes() == before
+
+
+@pytest.mark.parametrize("way", [take_apart, take_apart_in_python], ids=["as installed", "python"])
+def test_what_is_below_a_tree_is_freed(way: Callable[[exp.Expr], None]) -> None:
+    before = _nodes()
+    trees = [tree for tree in sqlglot.parse(TEXT, dialect="postgres") if tree is not None]
+    assert _nodes() > before + len(trees)
+    for tree in trees:
+        way(tree)
+        assert not tree.args
+    del tree
+    assert _nodes() == before + len(trees)
+
+
+def test_what_has_much_below_it_is_freed_too() -> None:
+    """Names with names below them, types with parameters, members of enumerations, stars with lists."""
+    text = (
+        "SELECT t.* EXCEPT (a), CAST(a AS DECIMAL(10, 2)), CAST(b AS STRUCT<c INT64>) FROM UNNEST(d) AS t WITH OFFSET"
+    )
+    tree = sqlglot.parse_one(text, dialect="bigquery")
+    take_apart(tree)
+    assert not tree.args
+    extract(text, "bigquery")
 
 
 def _nodes() -> int:

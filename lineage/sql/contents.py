@@ -13,7 +13,8 @@ from lineage.model.dialects import Dialect
 from lineage.sql.definitions import Position
 from lineage.sql.parsing import ParsedStatement
 from lineage.sql.procedural import Names, Variables
-from lineage.sql.relations import Relation, Sources
+from lineage.sql.relations import BaseTables, Relation, Sources
+from lineage.sql.renames import Renames
 from lineage.sql.row_changes import after_change
 
 __all__ = ["Content", "Position", "TableContents", "VariableContents", "same"]
@@ -44,14 +45,28 @@ class TableContents:
         return count if content is not None and additions[:count] == content.additions else 0
 
     def after(
-        self, first: Content, made_by: Position, additions: list[Position], found: Callable[[Position], Content]
+        self,
+        first: Content,
+        made_by: Position,
+        additions: list[Position],
+        found: Callable[[Position], Content],
+        renames: Renames,
+        shared: BaseTables,
     ) -> Content:
-        """Return what a table holds after additions to what it holds at `first`; `found` is what one of them adds."""
+        """Return what a table holds after additions to what it holds at `first`; `found` is what one of them adds.
+
+        The tables behind it have the names that count at the last addition.
+        """
         content = self._last.get(made_by)
         if content is None or additions[: len(content.additions)] != content.additions:
             content = first
         relation, behind = content.relation, dict(content.behind)
+        since = content.additions[-1] if content.additions else made_by
         for addition in additions[len(content.additions) :]:
+            if names := renames.between(since, addition):
+                relation = names.in_relation(relation, shared) if relation is not None else None
+                behind = dict.fromkeys(map(names.table, behind))
+            since = addition
             more = found(addition)
             relation = (
                 after_change(relation, more.relation)
@@ -71,10 +86,14 @@ class VariableContents:
         dialect: Dialect,
         relations: Mapping[Position, Relation | None],
         require: Callable[[Position, str, Position], bool],
+        renames: Renames,
+        shared: BaseTables,
     ) -> None:
         self._fold = Names(dialect).fold
         self._relations = relations
         self._require = require
+        self._renames = renames
+        self._shared = shared
         self._last: dict[tuple[int, str], tuple[list[int], Relation | None]] = {}
         self._looped: dict[int, int] = {}
 
@@ -99,7 +118,8 @@ class VariableContents:
             if not variables.visible(name, number):
                 continue
             before, around = variables.reaching(name, number)
-            held[name] = self._assigned(name, before, position)
+            relation = self._assigned(name, before, position)
+            held[name] = self._later(relation, (index, before[-1]), position) if before else relation
             for at in around:
                 where = (index, at)
                 if where not in self._relations:
@@ -116,12 +136,20 @@ class VariableContents:
         if before[: len(known)] != known:
             known, relation = [], None
         settled = True
+        last = known[-1] if known else None
         for at in before[len(known) :]:
             settled = self._require((index, at), name, position) and settled
+            if last is not None:
+                relation = self._later(relation, (index, last), (index, at))
+            last = at
             relation = _held(name, relation, self._relations.get((index, at)))
         if settled:
             self._last[index, name] = before, relation
         return relation
+
+    def _later(self, relation: Relation | None, since: Position, until: Position) -> Relation | None:
+        """Return what a variable holds with the names that count later."""
+        return self._renames.between(since, until).in_relation(relation, self._shared) if relation is not None else None
 
 
 def same(one: Relation | None, other: Relation | None) -> bool:

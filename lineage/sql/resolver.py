@@ -9,7 +9,7 @@ within queries recurse, and their nesting is limited before parsing.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
@@ -37,6 +37,7 @@ from lineage.sql.relations import (
     TemporaryTable,
     absorb_rows,
 )
+from lineage.sql.renames import NOTHING_RENAMED, NamesSince
 from lineage.sql.returning import query_of_returning
 from lineage.sql.row_changes import after_change
 from lineage.sql.scope import Scope
@@ -61,7 +62,6 @@ ExpressionRule: TypeAlias = "Callable[[Resolver, Scope, exp.Expr, int, Stack, So
 RelationRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Relation]"
 
 _DEFAULT_BUDGET = Budget()
-_NOTHING_RENAMED: Mapping[tuple[str, str], str] = {}
 _NUMBERS_REPEATED_NAMES = frozenset(("duckdb",))
 """Dialects where the columns of a query that stands in FROM, or is stored, are told apart by numbers behind them."""
 
@@ -276,10 +276,10 @@ class Resolver:
                 self.spellings[name] = spelling
         return name
 
-    def adopt(self, relation: Relation, renamed: Mapping[tuple[str, str], str] = _NOTHING_RENAMED) -> Relation:
+    def adopt(self, relation: Relation, renamed: NamesSince = NOTHING_RENAMED) -> Relation:
         """Return the relation of a temporary table or a variable with this statement's objects for its base columns.
 
-        `renamed` says what columns of tables are called since. The nodes of mention stay behind: they lie in the text
+        `renamed` says what tables and columns are called since. The nodes of mention stay behind: they lie in the text
         that defined the table.
         """
         rows: Rows | None = None
@@ -288,10 +288,10 @@ class Resolver:
             absorb_rows(flat, relation.rows)
             rows = Rows()
             rows.own = self._adopt_sources(flat, renamed)
-        opens = [self._shared.table(r.name, None) for r in relation.opens if isinstance(r, BaseTable)]
+        opens = [self._shared.table(renamed.table(r.name), None) for r in relation.opens if isinstance(r, BaseTable)]
         return Relation(list(relation.names), [self._adopt_sources(s, renamed) for s in relation.sources], rows, opens)
 
-    def _adopt_sources(self, sources: Sources, renamed: Mapping[tuple[str, str], str]) -> Sources:
+    def _adopt_sources(self, sources: Sources, renamed: NamesSince) -> Sources:
         adopted: Sources = OfTemporary(
             ((self._adopt_source(source, renamed), effect), place if type(place) is EarlierStatement else None)
             for (source, effect), place in sources.items()
@@ -305,11 +305,13 @@ class Resolver:
             None if whole is None else self._adopt_sources(whole, renamed),
         )
 
-    def _adopt_source(self, source: Source, renamed: Mapping[tuple[str, str], str]) -> Source:
+    def _adopt_source(self, source: Source, renamed: NamesSince) -> Source:
         if type(source) is TableRows:
-            return self._shared.rows(source.table)
-        column = renamed.get((source.table, source.column), source.column) if renamed else source.column
-        return self.source(source.table, column, source.ambiguous)
+            return self._shared.rows(renamed.table(source.table))
+        if not renamed:
+            return self.source(source.table, source.column, source.ambiguous)
+        column = renamed.column(source.table, source.column)
+        return self.source(renamed.table(source.table), column, source.ambiguous)
 
     def report(
         self,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.model.names import ColumnPath
+from lineage.model.names import ColumnPath, split_name
 from lineage.sql.alias_visibility import Clause
 from lineage.sql.effects import IDENTITY, TRANSFORMATION
 from lineage.sql.relations import BaseTable, Composite, Elements, Relation, RowFields, Sources, absorb
@@ -154,10 +154,18 @@ class Scope:
             scope = scope.parent
 
     def item(self, alias: str, qualifier: str | None = None) -> Relation | None:
-        """Return the nearest relation with that alias, in this scope or around it."""
+        """Return the nearest relation with that alias, in this scope or around it.
+
+        With a schema before the alias, the nearest table of that schema comes first.
+        """
+        if qualifier:
+            for scope in self.chain():
+                if found := scope.items.get(f"{qualifier}.{alias}"):
+                    return found
+                found = scope.items.get(alias)
+                if isinstance(found, BaseTable) and _schema_of(found.name) == qualifier:
+                    return found
         for scope in self.chain():
-            if qualifier and (found := scope.items.get(f"{qualifier}.{alias}")):
-                return found
             if found := scope.items.get(alias) or scope.prefixed.get(alias):
                 return found
         return None
@@ -404,3 +412,9 @@ class Scope:
             )
             nested[(inner, effect)] = place
         return nested
+
+
+def _schema_of(table: str) -> str | None:
+    """Return the schema in a table's full name."""
+    parts = split_name(table)
+    return parts[-2][0] if len(parts) > 1 else None

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
@@ -21,12 +22,10 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect
 from lineage.model.names import Naming, split_name
 from lineage.model.statement import (
-    ChangeKind,
     Completeness,
     DatasetKind,
     Edge,
     StatementLineage,
-    TableChange,
 )
 from lineage.sql.budget import Budget
 from lineage.sql.contents import Content, TableContents, VariableContents, same
@@ -35,6 +34,7 @@ from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statem
 from lineage.sql.inlining import Functions
 from lineage.sql.output import as_made_by
 from lineage.sql.relations import Relation
+from lineage.sql.renames import Renames
 from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.statements import Outcome
 from lineage.sql.table_walk import TableWalk
@@ -165,12 +165,13 @@ class Script:
         self.searched: dict[tuple[str, ...], None] = {}
         """The full names that names without a schema may mean, in the order of the search path; of a view's own
         schema that name alone."""
-        self._renames: dict[Position, tuple[TableChange, ...]] = {}
-        """The columns that statements rename."""
+        self.renames = Renames()
         self._open: dict[Position, None] = {}
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
         self._contents = TableContents()
-        self._variables = VariableContents(options.naming.dialect, self._relations, self.require)
+        self._variables = VariableContents(
+            options.naming.dialect, self._relations, self.require, self.renames, self._base.shared
+        )
 
     def resolve(self, progress: Callable[[int, int], None] | None = None) -> list[StatementLineage]:
         """Return the lineage of every statement, in the order of the texts.
@@ -287,7 +288,7 @@ class Script:
             lasting = tuple(c for c in statement.changes if not self._of_session(c.table, position))
             kind = statement.target_kind if lasting else DatasetKind.TEMPORARY
             statement = replace(statement, changes=lasting, target_kind=kind)
-            self._renames[position] = tuple(c for c in lasting if c.kind is ChangeKind.RENAME_COLUMN)
+            self.renames.note(position, lasting)
         if outcome is not None:
             known = outcome.schema or None
             self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
@@ -422,20 +423,8 @@ class Script:
         known = self._contents.merged(position, additions)
         additions = [*additions[:known], *(one for one in additions[known:] if self.require(one, name, use))]
         first = Content([], relation, self._behind(position, made))
-        return self._contents.after(first, position, additions, lambda found: self._addition(found, made))
-
-    def renamed_between(self, since: Position, until: Position) -> dict[tuple[str, str], str]:
-        """Return what columns that are renamed between two statements of a text are called behind the last one."""
-        found: dict[tuple[str, str], str] = {}
-        for position in sorted(self._renames) if self._renames else ():
-            if since < position < until:
-                for change in self._renames[position]:
-                    old, new = str(change.column), str(change.other)
-                    for key, name in list(found.items()):
-                        if key[0] == change.table and name == old:
-                            found[key] = new
-                    found.setdefault((change.table, old), new)
-        return found
+        found = partial(self._addition, made=made)
+        return self._contents.after(first, position, additions, found, self.renames, self._base.shared)
 
     def _addition(self, position: Position, made: Position | None) -> Content:
         """Return what a resolved statement adds to a temporary table."""
@@ -454,7 +443,8 @@ class Script:
         behind = dict.fromkeys(self._reads.get(position, ()))
         for earlier in (*self._makers.get(made, ()), *self._changes_of_rows.get(made, ())):
             if earlier < position:  # an ALTER keeps what was there
-                behind.update(dict.fromkeys(self._reads.get(earlier, ())))
+                names = self.renames.between(earlier, position)
+                behind.update(dict.fromkeys(map(names.table, self._reads.get(earlier, ()))))
         return behind
 
     def _index(self, index: int) -> None:
@@ -649,8 +639,9 @@ class _ScriptTables:
 
     def _temporary(self, definition: Definition, position: Position) -> TableEntry:
         name, content = definition.name, self._script.content(definition, position, self._use)
-        self._behind[name] = tuple(content.behind)
-        return TableEntry(name, None, content.relation, renamed=self._script.renamed_between(position, self._use))
+        renamed = self._script.renames.between(content.additions[-1] if content.additions else position, self._use)
+        self._behind[name] = tuple(map(renamed.table, content.behind))
+        return TableEntry(name, None, content.relation, renamed=renamed)
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
         """Return which of some tables other statements show to have a column."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from lineage.catalog import Catalog
 from lineage.model.names import Naming, plain_name, split_name
 from lineage.sql.relations import BaseTables, Relation
+from lineage.sql.renames import NOTHING_RENAMED, NamesSince
 
 __all__ = ["CatalogTables", "NeedsDefinitionError", "TableEntry", "TableSource"]
 
@@ -20,15 +21,12 @@ class NeedsDefinitionError(Exception):
         self.position = position
 
 
-_NOTHING_RENAMED: Mapping[tuple[str, str], str] = {}
-
-
 class TableEntry(NamedTuple):
     """A table's full name; its columns in order, if a schema is known; or the relation of a temporary table.
 
     `learnt`: an earlier ingest told the columns. `candidates`: the names that it may mean, of several schemas of a
-    search path of which none is known to have it. `renamed`: what columns behind a temporary table are called since,
-    by table and name.
+    search path of which none is known to have it. `renamed`: what tables and columns behind a temporary table are
+    called since.
     """
 
     name: str
@@ -36,7 +34,7 @@ class TableEntry(NamedTuple):
     relation: Relation | None = None
     learnt: bool = False
     candidates: tuple[str, ...] = ()
-    renamed: Mapping[tuple[str, str], str] = _NOTHING_RENAMED
+    renamed: NamesSince = NOTHING_RENAMED
 
 
 class TableSource(Protocol):

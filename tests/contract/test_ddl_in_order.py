@@ -73,6 +73,51 @@ FILES = [
         {"f.k": {"b_report.k"}},
         id="files that do not stand in the order in which they run",
     ),
+    pytest.param(
+        [
+            "create table t (a int); create temp table tmp as select a as b from t; alter table t rename to u; "
+            "create table v as select b from tmp"
+        ],
+        {"u.a": {"v.b"}},
+        id="a temporary table outlasts the name of what it read",
+    ),
+    pytest.param(
+        [
+            "create table t (a int); create temp table tmp as select a as b from t; alter table t rename to u; "
+            "create table t (c int); insert into tmp select c from t; alter table u rename to w; "
+            "create table v as select b from tmp"
+        ],
+        {"w.a": {"v.b"}, "t.c": {"v.b"}},
+        id="a temporary table reads two tables that have one name in turn",
+    ),
+    pytest.param(
+        [
+            "create table t (a int); create table u (a int); create temp table tmp as select a as b from t where a > 1",
+            "alter table t rename to x; alter table u rename to t; alter table x rename to u",
+            "create temp table tmp2 as select b as c from tmp; alter table u rename column a to a2; "
+            "create table v as select c from tmp2",
+        ],
+        {"u.a2": set(), "t.a": set()},
+        id="a temporary table is of its file only",
+    ),
+    pytest.param(
+        [
+            "create table t (a int); create table u (a int); create temp table tmp as select a as b from t where a > 1; "
+            "alter table t rename to x; alter table u rename to t; alter table x rename to u; "
+            "create temp table tmp2 as select b as c from tmp; alter table u rename column a to a2; "
+            "create table v as select c from tmp2"
+        ],
+        {"u.a2": {"v.c"}, "t.a": set()},
+        id="a swap of names, and a column renamed, behind temporary tables",
+    ),
+    pytest.param(
+        [
+            "create table w as select 0 as n; create table f (k int); create table c as select k from f; "
+            "alter table f rename to g; update w set n = c.k from c; drop table c"
+        ],
+        {"g.k": {"w.n"}},
+        id="a copy that is dropped outlasts the name of what it read",
+    ),
 ]
 
 

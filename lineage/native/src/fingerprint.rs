@@ -311,7 +311,9 @@ impl<'a> Writer<'a> {
             return;
         }
         let dotted = self.before.dotted;
-        let known = if dotted { &facts::PLAIN } else { facts::word(self.text, start, end) };
+        let word = facts::word(self.text, start, end);
+        self.runs_sql |= word.flags & flag::DYNAMIC != 0; // behind a dot as well: `sys.sp_executesql`
+        let known = if dotted { &facts::PLAIN } else { word };
         let role = known.role;
         let is_keyword = (role != role::PLAIN || known.flags & flag::RESERVED != 0) && known.flags & flag::SOFT == 0;
         if role == role::CONSTANT && self.level.region.holds_constants() {
@@ -334,17 +336,13 @@ impl<'a> Writer<'a> {
         }
         let pure = known.flags & flag::PURE != 0;
         if role == role::PLAIN {
-            if known.flags & flag::DYNAMIC != 0 {
-                self.runs_sql = true;
-            } else if self.before.role == role::BY && text.eq_ignore_ascii_case(b"name") {
+            if self.before.role == role::BY && text.eq_ignore_ascii_case(b"name") {
                 self.names_by_text = true;
             }
             self.before = Before { pure, ..Before::default() };
             return;
         }
-        if known.flags & flag::DYNAMIC != 0 {
-            self.runs_sql = true;
-        } else if role == role::CREATE {
+        if role == role::CREATE {
             self.names_by_text = true;
         } else if role == role::AS && self.level.region == Region::Projection {
             self.level.named = true;

@@ -101,9 +101,15 @@ def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
             name = resolver.identifiers.column(item.this)
         else:
             name = f"col{position + 1}"
-        fields[name] = nested_or_plain(resolver, value, scope)
-        absorb(total, fields[name], TRANSFORMATION, item)
+        found = nested_or_plain(resolver, value, scope)
+        _add_field(fields, name, found)
+        absorb(total, found, TRANSFORMATION, item)
     return Composite(total, fields)
+
+
+def _add_field(fields: dict[str, Sources], name: str, sources: Sources) -> None:
+    """Add a field; names that were masked may be two fields' names, and then it is not known which of them is read."""
+    fields[name] = {**fields[name], **sources} if name in fields else sources
 
 
 def _json_object(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
@@ -113,8 +119,9 @@ def _json_object(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite 
     for item in node.expressions:
         if not isinstance(item, exp.JSONKeyValue) or not isinstance(item.this, exp.Literal):
             return None
-        fields[item.this.this] = nested_or_plain(resolver, item.expression, scope)
-        absorb(total, fields[item.this.this], TRANSFORMATION, item)
+        found = nested_or_plain(resolver, item.expression, scope)
+        _add_field(fields, item.this.this, found)
+        absorb(total, found, TRANSFORMATION, item)
     return Composite(total, fields)
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.sql.scan.engines import chosen_engine
+from lineage.sql.scan.keys import with_keys_apart
 from lineage.sql.scan.ordinals import find_ordinals
 
 __all__ = [
@@ -58,7 +59,7 @@ def mask_literals(sql: str, dialect: str | Dialect = "ansi") -> str:
 def mask_for_parsing(sql: str, dialect: str | Dialect = "ansi") -> str:
     """Return the text masked so that it still parses: a number is one, of zeros. It is not for people to read.
 
-    Ordinals stay: they name columns.
+    Ordinals stay: they name columns. Keys of fields that differ are masked by other marks.
 
     >>> mask_for_parsing("SELECT a, b FROM t ORDER BY 2 LIMIT 25", "postgres")
     'SELECT a, b FROM t ORDER BY 2 LIMIT 00'
@@ -71,7 +72,7 @@ def mask_for_parsing(sql: str, dialect: str | Dialect = "ansi") -> str:
     for start, end in find_ordinals(sql, name):
         if masked[start:end].isdigit():  # not within what is masked as a whole, a text that is never closed
             masked = masked[:start] + sql[start:end] + masked[end:]
-    return masked
+    return with_keys_apart(sql, masked, name)
 
 
 def normal_form(sql: str, dialect: str | Dialect = "ansi") -> str:

@@ -102,7 +102,7 @@ FILES = [
     ),
     pytest.param(
         [
-            "create table t (a int); create table u (a int); create temp table tmp as select a as b from t where a > 1; "
+            "create table t (a int); create table u (a int); create temp table tmp as select a as b from t; "
             "alter table t rename to x; alter table u rename to t; alter table x rename to u; "
             "create temp table tmp2 as select b as c from tmp; alter table u rename column a to a2; "
             "create table v as select c from tmp2"

@@ -23,10 +23,24 @@ from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
 from lineage.store.protocol import GraphStore, StoredDataset, StoredEdge, StoredJob
 from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
 
-__all__ = ["opened_stars"]
+__all__ = ["may_open_stars", "opened_stars"]
 
 _STAR = "*"
 _LEVELS = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+
+
+def may_open_stars(store: GraphStore, batch: LineageBatch) -> bool:
+    """Return, before a batch is applied, whether `opened_stars` may find a star over what it describes.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    described = {record.key for record in batch.datasets if record.schema_known}
+    if not described:
+        return False
+    if batch.changes or batch.aliases or any(edge.source.endswith(_STAR) for edge in batch.edges):
+        return True
+    return _have_stars(store, described)
 
 
 def opened_stars(store: GraphStore, described: Iterable[str], at: datetime) -> Iterator[LineageBatch]:
@@ -37,7 +51,10 @@ def opened_stars(store: GraphStore, described: Iterable[str], at: datetime) -> I
     Raises:
         StoreError: the store could not be read.
     """
-    known = {dataset.key for dataset in store.datasets(sorted(set(described))) if dataset.schema_known}
+    listed = sorted(set(described))
+    if not _have_stars(store, listed):
+        return
+    known = {dataset.key for dataset in store.datasets(listed) if dataset.schema_known}
     done: set[tuple[str, str]] = set()
     while known:
         columns = _columns(store, known)
@@ -49,6 +66,10 @@ def opened_stars(store: GraphStore, described: Iterable[str], at: datetime) -> I
         fresh = _batch(store, said, {key: [n for n in names if n != _STAR] for key, names in columns.items()}, at)
         yield replace(fresh, datasets=(*fresh.datasets, *_without_star(store, columns, at)))
         known = {record.key for record in fresh.datasets}
+
+
+def _have_stars(store: GraphStore, datasets: Iterable[str]) -> bool:
+    return bool(store.columns_by_key([column_key(key, _STAR) for key in sorted(datasets)]))
 
 
 def _columns(store: GraphStore, datasets: Iterable[str]) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self, TypeAlias, TypeVar
 
 from lineage.model.batch import DatasetChange, LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
@@ -18,6 +18,7 @@ from lineage.store.dumping import dump_graph
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
 from lineage.store.former_names import former_names
+from lineage.store.graph import Changes
 from lineage.store.known_names import load_names
 from lineage.store.loading import load_state, load_units_that_only_add
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, PageRequest
@@ -58,6 +59,8 @@ from lineage.store.queries import query
 __all__ = ["CypherStore"]
 
 T = TypeVar("T")
+_Beside: TypeAlias = Callable[[Transaction], tuple[Changes, list[str]]]
+"""What else a transaction reads, to be written along with a batch, and keys of what is held then."""
 
 
 class _MustBeAloneError(Exception):
@@ -91,19 +94,35 @@ class CypherStore:
         Raises:
             StoreError: the store could not be reached or written; nothing of the batch is stored then.
         """
-        part = batch if isinstance(batch, BatchPart) else whole(_with_replacements(batch))
+        return self._apply(batch if isinstance(batch, BatchPart) else whole(_with_replacements(batch)))[0]
+
+    def apply_and_hold(
+        self, batch: LineageBatch, texts: Iterable[HeldText], release: Collection[str] = ()
+    ) -> tuple[AppliedChanges, list[str]]:
+        """Apply a batch and hold texts, in one transaction; return what `apply` and `hold` return.
+
+        Raises:
+            StoreError: the store could not be reached or written; nothing of both is stored then.
+        """
+        listed = list(texts)
+        return self._apply(
+            whole(_with_replacements(batch)), lambda transaction: holding.hold(transaction, listed, release)
+        )
+
+    def _apply(self, part: BatchPart, beside: _Beside | None = None) -> tuple[AppliedChanges, list[str]]:
         if Stage.JOBS in part.stages and not self._backend.says_missing_ends:
             part = part.with_nodes()
         try:
-            return self._apply(part)
+            return self._apply_once(part, beside)
         except (EndMissingError, _MustBeAloneError) as conflict:
             # Another writer took away nodes that this part counts on, or this one takes away what others may.
             if not part.lanes:
                 raise StoreWriteError(f"{self.address}: {conflict}") from conflict
-            return self._apply(part.with_nodes() if Stage.JOBS in part.stages else replace(part, lanes=()))
+            alone = part.with_nodes() if Stage.JOBS in part.stages else replace(part, lanes=())
+            return self._apply_once(alone, beside)
 
-    def _apply(self, part: BatchPart) -> AppliedChanges:
-        def work(transaction: Transaction) -> AppliedChanges:
+    def _apply_once(self, part: BatchPart, beside: _Beside | None) -> tuple[AppliedChanges, list[str]]:
+        def work(transaction: Transaction) -> tuple[AppliedChanges, list[str]]:
             naming, intake, before = _load(transaction, part, part.begins)
             since = remade_since(before, intake)
             if since is not None and since < part.begins:
@@ -111,8 +130,10 @@ class CypherStore:
             changes = difference(before, plan(before, intake, naming))
             if changes.deleted_nodes and part.lanes:
                 raise _MustBeAloneError
-            transaction.write(changes)
-            return counted(changes)
+            also, keys = beside(transaction) if beside is not None else (Changes(), [])
+            # As one: of a batch whose rows are copied in, nothing else may be in the transaction.
+            transaction.write(changes.joined(also))
+            return counted(changes), keys
 
         return self._backend.writing(work, part.lanes)
 
@@ -177,7 +198,13 @@ class CypherStore:
         listed = list(texts)
         if not listed and not release:
             return []
-        return self._backend.writing(lambda transaction: holding.hold(transaction, listed, release))
+
+        def work(transaction: Transaction) -> list[str]:
+            changes, keys = holding.hold(transaction, listed, release)
+            transaction.write(changes)
+            return keys
+
+        return self._backend.writing(work)
 
     def held(self, owners: Collection[str]) -> list[HeldText]:
         """Return what is held of these owners, sorted by key."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import Enum
 from typing import Any, TypeVar
@@ -281,6 +281,10 @@ class Changes:
     created_relationships: tuple[Relationship, ...] = ()
     updated_relationships: tuple[Relationship, ...] = ()
     refreshed_units: tuple[Refresh, ...] = ()
+
+    def joined(self, other: Changes) -> Changes:
+        """Return both; no node or relationship may be in both."""
+        return Changes(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 R = TypeVar("R", Node, Relationship)

@@ -25,10 +25,10 @@ PIECE = 60_000
 _Rows = dict[str, dict[str, Any]]
 
 
-def hold(transaction: Transaction, texts: Iterable[HeldText], release: Collection[str]) -> list[str]:
-    """Write the texts, and let go of those with the keys `release`. A text that is there as it is stays untouched.
+def hold(transaction: Transaction, texts: Iterable[HeldText], release: Collection[str]) -> tuple[Changes, list[str]]:
+    """Return what holds the texts and lets go of those with the keys `release`; a text that is there as it is stays.
 
-    Return the keys of all texts that are then held of their owners, sorted.
+    And the keys of all texts that are then held of their owners, sorted.
     """
     wanted = {text.key: text for text in texts}
     pieces = {node.key: node for text in wanted.values() for node in _pieces(text)}
@@ -42,8 +42,8 @@ def hold(transaction: Transaction, texts: Iterable[HeldText], release: Collectio
     gone = [piece for owner, parts in listed.items() for piece in parts - after[owner]]
     created = [node for key, node in pieces.items() if key not in there]
     updated = [node for key, node in pieces.items() if key in there and _differs(there[key], node.properties)]
-    _write(transaction, listed, after, created, updated, gone)
-    return sorted({_text_of(piece) for parts in after.values() for piece in parts})
+    changes = _changes(listed, after, created, updated, gone)
+    return changes, sorted({_text_of(piece) for parts in after.values() for piece in parts})
 
 
 def held(transaction: Transaction, owners: Collection[str]) -> list[HeldText]:
@@ -70,30 +70,27 @@ def drop_held(transaction: Transaction, open_before: datetime, finished_before: 
     heads = _read(transaction, {piece.partition("~")[0] for piece in gone})
     listed = {owner: set(head["parts"]) for owner, head in heads.items()}
     after = {owner: parts - gone for owner, parts in listed.items()}
-    _write(transaction, listed, after, [], [], sorted(gone))
+    transaction.write(_changes(listed, after, [], [], sorted(gone)))
     return len({_text_of(piece) for piece in gone})
 
 
-def _write(
-    transaction: Transaction,
+def _changes(
     before: Mapping[str, set[str]],
     after: Mapping[str, set[str]],
     created: list[Node],
     updated: list[Node],
     gone: list[str],
-) -> None:
-    """Write pieces, and the lists of those owners that have others than before."""
+) -> Changes:
+    """Return what writes pieces, and the lists of those owners that have others than before."""
     empty = [owner for owner, parts in after.items() if not parts]
     heads = {owner: _head(owner, parts) for owner, parts in after.items() if parts and parts != before.get(owner)}
-    transaction.write(
-        Changes(
-            deleted_nodes=tuple(Node("Held", key, {}) for key in (*gone, *(one for one in empty if one in before))),
-            created_nodes=(*created, *(head for owner, head in heads.items() if owner not in before)),
-            updated_nodes=(
-                *updated,
-                *(replace(head, changed=("parts",)) for owner, head in heads.items() if owner in before),
-            ),
-        )
+    return Changes(
+        deleted_nodes=tuple(Node("Held", key, {}) for key in (*gone, *(one for one in empty if one in before))),
+        created_nodes=(*created, *(head for owner, head in heads.items() if owner not in before)),
+        updated_nodes=(
+            *updated,
+            *(replace(head, changed=("parts",)) for owner, head in heads.items() if owner in before),
+        ),
     )
 
 

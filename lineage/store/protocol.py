@@ -505,6 +505,15 @@ class GraphStore(Protocol):
             StoreError: the store could not be reached or written; nothing has changed then.
         """
 
+    def apply_and_hold(
+        self, batch: LineageBatch, texts: Iterable[HeldText], release: Collection[str] = ()
+    ) -> tuple[AppliedChanges, list[str]]:
+        """Apply a batch and hold texts, in one transaction; return what `apply` and `hold` return.
+
+        Raises:
+            StoreError: the store could not be reached or written; nothing of both is stored then.
+        """
+
     def held(self, owners: Collection[str]) -> list[HeldText]:
         """Return what is held of these owners, sorted by key."""
 

@@ -1,6 +1,6 @@
 """Applies two batches, and stops itself before the second: python -m tests.contract.stopped_writer STORE COPY_FROM.
 
-The second one creates, changes, ends and takes away.
+The second one creates, changes, ends and takes away, and texts are held and let go along with it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import signal
 import sys
 
 from lineage.model.batch import LineageBatch
-from lineage.store import open_store
+from lineage.store import GraphStore, open_store
 from lineage.store.embedded import transaction
-from tests.contract.telling import batch, query, view
+from lineage.store.protocol import HeldText
+from tests.contract.telling import batch, day, query, view
 
 WIDTH = 100
 
@@ -29,6 +30,25 @@ def second() -> LineageBatch:
     return batch(changed, *new, query("q", "a.c0 ~> a", at=2), run="two")
 
 
+def write_first(store: GraphStore) -> None:
+    """Write what is there before."""
+    store.apply_and_hold(first(), [_text("a"), _text("b")])
+
+
+def write_second(store: GraphStore) -> None:
+    """Write what changes it."""
+    store.apply_and_hold(second(), [_text("c"), _text("d")], ["run~a"])
+
+
+def held(store: GraphStore) -> str:
+    """Return the names of what is held."""
+    return "".join(text.key.partition("~")[2] for text in store.held(["run"]))
+
+
+def _text(name: str) -> HeldText:
+    return HeldText(f"run~{name}", "run", name * 1_000, False, day(1))
+
+
 def _flows(source: str, target: str, columns: range) -> list[str]:
     return [f"{source}.c{column} -> {target}.c{column}" for column in columns]
 
@@ -36,9 +56,9 @@ def _flows(source: str, target: str, columns: range) -> list[str]:
 def main() -> None:
     transaction.COPY_FROM = int(sys.argv[2])
     with open_store(sys.argv[1]) as store:
-        store.apply(first())
+        write_first(store)
         os.kill(os.getpid(), signal.SIGSTOP)
-        store.apply(second())
+        write_second(store)
 
 
 if __name__ == "__main__":

@@ -59,10 +59,11 @@ def test_each_state_of_the_files_holds_whole_batches(
     states = _states_while_writing(tmp_path, copy_from)
     monkeypatch.setattr(transaction, "COPY_FROM", copy_from)
     with open_store(tmp_path / "expected.lbug") as store:
-        store.apply(stopped_writer.first())
-        before = store.dump()
-        store.apply(stopped_writer.second())
-        after = store.dump()
+        stopped_writer.write_first(store)
+        before = (store.dump(), "ab")
+        stopped_writer.write_second(store)
+        after = (store.dump(), "bcd")
+        assert stopped_writer.held(store) == "bcd"
     step = max(1, len(states) // STATES)
     seen = [_opened(state, read_only=bool(number % 2)) for number, state in enumerate(states[::step])]
     assert all(one in (before, after) for one in seen)
@@ -147,7 +148,7 @@ import os, pathlib, sys
 from lineage.store import open_store
 from tests.contract import stopped_writer
 store = open_store(pathlib.Path(sys.argv[1]))
-store.apply(stopped_writer.first())
+stopped_writer.write_first(store)
 os._exit(9)
 """
 
@@ -194,12 +195,12 @@ def _states_while_writing(folder: Path, copy_from: int) -> list[Path]:
     return [*states, folder / "last" / "store.lbug"]
 
 
-def _opened(path: Path, *, read_only: bool = False) -> GraphDump:
+def _opened(path: Path, *, read_only: bool = False) -> tuple[GraphDump, str]:
     with open_store(path, read_only=read_only) as store:
-        return store.dump()
+        return store.dump(), stopped_writer.held(store)
 
 
-def _applied_again(path: Path) -> GraphDump:
+def _applied_again(path: Path) -> tuple[GraphDump, str]:
     with open_store(path) as store:
-        store.apply(stopped_writer.second())
-        return store.dump()
+        stopped_writer.write_second(store)
+        return store.dump(), stopped_writer.held(store)

@@ -9,6 +9,7 @@ from lineage.store import GraphStore, open_store
 from lineage.store.holding import PIECE
 from lineage.store.protocol import HeldText
 from tests.contract.conftest import Opener
+from tests.contract.telling import batch, view
 
 NOW = datetime(2026, 1, 10, tzinfo=UTC)
 
@@ -34,6 +35,15 @@ def test_a_long_text_and_a_shorter_one_in_its_place(store: GraphStore) -> None:
     assert store.held(["a"])[0] == long
     store.hold([text("a", "1", "short", finished=True)])
     assert store.held(["a"]) == [text("a", "1", "short", finished=True), text("a", "2")]
+
+
+def test_texts_are_held_along_with_a_batch(store: GraphStore) -> None:
+    store.hold([text("a", "1"), text("b", "1")])
+    for _ in range(2):
+        _, keys = store.apply_and_hold(batch(view("v", "t.a -> v.x", at=1)), [text("a", "2"), text("c", "1")], ["a~1"])
+        assert keys == ["a~2", "c~1"]
+        assert [one.key for one in store.held(["a", "b", "c"])] == ["a~2", "b~1", "c~1"]
+        assert [one.name for one in store.datasets()] == ["t", "v"]
 
 
 def test_letting_go(store: GraphStore) -> None:

@@ -234,6 +234,11 @@ class Failing:
             raise StoreWriteError("the disk is full")
         return self._store.apply(batch)
 
+    def apply_and_hold(self, batch: LineageBatch, *texts: Any) -> Any:
+        if self.fails:
+            raise StoreWriteError("the disk is full")
+        return self._store.apply_and_hold(batch, *texts)
+
 
 def test_after_a_failure_the_same_events_are_sent_again(store: GraphStore) -> None:
     failing: Any = Failing(store)
@@ -261,6 +266,11 @@ class Meanwhile:
         for one in self._other:
             EventIngest(self._store).take([one])
         return self._store.apply(batch)
+
+    def apply_and_hold(self, batch: LineageBatch, *texts: Any) -> Any:
+        for one in self._other:
+            EventIngest(self._store).take([one])
+        return self._store.apply_and_hold(batch, *texts)
 
 
 def test_two_processes_that_are_told_of_one_run_at_once(store: GraphStore) -> None:
@@ -290,6 +300,49 @@ def test_what_is_held_is_let_go_in_time(store: GraphStore) -> None:
     assert {one.owner for one in store.held(runs)} == {runs[0]}
     EventIngest(store, retention=Retention(of_open=nothing)).take([])
     assert store.held(runs) == []
+
+
+# Stars
+
+
+def star(run: int, at: float) -> dict[str, Any]:
+    told = {"run": run, "at": at, "job": "etl/v", "sql": "INSERT INTO v SELECT * FROM t"}
+    return event({**told, "inputs": ["pg.t"], "outputs": {"pg.v": {}}})
+
+
+def described(run: int, at: float) -> dict[str, Any]:
+    return event({"run": run, "at": at, "job": "etl/t", "outputs": {"pg.t": {"schema": ["a", "b"]}}})
+
+
+@pytest.mark.parametrize("sizes", [[2], [1, 1]], ids=["together", "singly"])
+def test_a_star_is_opened_by_what_a_later_hour_says_of_its_table(store: GraphStore, sizes: list[int]) -> None:
+    events = iter([star(1, 1), described(2, 2)])
+    ingest = EventIngest(store)
+    for size in sizes:
+        ingest.take([next(events) for _ in range(size)])
+    assert edges(store) == ["t ~> v ROWS", "t.a -> v.a IDENTITY", "t.b -> v.b IDENTITY"]
+
+
+def test_a_star_that_could_not_be_opened_is_opened_when_the_event_comes_again(store: GraphStore) -> None:
+    EventIngest(store).take([star(1, 1)])
+    failing: Any = FailingForStars(store)
+    with pytest.raises(StoreWriteError):
+        EventIngest(failing).take([described(2, 2)])
+    assert edges(store) == ["t ~> v ROWS", "t.* -> v.* IDENTITY"]
+    EventIngest(store).take([described(2, 2)])
+    assert edges(store) == ["t ~> v ROWS", "t.a -> v.a IDENTITY", "t.b -> v.b IDENTITY"]
+
+
+class FailingForStars(Failing):
+    """A store that fails where stars are opened."""
+
+    def apply(self, batch: LineageBatch) -> Any:
+        self.fails = batch.run.kind == "stars"
+        return super().apply(batch)
+
+    def apply_and_hold(self, batch: LineageBatch, *texts: Any) -> Any:
+        self.fails = batch.run.kind == "stars"
+        return super().apply_and_hold(batch, *texts)
 
 
 # Names

@@ -6,13 +6,13 @@ import hashlib
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from weakref import WeakKeyDictionary
 
 from lineage.export.openlineage import PRODUCER
-from lineage.model.batch import DiagnosticRecord
+from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.budget import Budget
 from lineage.store.protocol import AppliedChanges, GraphStore, HeldText
@@ -23,7 +23,7 @@ from lineage_ingest.openlineage.places import place_of
 from lineage_ingest.openlineage.schemas_known import stored_schemas, tables_of_sql
 from lineage_ingest.openlineage.told import Told, event_time, merge_all, told_by
 from lineage_ingest.openlineage.told import facets_at as dataset_facets
-from lineage_ingest.stars import opened_stars
+from lineage_ingest.stars import may_open_stars, opened_stars
 
 __all__ = ["EventIngest", "Outcome", "Retention"]
 
@@ -181,8 +181,8 @@ class EventIngest:
             expected.update((*(held.keys if held is not None else ()), text.key))
         streaming = {run for run, held in known.items() if held.told.is_streaming}
         since = {run: told[run].first_at if run in streaming else "" for run in due}
-        self._apply(self._observed((run, one, since[run]) for run, one in due.items()))
-        unexpected = set(self._store.hold(texts, release)) - (expected - release)
+        observed = self._observed((run, one, since[run]) for run, one in due.items())
+        unexpected = set(self._apply_and_hold(observed, texts, release)) - (expected - release)
         again = {key.partition("~")[0] for key in unexpected}
         self._take_runs({run: new for run, new in told.items() if run in again})
 
@@ -234,15 +234,39 @@ class EventIngest:
             found.append(said)
         return found
 
+    def _apply_and_hold(
+        self, all_observed: Iterable[Observed], texts: Sequence[HeldText], release: Collection[str]
+    ) -> list[str]:
+        """Apply what was observed, then hold texts: with the last batch, unless that opens stars, which come first."""
+        listed = list(batches(all_observed))
+        for batch in listed[:-1]:
+            self._apply_batch(batch)
+        if listed and not may_open_stars(self._store, listed[-1]):
+            applied, held = self._store.apply_and_hold(listed[-1], texts, release)
+            self._count(applied)
+            self._open_stars(listed[-1])  # those that another ingest brought meanwhile
+            return held
+        if listed:
+            self._apply_batch(listed[-1])
+        return self._store.hold(texts, release)
+
     def _apply(self, all_observed: Iterable[Observed]) -> None:
         for batch in batches(all_observed):
-            applied = self._store.apply(batch)
-            # What was read with a star over one of these tables has its columns now.
-            described = [record.key for record in batch.datasets if record.schema_known]
-            for opened in opened_stars(self._store, described, batch.run.at) if described else ():
-                applied += self._store.apply(opened)
-            with self._lock:
-                self.applied += applied
+            self._apply_batch(batch)
+
+    def _apply_batch(self, batch: LineageBatch) -> None:
+        self._count(self._store.apply(batch))
+        self._open_stars(batch)
+
+    def _open_stars(self, batch: LineageBatch) -> None:
+        """State anew what was read with a star over one of the tables that a batch describes: it has columns now."""
+        described = [record.key for record in batch.datasets if record.schema_known]
+        for opened in opened_stars(self._store, described, batch.run.at) if described else ():
+            self._count(self._store.apply(opened))
+
+    def _count(self, applied: AppliedChanges) -> None:
+        with self._lock:
+            self.applied += applied
 
     def _drop_old(self) -> None:
         """Let go, once in a while, of what has been held for too long."""

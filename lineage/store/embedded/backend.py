@@ -181,7 +181,7 @@ class EmbeddedBackend:
             self._unwritten = False
             self._rest_is_due |= transaction.leaves_rest
             self._changed_rows += transaction.changed_rows
-            self._readers.note_new_rows(transaction.new_rows)
+            self._readers.note_new_rows(transaction.new_lineage_rows)
             return answer
         finally:
             if transaction.has_copied:

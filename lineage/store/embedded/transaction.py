@@ -26,6 +26,7 @@ from lineage.store.embedded.projections import projection
 from lineage.store.embedded.statements import Statements
 from lineage.store.graph import (
     LABELS,
+    NOT_LINEAGE,
     RELATIONSHIPS,
     Changes,
     Node,
@@ -75,6 +76,8 @@ class EmbeddedTransaction:
         self._counts: dict[str, int] = {}
         self.new_rows = 0
         """How many nodes and relationships were created."""
+        self.new_lineage_rows = 0
+        """How many of these plans depend on."""
         self.changed_rows = 0
         """How many nodes and relationships were changed: ladybug keeps what they were until a checkpoint."""
         self.has_copied = False
@@ -119,8 +122,11 @@ class EmbeddedTransaction:
             self._write_copying(changes)
         else:
             self._write_logged(changes)
-        self._statements.note_new_rows(new)
+        # What is only held is looked up by key: how much there is of it decides no plan.
+        of_lineage = new - sum(node.label in NOT_LINEAGE for node in changes.created_nodes)
+        self._statements.note_new_rows(of_lineage)
         self.new_rows += new
+        self.new_lineage_rows += of_lineage
 
     def write_rest(self) -> None:
         """Write what an earlier transaction left, if it did."""

@@ -64,9 +64,9 @@ class Method:
         return self.returns.dump_json(getattr(store, self.name)(**values))
 
 
-_EFFECTS = dict.fromkeys(("apply", "hold", "drop_held", "rekey_jobs"), Effect.INGESTS) | dict.fromkeys(
-    ("prune", "describe", "retire_edges", "retire_jobs"), Effect.CHANGES
-)
+_EFFECTS = dict.fromkeys(
+    ("apply", "apply_and_hold", "hold", "drop_held", "rekey_jobs"), Effect.INGESTS
+) | dict.fromkeys(("prune", "describe", "retire_edges", "retire_jobs"), Effect.CHANGES)
 # `explore` and `parts` a client answers by itself; a dump is for tests, and holds values of any type.
 _LEFT_OUT = frozenset({"close", "dump", "explore", "parts"})
 

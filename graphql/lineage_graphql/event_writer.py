@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -14,6 +15,11 @@ __all__ = ["EventWriter"]
 
 MAX_EVENTS = 2_000
 """How many events of several requests are written together."""
+MAX_PAUSE = 0.02
+"""For how many seconds at most a group waits for those who were just answered; if writing took less than twice that,
+for half of it."""
+MAX_PASSED_OVER = 32
+"""After pauses in which nobody came, so many groups at most are written without one."""
 EVENTS_IN_TIME = 1_000
 """A request with more of them may take longer than the time limit, in proportion."""
 
@@ -29,6 +35,9 @@ class EventWriter:
 
     While a group is written, requests queue; all that wait are the next group, planned as one batch. Each is answered
     when the group is durable, or when its time is over.
+
+    Several clients that send one event after the other would take turns: those who were answered wait for the rest, and
+    the other way round. So a group waits a moment for as many requests as there were, as long as that brings any.
     """
 
     def __init__(self, take: Callable[[Sequence[object]], list[Outcome]], threads: Executor, seconds: float) -> None:
@@ -38,6 +47,11 @@ class EventWriter:
         self._seconds = seconds
         self._waiting: list[_Request] = []
         self._writing: asyncio.Task[None] | None = None
+        self._arrived = asyncio.Event()
+        self._expected = 1
+        self._pause_ends = 0.0
+        self._pass_over = 0
+        self._pass_over_next = 1
 
     async def take(self, events: Sequence[object]) -> list[Outcome]:
         """Return what became of each event, when all that were accepted are durable.
@@ -49,6 +63,7 @@ class EventWriter:
         loop = asyncio.get_running_loop()
         request = _Request(events, loop.create_future())
         self._waiting.append(request)
+        self._arrived.set()
         if self._writing is None:
             self._writing = loop.create_task(self._write_waiting())
         try:
@@ -61,12 +76,41 @@ class EventWriter:
 
     async def _write_waiting(self) -> None:
         try:
-            while group := self._next_group():
+            while self._waiting:
+                await self._wait_for_more()
+                group = self._next_group()
+                if not group:  # all have given up
+                    break
+                loop = asyncio.get_running_loop()
+                began = loop.time()
                 # A thread that a server keeps waiting is left alone: who asks next gets another.
                 limit = max(self._limit(request.events) for request in group)
                 await asyncio.wait({asyncio.create_task(self._write(group))}, timeout=limit)
+                self._expected = len(group) + len(self._waiting)
+                self._pause_ends = loop.time() + min(MAX_PAUSE, (loop.time() - began) / 2)
         finally:
             self._writing = None
+
+    async def _wait_for_more(self) -> None:
+        """Wait until as many requests are there as the last group had and left, or its pause is over."""
+        missing = self._expected - len(self._waiting)
+        loop = asyncio.get_running_loop()
+        if missing <= 0 or self._pause_ends <= loop.time():
+            return
+        if self._pass_over > 0:
+            self._pass_over -= 1
+            return
+        before = len(self._waiting)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(self._pause_ends):
+                while len(self._waiting) < self._expected:
+                    self._arrived.clear()
+                    await self._arrived.wait()
+        if 2 * (len(self._waiting) - before) >= missing:
+            self._pass_over_next = 1
+        else:
+            self._pass_over = self._pass_over_next
+            self._pass_over_next = min(2 * self._pass_over_next, MAX_PASSED_OVER)
 
     def _next_group(self) -> list[_Request]:
         group: list[_Request] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from lineage.store.errors import StoreTimeoutError, StoreUnreachableError, StoreWriteError
+from lineage_graphql import event_writer
 from lineage_graphql.event_writer import MAX_EVENTS, EventWriter
 from lineage_ingest.openlineage import Outcome
 
@@ -19,6 +21,7 @@ class Store:
     """Takes events as a store does that is busy until it is let go on."""
 
     def __init__(self) -> None:
+        self.pause = 0.0
         self.groups: list[list[object]] = []
         self.goes_on = threading.Event()
         self.began = threading.Event()
@@ -27,6 +30,7 @@ class Store:
         self.groups.append(list(events))
         self.began.set()
         self.goes_on.wait(20)
+        time.sleep(self.pause)
         if "away" in events:
             raise StoreUnreachableError("no store")
         if "unwritable" in events:
@@ -75,6 +79,41 @@ def test_a_store_that_is_away_is_asked_once() -> None:
     store = Store()
     assert all(isinstance(one, StoreUnreachableError) for one in together(store, ["a"], ["away"]))
     assert len(store.groups) == 2
+
+
+def test_clients_that_take_turns_are_written_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_writer, "MAX_PAUSE", 10)
+    store = Store()
+    store.pause = 0.3
+
+    async def client(writer: EventWriter, name: str) -> None:
+        for number in range(4):
+            assert [one.accepted for one in await writer.take([f"{name}{number}"])] == [True]
+            await asyncio.sleep(0.001)  # until the answer is there, and the next event
+
+    async def work() -> None:
+        with ThreadPoolExecutor(2) as threads:
+            writer = EventWriter(store.take, threads, 20)
+            first = asyncio.create_task(client(writer, "a"))
+            await asyncio.to_thread(store.began.wait)
+            others = [asyncio.create_task(client(writer, name)) for name in "bcd"]
+            await asyncio.sleep(0)
+            store.goes_on.set()
+            await asyncio.gather(first, *others)
+            # Nobody comes with it, or ever again.
+            assert len(await writer.take(["last"])) == 1
+            assert len(await writer.take(["very last"])) == 1
+
+    asyncio.run(work())
+    assert [sorted(map(str, group)) for group in store.groups] == [
+        ["a0"],
+        ["a1", "b0", "c0", "d0"],
+        ["a2", "b1", "c1", "d1"],
+        ["a3", "b2", "c2", "d2"],
+        ["b3", "c3", "d3"],
+        ["last"],
+        ["very last"],
+    ]
 
 
 def test_a_group_has_a_size() -> None:

@@ -16,7 +16,7 @@ __all__ = ["AtOnce", "at_once"]
 
 FEW_KEYS = 2
 """From how many keys on nodes are looked up at once: each by the index, however many there are."""
-MANY_KEYS = 16
+MANY_KEYS = 4
 """From how many keys on what hangs on nodes may be asked for at once."""
 
 _NODE_BY_KEY = re.compile(r"MATCH \(n:(`?\w+`?) \{key: \$key\}\) RETURN (n|n\.key AS key)")

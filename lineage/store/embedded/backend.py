@@ -43,9 +43,9 @@ T = TypeVar("T")
 BUFFER_POOL_BYTES = 1 << 30
 """ladybug would take four fifths of the machine's memory."""
 
-CHECKPOINT_AFTER = 1_000
+CHECKPOINT_AFTER = 4_000
 """After so many changed rows the log is moved into the file. Until then ladybug keeps what each transaction changed,
-some 60 KB for 20 rows, and every later one looks through it."""
+some 60 KB for 20 rows, and every later one looks through it. Moving it takes 0.1 s beside a thousand columns too."""
 
 VERSION_WITH_PENDING = 5
 

@@ -22,6 +22,7 @@ class Statements:
         self._database = database
         self._connection = ladybug.Connection(database)
         self._prepared: dict[str, ladybug.PreparedStatement] = {}
+        self._counts: dict[str, int] = {}
         self._new_rows = 0
         self._limit = 0
 
@@ -43,6 +44,12 @@ class Statements:
         """Return the result of a statement that is not run again, or that takes a table of rows."""
         return self._connection.execute(statement, dict(parameters or {}))
 
+    def count(self, label: str) -> int:
+        """Return about how many nodes of a label there are: as when plans were made anew, or it was first asked."""
+        if label not in self._counts:
+            [[self._counts[label]]] = self.run_once(f"MATCH (n:{label}) RETURN count(n)").get_all()
+        return self._counts[label]
+
     def limit(self, seconds: float | None) -> None:
         """Let a statement take so long at most from now on, or (None) any time."""
         milliseconds = max(round(seconds * 1000), 1) if seconds is not None else 0
@@ -55,6 +62,7 @@ class Statements:
         self._new_rows += rows
         if self._new_rows >= ROWS_TO_PLAN_ANEW:
             self._prepared.clear()
+            self._counts.clear()
             self._new_rows = 0
 
     def renew(self) -> None:
@@ -69,4 +77,5 @@ class Statements:
     def close(self) -> None:
         """Close the connection."""
         self._prepared.clear()
+        self._counts.clear()
         self._connection.close()

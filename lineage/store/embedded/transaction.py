@@ -73,7 +73,6 @@ class EmbeddedTransaction:
         self._statements = statements
         self._limited = limited
         self._is_current = is_current
-        self._counts: dict[str, int] = {}
         self.new_rows = 0
         """How many nodes and relationships were created."""
         self.new_lineage_rows = 0
@@ -88,7 +87,7 @@ class EmbeddedTransaction:
     def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Return what the statement answers for each row of parameters."""
         many = at_once(statement) if len(rows) > 1 else None
-        if many is not None and many.pays(len(rows), lambda: self._count(many.label)):
+        if many is not None and many.pays(len(rows), lambda: self._statements.count(many.label)):
             return many.in_order(rows, self._answers(many.statement, list(many.parameters(rows))))
         return self._answers(statement, rows)
 
@@ -108,12 +107,6 @@ class EmbeddedTransaction:
                 answers += (dict(zip(names, values, strict=True)) for values in found)
             result.close()
         return answers
-
-    def _count(self, label: str) -> int:
-        """Return about how many nodes of a label there are."""
-        if label not in self._counts:
-            [[self._counts[label]]] = self._statements.run_once(f"MATCH (n:{label}) RETURN count(n)").get_all()
-        return self._counts[label]
 
     def write(self, changes: Changes) -> None:
         """Write the changes; where many rows are new, these, and beside them what is left (see `pending`)."""

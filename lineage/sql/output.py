@@ -29,7 +29,7 @@ _FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effec
 
 def edge_count(outcome: Outcome, allowed: int) -> int:
     """Return how many edges from columns an outcome makes, at the most; no more than `allowed` are told apart."""
-    most = sum(len(sources) for written in (outcome, *outcome.others) for sources in (*written.columns, written.rows))
+    most = sum(sum(map(len, written.columns)) + len(written.rows) for written in (outcome, *outcome.others))
     if most <= allowed:
         return most
     return sum(

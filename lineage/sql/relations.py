@@ -157,7 +157,7 @@ def absorb_rows(sink: Sources, rows: Rows | None, effect: int = IDENTITY) -> Non
     composed = COMPOSE[effect]
     while stack:
         node = stack.pop()
-        if effect == IDENTITY and not sink:
+        if effect == IDENTITY and sink.keys().isdisjoint(node.own):
             sink.update(node.own)
         elif effect == IDENTITY:  # the keys stay what they are
             for key, place in node.own.items():

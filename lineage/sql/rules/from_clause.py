@@ -107,8 +107,9 @@ def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str 
     """Return the name that columns are prefixed with, and the one with the schema before it."""
     identifiers = resolver.identifiers
     args = node.args
-    pivots = args.get("pivots")
-    alias = (pivots and pivots[-1].args.get("alias")) or args.get("alias")
+    alias = args.get("alias")
+    if "pivots" in args and (pivots := args["pivots"]):
+        alias = pivots[-1].args.get("alias") or alias
     if alias is not None:
         if type(alias) is exp.TableAlias and (name := alias.args.get("this")) is not None:
             return identifiers.column(name), None

@@ -41,7 +41,7 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
     if scope.made:
         absorb(rows.own, scope.made, JOIN, None)
     sees = resolver.alias_visibility
-    for clause in ("where", "prewhere"):
+    for clause in ("where", "prewhere") if "prewhere" in args else ("where",):
         if condition := args.get(clause):
             scope.see_aliases(Clause.ROWS, seen=sees.where)
             resolver.evaluate(scope, condition.args["this"], FILTER, rows.own)
@@ -57,8 +57,8 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
         for name, _ in outputs:  # HAVING min(n) > n: the argument is FROM's
             if sum(column.name == name.name for column in having.find_all(exp.Column)) > 1:
                 resolver.evaluate(scope, having.this, FILTER, rows.own)
-    scope.see_aliases(Clause.SELECT, seen=False)
     if connect := args.get("connect"):
+        scope.see_aliases(Clause.SELECT, seen=False)
         for condition in (connect.args.get("start"), connect.args.get("connect")):
             if condition is not None:
                 resolver.evaluate(scope, condition, FILTER, rows.own)
@@ -210,9 +210,15 @@ def _sort_key(
         resolver.evaluate(scope, key, effect, sink, aliases_first=aliases_first)
 
 
+_SELDOM = frozenset(("offset", "fetch", "sort", "cluster", "distribute"))
+"""What an ordering or its limit may be besides ORDER BY and LIMIT."""
+
+
 def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
     """ORDER BY (SORT BY, CLUSTER BY, DISTRIBUTE BY): by ordinal, output name or expression, in that order."""
     args = node.args
+    if args.get("order") is None and args.get("limit") is None and _SELDOM.isdisjoint(args):
+        return
     # DISTINCT ON keeps the first row of each group, and the order says which that is.
     distinct = args.get("distinct")
     limited = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None

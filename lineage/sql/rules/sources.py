@@ -88,7 +88,8 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
         relation = _rows_from(resolver, node.args["rows_from"], scope)
     else:
         return function_table(resolver, args["this"], scope, node)
-    if args.get("alias"):
+    alias = args.get("alias")
+    if alias is not None and alias.args.get("columns"):
         relation = _renamed(resolver, node, relation)
     return reshaped(resolver, node, relation, scope) if args.get("pivots") else relation
 

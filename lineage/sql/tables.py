@@ -113,10 +113,15 @@ class CatalogTables:
 
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
         """Return whether the catalog has a table of one part in a schema."""
-        found = self._catalog.find(self._naming.qualify([*schema, *parts]))
+        name = self._naming.qualify([*schema, *parts])
+        found = self._catalog.find(name)
         if found is None:
             return False
-        return [part for part, _ in split_name(plain_name(found.name))][-2:] == [schema[-1], *parts]
+        # A log calls a table by what it was made as.
+        meant = (
+            [part for part, _ in split_name(plain_name(name))][-2:] if self._naming.versions else [schema[-1], *parts]
+        )
+        return [part for part, _ in split_name(plain_name(found.name))][-2:] == meant
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
         """Return which of some tables the catalog holds with the column, as one that was inferred from use."""

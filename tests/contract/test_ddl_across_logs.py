@@ -14,6 +14,52 @@ from tests.contract.log_rows import ingest_rows, reached
 LATER_LOGS = [
     pytest.param(
         [
+            [
+                "1: create table b (y int)",
+                "1: create table t as select y as n from b",
+                "1: create table c (z int)",
+                "1: create table w as select z as c1 from c",
+            ],
+            [
+                "1: create table u as select c1 from w",
+                "1: create table w_new as select 1 as o1 from w",
+                "1: drop table w",
+                "1: alter table w_new rename to w",
+                "1: alter table t rename to aside",
+                "1: alter table w rename to t",
+                "1: alter table aside rename to w",
+            ],
+        ],
+        {"b.y": {"w.n"}, "c.z": {"u.c1"}},
+        id="a later log rebuilds a table and swaps the new one with another",
+    ),
+    pytest.param(
+        [
+            ["1: create table f (p int)", "1: create table u as select p as o1 from f"],
+            [
+                "1: create table u_new as select * exclude (o1), n as o1 from u as t, generate_series(1, 3) as g(n)",
+                "1: drop table u",
+                "1: alter table u_new rename to u",
+                "1: create table v as select * from u",
+            ],
+        ],
+        {"f.p": set(), "u.n": {"v.n"}, "u.o1": {"v.o1"}, "u.n_1": set()},
+        id="a rebuild of all columns but one reads those of before",
+    ),
+    pytest.param(
+        [
+            [
+                "1: create table u (n text, a int)",
+                "1: create view t as select u.n as y from u",
+                "1: update u as r set a = r.a + 1 from t as z",
+            ],
+            ["1: drop view t", "1: alter table u rename to w"],
+        ],
+        {"w.n": set(), "w.a": set()},
+        id="a later log drops a view over the table that was updated from it",
+    ),
+    pytest.param(
+        [
             ["1: create table f (y int)", "1: create table v as select y from f"],
             ["1: create table w as select y from v", "1: drop table v"],
             ["1: create table x as select max(y) as m from w", "1: drop table w"],

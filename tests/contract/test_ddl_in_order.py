@@ -550,6 +550,30 @@ LOGS = [
         {"t.b": {"w.y", "v.b"}, "t.id": {"w.id", "v.id"}},
         id="two ALTERs that belong to one temporary table, and what reads the table between them",
     ),
+    pytest.param(
+        [
+            "1: create table f (a int)",
+            "1: create table s3.f as select 0 as n",
+            "1: create table s3.f_new as select * from s3.f as u",
+            "1: drop table s3.f",
+            "1: alter table s3.f_new rename to f",
+            "1: create view s3.t as select * from f as b",
+        ],
+        {"f.a": set()},
+        id="a view's own schema has the table by another's name of before",
+    ),
+    pytest.param(
+        [
+            "1: create table s (x int, y int)",
+            "1: create view g as select x from s",
+            "1: create view f as select c1 as n from g as z(c1)",
+            "1: insert into v select n as k from f",
+            "1: drop view g",
+            "1: create view g as select y as o1 from s",
+        ],
+        {"s.x": {"v.k"}, "s.y": {"g.o1", "f.n", "v.k"}},
+        id="a copy through a view over a view that is made anew",
+    ),
 ]
 
 

@@ -21,6 +21,8 @@ __all__ = ["assignments", "base_of", "column_behind", "target_scope"]
 
 _WRITES_THROUGH = frozenset(("tsql", "fabric"))
 """Dialects whose UPDATE and DELETE name a query of FROM by its alias, and change the table behind it."""
+_NAMES_AN_ALIAS = frozenset(("", "tsql", "fabric", "mysql", "doris", "starrocks", "singlestore", "teradata", "ansi"))
+"""Dialects whose UPDATE and DELETE name a table of FROM by its alias or name."""
 
 
 @statement_rule(exp.Update)
@@ -76,7 +78,7 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
     for item in items:
         bare = not table.args.get("db") and not table.args.get("alias")
         found = _aliased(resolver, item, identifiers.alias(table.this)) if bare else None
-        if found is not None:
+        if found is not None and _is_target(resolver, table, found):
             for each in items:
                 add_source(resolver, each, scope, rows)
             view = scope.items[identifiers.alias(table.this)]
@@ -132,6 +134,16 @@ def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Expr | None:
         if resolver.identifiers.alias(alias.this if alias is not None else table.this) == name:
             return table
     return None
+
+
+def _is_target(resolver: Resolver, table: exp.Table, found: exp.Expr) -> bool:
+    """Return whether what FROM has by the target's name is the target, not another table beside it."""
+    if resolver.naming.dialect.name in _NAMES_AN_ALIAS or not isinstance(found, exp.Table):
+        return True
+    name, relation = resolver.named(resolver.identifiers.table_parts(table))
+    if found.args.get("alias") is not None:
+        return relation.is_open
+    return name == resolver.named(resolver.identifiers.table_parts(found))[0]
 
 
 def assignments(

@@ -151,9 +151,17 @@ def ask(store: GraphStore, lineage: Lineage, as_of: datetime | None = None, *, b
 
 
 def _unknown(store: GraphStore) -> Iterator[str]:
+    """Yield the columns of which a diagnostic says that their table lacks them, by what that is called today too."""
+    datasets = store.datasets()
+    inferred = [(one.dataset, one.path) for one in store.columns([d.key for d in datasets]) if one.inferred]
+    names = {dataset.key: dataset.name for dataset in datasets}
+    renamed = [(alias, dataset.name) for dataset in datasets for alias in dataset.aliases]
     for one in store.diagnostics():
         if one.diagnostic.code is DiagnosticCode.UNKNOWN_COLUMN and (told := _NO_COLUMN.match(one.diagnostic.message)):
             yield f"{told['table']}.{told['column']}"
+            yield from (f"{name}.{told['column']}" for alias, name in renamed if alias == told["table"])
+            if told["table"] not in names.values():  # a log renamed what it made: that has its last name only
+                yield from (f"{names[key]}.{path}" for key, path in inferred if path == told["column"])
 
 
 def _asked(store: GraphStore, name: str, options: TraversalOptions, question) -> frozenset[str] | None:  # type: ignore[no-untyped-def]

@@ -162,6 +162,9 @@ class Definitions:
             return max(before, key=lambda v: (min(v.last, at), v.last, v.unit, v.part)).columns
         if others:
             later = min(others, key=lambda v: (v.first, v.unit, v.part))
+            before_log = self._base.tables.get(place)
+            if before_log is not None and not before_log.inferred:
+                return tuple(before_log.names)
             return dict(self._facts[later.unit].before).get(place[1], later.columns)
         if (
             place[1] in self._facts[key].makes

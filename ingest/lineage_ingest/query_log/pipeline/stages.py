@@ -27,6 +27,7 @@ from lineage_ingest.query_log.pipeline.versions import (
     Versions,
     made_and_left,
     made_in,
+    new_in,
     read_before_made,
     versions_of,
     watched,
@@ -277,7 +278,7 @@ def _versions(
     """Return which tables the names of the log meant when; None where each has meant one throughout."""
     runs, parts = engine.runs(), _parts(engine, found)
     began = {(key, n): runs[key][n].first or 0 for key, n in parts}
-    taken = read_before_made(parts, began, made_in(parts)) | made_and_left(parts.values())
+    taken = (read_before_made(parts, began, made_in(parts)) | made_and_left(parts.values())) - new_in(parts, began)
     there = earlier.there([dataset_key(*place) for place in sorted(taken)]) if taken else ()
     before = [place for place in taken if dataset_key(*place) in there]
     wanted = watched(parts, before)

@@ -33,6 +33,7 @@ __all__ = [
     "made_and_left",
     "made_in",
     "names_of_parts",
+    "new_in",
     "read_before_made",
     "versions_of",
     "watched",
@@ -46,6 +47,11 @@ UnitPart: TypeAlias = "tuple[int, int]"
 """A unit, and the number of one of its parts."""
 
 _UNLESS_THERE = re.compile(r"\s*create\s+(?:\w+\s+){0,3}?(?:table|view)\s+if\s+not\s+exists\b", re.IGNORECASE)
+_PLAIN = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*create\s+(?:(?:global|local|temp|temporary|transient|unlogged|external|foreign|materialized|secure|recursive)\s+)*"
+    r"(?:table|view)\s+(?!if\s+not\s+exists\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _MOST_VERSIONS = 20
 """A definition whose sources change has at most so many versions; later runs share the first ones."""
 _VIEWS_FOLLOW_TABLES = frozenset(("postgres", "redshift", "materialize", "risingwave"))
@@ -81,6 +87,8 @@ class NamesOfPart(NamedTuple):
     """It makes a view: what that reads is what has the name whenever the view is read."""
     writes: bool = False
     """It writes some table, or changes one."""
+    is_plain: bool = False
+    """It is a CREATE that fails where there is a table or view of the name."""
 
     def names_any(self, places: Collection[Place]) -> bool:
         """Return whether it speaks of one of some tables."""
@@ -120,6 +128,7 @@ def names_of_parts(
     steps: list[list[tuple[Step, str, str | None]]] = [[] for _ in parts]
     late = [False] * len(parts)
     writes = [False] * len(parts)
+    plain = [_PLAIN.match(part) is not None for part in parts]
     follows = dialect_named(dialect).name in _VIEWS_FOLLOW_TABLES
     for statement in statements:
         part = int(statement.source or 0)
@@ -143,7 +152,7 @@ def names_of_parts(
                 step = Step.RENAME if change.kind is ChangeKind.RENAME else Step.SWAP
                 steps[part].append((step, change.table, change.other))
     return tuple(
-        NamesOfPart(namespace, tuple(names[n]), tuple(reads[n]), tuple(steps[n]), late[n], writes[n])
+        NamesOfPart(namespace, tuple(names[n]), tuple(reads[n]), tuple(steps[n]), late[n], writes[n], plain[n])
         for n in range(len(parts))
     )
 
@@ -287,6 +296,20 @@ def made_and_left(parts: Iterable[NamesOfPart]) -> frozenset[Place]:
             names = (table, other) if step is Step.SWAP and other is not None else (table,)
             (made if step.makes else left).update((part.namespace, name) for name in names)
     return frozenset(made & left)
+
+
+def new_in(parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int]) -> frozenset[Place]:
+    """Return the names of which there was no table or view: the first that is done to them is a plain CREATE."""
+    first: dict[Place, tuple[int, bool]] = {}
+    for key, part in parts.items():
+        for step, table, other in part.steps:
+            for name in (table, other) if other is not None else (table,):
+                done = (
+                    began[key],
+                    not (step is Step.CREATE and part.is_plain),
+                )  # of two at one time, the one that is not
+                first[part.namespace, name] = min(done, first.get((part.namespace, name), done))
+    return frozenset(place for place, (_, is_other) in first.items() if not is_other)
 
 
 def read_before_made(

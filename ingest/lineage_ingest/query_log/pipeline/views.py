@@ -146,4 +146,4 @@ class _Views:
 
     def _then(self, source: str, at: datetime) -> str:
         """Return what had the name at a time that a source has in the end."""
-        return source if source in self._edges else self._keys.meant(self._keys.key(source), at)
+        return self._keys.meant(self._keys.key(source), at)

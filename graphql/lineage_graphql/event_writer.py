@@ -95,7 +95,8 @@ class EventWriter:
         """Wait until as many requests are there as the last group had and left, or its pause is over."""
         missing = self._expected - len(self._waiting)
         loop = asyncio.get_running_loop()
-        if missing <= 0 or self._pause_ends <= loop.time():
+        is_full = sum(len(request.events) for request in self._waiting) >= MAX_EVENTS
+        if missing <= 0 or is_full or self._pause_ends <= loop.time():
             return
         if self._pass_over > 0:
             self._pass_over -= 1

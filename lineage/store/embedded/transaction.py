@@ -4,8 +4,8 @@ Measured on 1,000,000 columns and 5,000,000 edges: one hop from 200 columns take
 `WHERE c.key IN $keys`, and runs out of a buffer pool of 1 GiB as `UNWIND $keys`. What the keys are many beside is asked
 for at once (`at_once`). Nodes themselves are found by an index behind UNWIND too: 64 of 1,000,000 take 0.27 ms, key by
 key 1.8; to update or delete 100 takes a sixth of the time. New rows go in by COPY where they are many beside those that
-are there: its commit rewrites tables. 50,000 new nodes and as many edges take 1.5 s by COPY and 6.2 by CREATE in an empty
-graph; 5,000 new edges 5.8 and 0.9 s beside 3,000,000 others.
+are there: its commit rewrites tables. 50,000 new nodes and as many edges take 1.5 s by COPY and 6.2 by CREATE in an
+empty graph; 5,000 new edges 5.8 and 0.9 s beside 3,000,000 others.
 """
 
 from __future__ import annotations

@@ -157,16 +157,7 @@ def _proofs(edge: EdgeRecord) -> tuple[Chain, ...]:
 
 
 def _both(one: Stated, other: Stated) -> Stated:
-    first, second = one.meaning, other.meaning
-    return Stated(
-        Meaning(
-            subtypes=tuple(dict.fromkeys((*first.subtypes, *second.subtypes))),
-            masking=first.masking and second.masking,
-            limited=first.limited or second.limited,
-            ambiguous=first.ambiguous and second.ambiguous,
-        ),
-        tuple(sorted({*one.spans, *other.spans})),
-    )
+    return Stated(one.meaning.joined(other.meaning), tuple(sorted({*one.spans, *other.spans})))
 
 
 def _one_a_day(records: Iterable[UsageRecord]) -> tuple[UsageRecord, ...]:

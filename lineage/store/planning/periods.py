@@ -37,7 +37,17 @@ class Meaning:
     limited: bool = False
     ambiguous: bool = False
 
+    def joined(self, other: Meaning) -> Meaning:
+        """Return what two statements say together: a value is masked if it is on both ways, and limited if on one."""
+        return Meaning(
+            tuple(sorted({*self.subtypes, *other.subtypes}, key=_ORDER.index)),
+            self.masking and other.masking,
+            self.limited or other.limited,
+            self.ambiguous and other.ambiguous,
+        )
 
+
+_ORDER = tuple(Subtype)
 NOTHING_SAID = Meaning()
 """What table-level lineage says."""
 
@@ -123,10 +133,23 @@ def extend(history: History, stated: Period) -> History:
 
 
 def join(first: History, second: History) -> History:
-    """Return two histories of one pair as one; where they overlap, the meaning seen last holds."""
+    """Return two histories of one pair as one; where they overlap, the meaning seen last holds.
+
+    What held at the same times was said of two pairs that have become one: both count.
+    """
     for period in second:
-        first = extend(first, period)
+        alike = next((one for one in first if _times(one) == _times(period)), None)
+        both = period if alike is None else _both(alike, period)
+        first = extend(tuple(one for one in first if one is not alike), both)
     return first
+
+
+def _times(period: Period) -> tuple[datetime, datetime | None, datetime]:
+    return period.start, period.end, period.last_seen
+
+
+def _both(one: Period, other: Period) -> Period:
+    return replace(one, meaning=one.meaning.joined(other.meaning), spans=tuple(sorted({*one.spans, *other.spans})))
 
 
 def _start(period: Period) -> datetime:

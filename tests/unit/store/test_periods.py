@@ -8,6 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lineage.model.transformations import Subtype
 from lineage.store.planning.periods import History, Meaning, Period, end_at, extend, holds_at, join, set_window
 from lineage.store.planning.timeline import UNOBSERVED, Timeline
 from tests.contract.telling import day
@@ -110,3 +111,10 @@ def test_a_period_holds_at_its_first_moment_and_not_at_its_end() -> None:
     assert not holds_at(day(1), day(2), day(2))
     assert holds_at(day(1), None, day(30))
     assert not holds_at(day(2), None, day(1))
+
+
+def test_what_held_at_the_same_times_counts_together() -> None:
+    one = Meaning((Subtype.TRANSFORMATION,), masking=True)
+    other = Meaning((Subtype.IDENTITY,), limited=True)
+    [joined] = join((Period(day(1), day(3), day(2), one),), (Period(day(1), day(3), day(2), other),))
+    assert joined.meaning == Meaning((Subtype.IDENTITY, Subtype.TRANSFORMATION), masking=False, limited=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,36 @@ def test_a_message_that_is_no_text_is_a_row() -> None:
 
 def test_every_sample_is_of_a_source() -> None:
     assert {path.name.split(".")[0] for path in FOLDER.iterdir()} == {*SOURCES, "README"}
+
+
+FALLBACKS = [
+    pytest.param("redshift", {"query_id": 7, "query_text": "select 1", "user_id": 104}, ("user", "104"), id="redshift"),
+    pytest.param(
+        "pg_stat_statements",
+        {"query": "select 1", "calls": 2, "userid": 10, "total_time": 1.5},
+        ("user", "10"),
+        id="pg_stat_statements: a user by number",
+    ),
+    pytest.param(
+        "pg_stat_statements",
+        {"query": "select 1", "calls": 2, "userid": 10, "total_time": 1.5},
+        ("duration_us", 1_500),
+        id="pg_stat_statements: times of PostgreSQL 12",
+    ),
+]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@pytest.mark.parametrize(("name", "row", "expected"), FALLBACKS)
+def test_a_column_that_is_not_there_does_not_hide_the_one_that_is(
+    tmp_path: Path, name: str, row: dict[str, Any], expected: tuple[str, Any], form: str
+) -> None:
+    file = tmp_path / f"log.{form}"
+    if form == "csv":
+        file.write_text(",".join(row) + "\n" + ",".join(map(str, row.values())) + "\n")
+    elif form == "json":
+        file.write_text(json.dumps(row) + "\n")
+    else:
+        pq.write_table(pa.Table.from_pylist([row]), file)
+    [found] = normalised_rows(SOURCES[name], read_log(SOURCES[name], [file]))
+    assert found[expected[0]] == expected[1]

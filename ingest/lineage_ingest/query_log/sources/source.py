@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -196,13 +196,21 @@ class SourceRows:
         if CORRUPT in self._names:
             self.note(Problem.UNREADABLE, pc.is_valid(self.column(CORRUPT)))
 
-    def column(self, *names: str) -> Any:
-        """Return the first of the columns that is there, as an array."""
-        found = next((self._names[name.lower()] for name in names if name.lower() in self._names), None)
+    def column(self, name: str) -> Any:
+        """Return a column as an array."""
+        found = self._names.get(name.lower())
         if found is None:
             return pa.nulls(self.rows, pa.string())
         column = self._batch.column(found)
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+    def _first(self, names: Sequence[str], read: Callable[[Any], Any]) -> Any:
+        """Return, for each row, what is read of the first of some columns that has a value there.
+
+        Readers of CSV and JSON add the columns that a file lacks: those are there, and have none.
+        """
+        there = [name for name in names if self.has(name)] or [names[0]]
+        return pc.coalesce(*(read(self.column(name)) for name in there))
 
     def table(self) -> Any:
         """Return the rows as a table."""
@@ -220,22 +228,22 @@ class SourceRows:
         return SourceRows(self._batch.filter(keep), self.source)
 
     def text(self, *names: str) -> Any:
-        """Return a column as texts, the empty ones null."""
-        return coercion.texts(self.column(*names))
+        """Return the first column that has a value as texts, the empty ones null."""
+        return self._first(names, coercion.texts)
 
     def trimmed(self, *names: str) -> Any:
-        """Return a column as texts without the blanks around them."""
-        return coercion.trimmed(self.column(*names))
+        """Return the first column that has a value as texts without the blanks around them."""
+        return self._first(names, coercion.trimmed)
 
-    def statement(self, *names: str) -> Any:
+    def statement(self, name: str) -> Any:
         """Return a column as statements, and note where there is something else."""
-        read, junk = coercion.statement_texts(self.column(*names))
+        read, junk = coercion.statement_texts(self.column(name))
         self.note(Problem.NOT_TEXT, junk)
         return read
 
-    def time(self, *names: str, unit: str | None = None) -> Any:
+    def time(self, name: str, unit: str | None = None) -> Any:
         """Return a column as moments in UTC, and note where there is something else."""
-        values = self.column(*names)
+        values = self.column(name)
         moments = times(values, self.source.zone, unit, self.source.time_formats)
         absurd = pc.fill_null(is_absurd(values, moments), False)
         self.note(Problem.ABSURD_TIME, absurd)
@@ -245,16 +253,16 @@ class SourceRows:
         return moments
 
     def count(self, *names: str, scale: float = 1) -> Any:
-        """Return a column as whole numbers, `scale` times what it says."""
-        return coercion.count_of(self.column(*names), scale)
+        """Return the first column that has a value as whole numbers, `scale` times what it says."""
+        return self._first(names, lambda column: coercion.count_of(column, scale))
 
-    def flag(self, *names: str) -> Any:
+    def flag(self, name: str) -> Any:
         """Return a column as true and false."""
-        return coercion.flags(self.column(*names))
+        return coercion.flags(self.column(name))
 
-    def objects(self, *names: str) -> list[Any]:
+    def objects(self, name: str) -> list[Any]:
         """Return a column as Python objects, texts as the JSON in them."""
-        return coercion.objects(self.column(*names))
+        return coercion.objects(self.column(name))
 
     def note(self, problem: Problem, mask: Any) -> None:
         """Remember which rows have a problem."""

@@ -50,7 +50,7 @@ def test_a_nested_field_hangs_on_its_parents(store: GraphStore) -> None:
     ]
 
 
-def test_columns_that_a_schema_has_no_more_are_removed(store: GraphStore) -> None:
+def test_columns_that_a_schema_has_no_more_are_dropped(store: GraphStore) -> None:
     store.apply(batch(table("a", "x", "unused", "read", at=1), view("v", "a.read -> v.x", at=1)))
     store.apply(batch(view("v", at=2)))
     store.apply(batch(table("a", "x", "new", at=3)))
@@ -59,6 +59,7 @@ def test_columns_that_a_schema_has_no_more_are_removed(store: GraphStore) -> Non
         ("x", None, 0),
         ("new", None, 1),
         ("read", day(3), None),
+        ("unused", day(3), None),
     ]
 
 

@@ -14,6 +14,20 @@ from tests.contract.log_rows import ingest_rows, reached
 LATER_LOGS = [
     pytest.param(
         [
+            ["1: create table g (a int)", "1: create table v (c1 int, m int, o3 int)"],
+            [
+                "2: create or replace table v as select y.o3, 1 as o1 from v as y "
+                "union from v as b(m, k, o3) select b.o3 as o1, o3 as o2",
+                "3: alter table g rename to aside",
+                "3: alter table v rename to g",
+                "3: alter table aside rename to v",
+            ],
+        ],
+        {"v.a": set()},
+        id="a table is made anew of itself by position, from columns that nothing used before",
+    ),
+    pytest.param(
+        [
             [
                 "1: create table b (y int)",
                 "1: create table t as select y as n from b",

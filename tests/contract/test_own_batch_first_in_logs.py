@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lineage.store import GraphStore, open_store
@@ -81,6 +81,15 @@ def logs(draw: st.DrawFn) -> tuple[str, ...]:
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(earlier=logs(), log=logs())
+@example(
+    ("create or replace view v as select x, x as w from core.t",),
+    (
+        "create or replace view core.v as select * from core.t",
+        "create or replace view v as select * from core.v",
+        "create table if not exists core.t (x int, y int)",
+        "insert into core.t (x, y) select x, x from src",
+    ),
+)
 def test_the_same_log_again_changes_nothing(earlier: tuple[str, ...], log: tuple[str, ...]) -> None:
     with open_store(":memory:") as store:
         ingested(store, ran(earlier, 1))

@@ -114,8 +114,8 @@ def let_go(state: State, gone: Mapping[str, datetime]) -> None:
     """Part with columns that whole schemas no longer have, by key with the schema's time.
 
     Their lineage ends then. What is stated at that time or later keeps a column, and so does lineage of one that only
-    lineage ever named: no schema had it, so none can say that it is gone. Those with a past stay in the graph, marked.
-    The state must hold all lineage of these columns.
+    lineage ever named: no schema had it, so none can say that it is gone. Those that a schema had, or with a past, stay
+    in the graph, marked. The state must hold all lineage of these columns.
     """
     if not gone:
         return
@@ -127,8 +127,9 @@ def let_go(state: State, gone: Mapping[str, datetime]) -> None:
             if column.ordinal is not None and not column.inferred:
                 state.columns[key] = column.without_ordinal()
             continue
-        described = column.description is not None or column.tags
-        if used is None and key not in state.bound_columns and key not in parents and not described:
+        # One that a schema had is kept for who reads what was there then: a log that comes again.
+        is_kept = not column.inferred or column.description is not None or column.tags
+        if used is None and key not in state.bound_columns and key not in parents and not is_kept:
             del state.columns[key]
         elif column.dropped_at is None:
             state.columns[key] = replace(column.without_ordinal(), dropped_at=at)

@@ -162,10 +162,11 @@ class Definitions:
             return max(before, key=lambda v: (min(v.last, at), v.last, v.unit, v.part)).columns
         if others:
             later = min(others, key=lambda v: (v.first, v.unit, v.part))
-            before_log = self._base.tables.get(place)
-            if before_log is not None and not before_log.inferred:
+            facts, before_log = self._facts[later.unit], self._base.tables.get(place)
+            is_renamed = place[1] not in facts.makes and place[1] not in dict(facts.before)
+            if is_renamed and before_log is not None and not before_log.inferred:  # until then it is another's name
                 return tuple(before_log.names)
-            return dict(self._facts[later.unit].before).get(place[1], later.columns)
+            return dict(facts.before).get(place[1], later.columns)
         if (
             place[1] in self._facts[key].makes
         ):  # it makes the table itself: an earlier ingest told what it makes, not what it reads

@@ -13,7 +13,7 @@ from lineage.model.statement import ChangeKind, TableChange
 from lineage.sql.definitions import Position
 from lineage.sql.relations import BaseTable, BaseTables, Composite, Relation, Rows, Sources, TableRows, absorb_rows
 
-__all__ = ["NOTHING_RENAMED", "NamesSince", "Renames"]
+__all__ = ["NamesSince", "Renames"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class NamesSince:
         )
 
 
-NOTHING_RENAMED = NamesSince()
+_NOTHING = NamesSince()
 
 
 class Renames:
@@ -88,7 +88,7 @@ class Renames:
         """Return what is called how behind the last statement between two, by the names that count at the first."""
         inside = [position for position in sorted(self._changes) if since < position < until]
         if not inside:
-            return NOTHING_RENAMED
+            return _NOTHING
         now: dict[str, str] = {}
         columns: dict[tuple[str, str], str] = {}
         for change in chain.from_iterable(self._changes[position] for position in inside):

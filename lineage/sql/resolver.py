@@ -37,7 +37,6 @@ from lineage.sql.relations import (
     TemporaryTable,
     absorb_rows,
 )
-from lineage.sql.renames import NOTHING_RENAMED, NamesSince
 from lineage.sql.returning import query_of_returning
 from lineage.sql.row_changes import after_change
 from lineage.sql.scope import Scope
@@ -259,7 +258,7 @@ class Resolver:
         relation = self._base.get(entry.name)
         if relation is None:
             if entry.relation is not None:
-                relation = TemporaryTable(entry.name, self.adopt(entry.relation, entry.renamed))
+                relation = TemporaryTable(entry.name, self.adopt(entry.relation))
             else:
                 relation = self._shared.table(entry.name, entry.columns)
             self._base[entry.name] = relation
@@ -276,24 +275,23 @@ class Resolver:
                 self.spellings[name] = spelling
         return name
 
-    def adopt(self, relation: Relation, renamed: NamesSince = NOTHING_RENAMED) -> Relation:
+    def adopt(self, relation: Relation) -> Relation:
         """Return the relation of a temporary table or a variable with this statement's objects for its base columns.
 
-        `renamed` says what tables and columns are called since. The nodes of mention stay behind: they lie in the text
-        that defined the table.
+        The nodes of mention stay behind: they lie in the text that defined the table.
         """
         rows: Rows | None = None
         if relation.rows is not None:
             flat: Sources = {}
             absorb_rows(flat, relation.rows)
             rows = Rows()
-            rows.own = self._adopt_sources(flat, renamed)
-        opens = [self._shared.table(renamed.table(r.name), None) for r in relation.opens if isinstance(r, BaseTable)]
-        return Relation(list(relation.names), [self._adopt_sources(s, renamed) for s in relation.sources], rows, opens)
+            rows.own = self._adopt_sources(flat)
+        opens = [self._shared.table(r.name, None) for r in relation.opens if isinstance(r, BaseTable)]
+        return Relation(list(relation.names), [self._adopt_sources(s) for s in relation.sources], rows, opens)
 
-    def _adopt_sources(self, sources: Sources, renamed: NamesSince) -> Sources:
+    def _adopt_sources(self, sources: Sources) -> Sources:
         adopted: Sources = OfTemporary(
-            ((self._adopt_source(source, renamed), effect), place if type(place) is EarlierStatement else None)
+            ((self._adopt_source(source), effect), place if type(place) is EarlierStatement else None)
             for (source, effect), place in sources.items()
         )
         if not isinstance(sources, Composite):
@@ -301,17 +299,14 @@ class Resolver:
         fields, whole = sources.fields, sources.whole
         return Composite(
             adopted,
-            None if fields is None else {name: self._adopt_sources(inner, renamed) for name, inner in fields.items()},
-            None if whole is None else self._adopt_sources(whole, renamed),
+            None if fields is None else {name: self._adopt_sources(inner) for name, inner in fields.items()},
+            None if whole is None else self._adopt_sources(whole),
         )
 
-    def _adopt_source(self, source: Source, renamed: NamesSince) -> Source:
+    def _adopt_source(self, source: Source) -> Source:
         if type(source) is TableRows:
-            return self._shared.rows(renamed.table(source.table))
-        if not renamed:
-            return self.source(source.table, source.column, source.ambiguous)
-        column = renamed.column(source.table, source.column)
-        return self.source(renamed.table(source.table), column, source.ambiguous)
+            return self._shared.rows(source.table)
+        return self.source(source.table, source.column, source.ambiguous)
 
     def report(
         self,

@@ -641,7 +641,10 @@ class _ScriptTables:
         name, content = definition.name, self._script.content(definition, position, self._use)
         renamed = self._script.renames.between(content.additions[-1] if content.additions else position, self._use)
         self._behind[name] = tuple(map(renamed.table, content.behind))
-        return TableEntry(name, None, content.relation, renamed=renamed)
+        relation = content.relation
+        if relation is not None:
+            relation = renamed.in_relation(relation, self.shared)
+        return TableEntry(name, None, relation)
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
         """Return which of some tables other statements show to have a column."""

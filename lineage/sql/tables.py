@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol
 from lineage.catalog import Catalog
 from lineage.model.names import Naming, plain_name, split_name
 from lineage.sql.relations import BaseTables, Relation
-from lineage.sql.renames import NOTHING_RENAMED, NamesSince
 
 __all__ = ["CatalogTables", "NeedsDefinitionError", "TableEntry", "TableSource"]
 
@@ -25,8 +24,7 @@ class TableEntry(NamedTuple):
     """A table's full name; its columns in order, if a schema is known; or the relation of a temporary table.
 
     `learnt`: an earlier ingest told the columns. `candidates`: the names that it may mean, of several schemas of a
-    search path of which none is known to have it. `renamed`: what tables and columns behind a temporary table are
-    called since.
+    search path of which none is known to have it.
     """
 
     name: str
@@ -34,7 +32,6 @@ class TableEntry(NamedTuple):
     relation: Relation | None = None
     learnt: bool = False
     candidates: tuple[str, ...] = ()
-    renamed: NamesSince = NOTHING_RENAMED
 
 
 class TableSource(Protocol):

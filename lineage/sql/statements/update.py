@@ -21,7 +21,7 @@ __all__ = ["assignments", "base_of", "column_behind", "target_scope"]
 
 _WRITES_THROUGH = frozenset(("tsql", "fabric"))
 """Dialects whose UPDATE and DELETE name a query of FROM by its alias, and change the table behind it."""
-_NAMES_AN_ALIAS = frozenset(("", "tsql", "fabric", "mysql", "doris", "starrocks", "singlestore", "teradata", "ansi"))
+_NAMES_AN_ALIAS = frozenset(("tsql", "fabric", "mysql", "doris", "starrocks", "teradata", "ansi"))
 """Dialects whose UPDATE and DELETE name a table of FROM by its alias or name."""
 
 

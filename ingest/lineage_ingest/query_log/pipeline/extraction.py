@@ -15,17 +15,14 @@ import pyarrow as pa
 from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import JobKind, LineageBatch, definition_job_key, query_job_key
 from lineage.model.dialects import dialect_named
-from lineage.model.names import ColumnPath, Naming, column_text, format_name, split_name
+from lineage.model.names import ColumnPath, Naming, format_name, split_name
 from lineage.model.statement import (
     ChangeKind,
-    ColumnRef,
     ColumnSchema,
     Completeness,
     DatasetKind,
-    Edge,
     StatementLineage,
 )
-from lineage.model.transformations import EdgeKind, Subtype
 from lineage.sql import Budget
 from lineage.sql.extractor import ExtractionOptions, options_for
 from lineage.sql.resolver import SetOperationReferences
@@ -34,7 +31,8 @@ from lineage.sql.session import SessionDefaults, session_defaults
 from lineage.sql.texts import Part as ScriptPart
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
-from lineage_ingest.query_log.pipeline.units import Part, StatedColumn, Unit, units_from
+from lineage_ingest.query_log.pipeline.stated_columns import with_stated
+from lineage_ingest.query_log.pipeline.units import Part, Unit, units_from
 from lineage_ingest.query_log.pipeline.versions import NamesOfPart, names_of_parts
 from lineage_ingest.renaming import table_after
 
@@ -228,7 +226,7 @@ class Extractor:
         statements = script.resolve()
         for number, part in enumerate(unit.parts):
             if part.stated is not None:
-                statements = _with_stated(statements, str(number), part.stated)
+                statements = with_stated(statements, str(number), part.stated, namings[number])
         builder = BatchBuilder(
             naming, Catalog(), self._setting.undated_at, self._attribution(unit), self._setting.source
         )
@@ -329,44 +327,6 @@ def microseconds(at: datetime) -> int:
 
 def _name(name: str | None) -> str | None:
     return format_name([part for part, _ in split_name(name)]) if name else None
-
-
-def _with_stated(
-    statements: list[StatementLineage], source: str, stated: tuple[StatedColumn, ...]
-) -> list[StatementLineage]:
-    """Return a part's statements with what the source of the log states of columns where the SQL leaves that open.
-
-    The source says which columns a value comes from, not how it is made of them: such an edge is a TRANSFORMATION.
-    """
-    own = [s for s in statements if s.source == source]
-    if own and all(s.completeness is Completeness.FULL for s in own):
-        return statements
-    known = {(edge.source, edge.target) for s in own for edge in s.edges}
-    by_target: dict[str, list[Edge]] = {}
-    names: dict[str, dict[str, None]] = {}
-    for column in stated:
-        target, table = _name(column.target_table) or "", _name(column.source_table)
-        edge = Edge(
-            ColumnRef(table, column_text(column.source_column)),
-            ColumnRef(target, column_text(column.target_column)),
-            EdgeKind.CONTRIBUTES,
-            Subtype.TRANSFORMATION,
-        )
-        if (edge.source, edge.target) not in known:
-            by_target.setdefault(target, []).append(edge)
-            names.setdefault(target, {})[column.target_column] = None
-    added = [
-        StatementLineage(
-            "WRITE",
-            target=target,
-            sources=list(dict.fromkeys(str(edge.source.table) for edge in edges)),
-            output_columns=list(names[target]),
-            edges=edges,
-            source=source,
-        )
-        for target, edges in by_target.items()
-    ]
-    return [*statements, *added]
 
 
 def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decided: list[Decision]) -> Facts:

@@ -244,4 +244,4 @@ def _stated_by_source(lineage: Any) -> Any:
 
 
 def _canonical(stated: list[dict[str, str]]) -> str:
-    return "stated" + json.dumps(sorted(stated, key=lambda edge: sorted(edge.items())), sort_keys=True)
+    return "stated" + json.dumps(stated, sort_keys=True)

@@ -41,12 +41,12 @@ _UNBOUND = Bindings()
 
 
 class StatedColumn(NamedTuple):
-    """A column, and one that it was written from, as the source of the log itself says."""
+    """A column, and one that it was written from (none: a constant), as the source of the log itself says."""
 
     target_table: str
     target_column: str
-    source_table: str
-    source_column: str
+    source_table: str | None
+    source_column: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Part:
     def of(cls, row: Mapping[str, Any]) -> Part:
         """Return the part in a value of `PART_TYPE`."""
         stated = row["stated"]
-        listed = None if stated is None else tuple(sorted(StatedColumn(**edge) for edge in stated))
+        listed = None if stated is None else tuple(StatedColumn(**edge) for edge in stated)
         return cls(**{**row, "stated": listed})
 
     def within(

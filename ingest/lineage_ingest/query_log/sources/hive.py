@@ -7,6 +7,7 @@ Traps:
 - The JSON stands behind what log4j writes before it (time, level, class); lines of other loggers lie between.
 - `timestamp` is in seconds and says when the statement began; `duration` is in milliseconds.
 - A hook after execution sees only what succeeded, and no session: temporary tables cannot be told apart by it.
+- A result's columns may have a table's name or alias before theirs: `src1.key`. A table's have its database as well.
 - An edge of the type PREDICATE is influence, not a value's way; only PROJECTION is taken as column lineage.
 """
 
@@ -17,7 +18,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.json_lines import LINEAGE, flattened, lineage_edge
+from lineage_ingest.query_log.sources.json_lines import LINEAGE, flattened, written_column
 from lineage_ingest.query_log.sources.source import LINE, Reading, Source, SourceRows
 
 __all__ = ["HIVE"]
@@ -49,27 +50,29 @@ def _flatten(document: dict[str, Any]) -> dict[str, Any] | None:
     return {**{name: document.get(name) for name in _FLAT}, LINEAGE: _lineage(document)}
 
 
-def _lineage(document: dict[str, Any]) -> list[dict[str, str]] | None:
+def _lineage(document: dict[str, Any]) -> list[dict[str, str | None]] | None:
     vertices, edges = document.get("vertices"), document.get("edges")
     if not isinstance(vertices, list) or not isinstance(edges, list):
         return None
     columns: dict[Any, tuple[str, str]] = {}
     for vertex in vertices:
         if isinstance(vertex, dict) and vertex.get("vertexType") == "COLUMN":
-            table, dot, column = str(vertex.get("vertexId")).rpartition(".")
-            # A vertex without a table is a column of a result that is not written anywhere.
-            if dot and isinstance(vertex.get("id"), int):
+            table, _, column = str(vertex.get("vertexId")).rpartition(".")
+            # A table stands there with its database. What has none is a column of a result that is not written.
+            if "." in table and isinstance(vertex.get("id"), int):
                 columns[vertex["id"]] = (table, column)
-    found = [
-        lineage_edge(columns[target], columns[source])
-        for edge in edges
-        if isinstance(edge, dict) and edge.get("edgeType") == "PROJECTION"
-        for target in _ids(edge.get("targets"))
-        for source in _ids(edge.get("sources"))
-        if target in columns and source in columns
+    sources: dict[int, dict[int, None]] = {}
+    for edge in edges:
+        if isinstance(edge, dict) and edge.get("edgeType") == "PROJECTION":
+            # The same pair stands there again for each statistic that Hive gathers of a column.
+            for target in _ids(edge.get("targets")):
+                sources.setdefault(target, {}).update(dict.fromkeys(_ids(edge.get("sources"))))
+    return [
+        edge
+        for target, read in sorted(sources.items())  # numbered in the order of the table's columns
+        if target in columns
+        for edge in written_column(columns[target], (columns[source] for source in read if source in columns))
     ]
-    # The same pair stands there again for each statistic that Hive gathers of a column.
-    return [dict(pairs) for pairs in dict.fromkeys(tuple(edge.items()) for edge in found)]
 
 
 def _ids(values: Any) -> list[int]:

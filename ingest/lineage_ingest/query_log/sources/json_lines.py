@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, SourceRows, raw_records
 
-__all__ = ["LINEAGE", "flattened", "lineage_edge", "nested"]
+__all__ = ["LINEAGE", "flattened", "nested", "written_column"]
 
 LINEAGE = "source_lineage"
 """A key of a flat row whose value is a list of edges, or None."""
@@ -66,14 +66,17 @@ def nested(document: Any, *path: str) -> Any:
     return document
 
 
-def lineage_edge(target: tuple[str, Any], source: tuple[str, Any]) -> dict[str, str]:
-    """Return an edge between columns, each a table and a name, as the log schema has it."""
-    return {
-        "target_table": target[0],
-        "target_column": str(target[1]),
-        "source_table": source[0],
-        "source_column": str(source[1]),
-    }
+def written_column(target: tuple[str, Any], sources: Iterable[tuple[str, Any]]) -> list[dict[str, str | None]]:
+    """Return what the log schema has of a column that is written, and of those that its value comes from.
+
+    Columns are a table and a name. Of a value without sources, a constant, it has one entry without them.
+    """
+    table, column = target[0], str(target[1])
+    read = sorted((source_table, str(name)) for source_table, name in sources)
+    return [
+        {"target_table": table, "target_column": column, "source_table": source[0], "source_column": source[1]}
+        for source in dict.fromkeys(read) or [(None, None)]
+    ]
 
 
 def _document(line: str | None) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Status
+from lineage_ingest.query_log.sources.json_lines import written_column
 from lineage_ingest.query_log.sources.merging import merged
 from lineage_ingest.query_log.sources.snowflake import HISTORY_COLUMNS, history_fields
 from lineage_ingest.query_log.sources.source import Assembly, Source, SourceRows, selecting
@@ -41,31 +42,37 @@ def _convert(log: SourceRows) -> Any:
     return log.batch(parent_id=log.text("parent_query_id"), source_lineage=lineage, **fields)
 
 
-def _lineage(written: Any) -> list[dict[str, str]] | None:
+def _lineage(written: Any) -> list[dict[str, str | None]] | None:
     """Return what `objects_modified` says; None if it speaks of no table's columns."""
     if not isinstance(written, list):
         return None
-    edges: list[dict[str, str]] = []
+    edges: list[dict[str, str | None]] = []
     spoke = False
     for table in written:
         if not isinstance(table, dict) or not isinstance(columns := table.get("columns"), list):
             continue
-        for column in columns:
-            if not isinstance(column, dict):
-                continue
+        if not isinstance(name := table.get("objectName"), str):
+            continue
+        for column in sorted((one for one in columns if isinstance(one, dict)), key=_in_order):
             spoke = True
             sources = column.get("directSources")
-            edges.extend(
-                {
-                    "target_table": str(table.get("objectName")),
-                    "target_column": str(column.get("columnName")),
-                    "source_table": str(source.get("objectName")),
-                    "source_column": str(source["columnName"]),
-                }
-                for source in (sources if isinstance(sources, list) else ())
-                if isinstance(source, dict) and source.get("columnName") is not None
+            if not isinstance(sources, list):
+                continue
+            edges += written_column(
+                (name, column.get("columnName")),
+                (
+                    (str(source.get("objectName")), source["columnName"])
+                    for source in sources
+                    if isinstance(source, dict) and source.get("columnName") is not None
+                ),
             )
     return edges if spoke else None
+
+
+def _in_order(column: dict[str, Any]) -> tuple[int, str]:
+    """Return where a column stands in its table: columns are numbered as they are made."""
+    number = column.get("columnId")
+    return (number if isinstance(number, int) else 0, str(column.get("columnName")))
 
 
 def _assemble(table: Any) -> Any:

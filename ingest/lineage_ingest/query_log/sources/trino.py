@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.json_lines import LINEAGE, flattened, lineage_edge, nested
+from lineage_ingest.query_log.sources.json_lines import LINEAGE, flattened, nested, written_column
 from lineage_ingest.query_log.sources.source import LINE, Reading, Source, SourceRows
 
 __all__ = ["TRINO"]
@@ -76,17 +76,20 @@ def _status(state: Any, error: Any) -> Status:
     return Status.UNKNOWN if state is None else Status.RUNNING
 
 
-def _lineage(output: Any) -> list[dict[str, str]] | None:
+def _lineage(output: Any) -> list[dict[str, str | None]] | None:
     columns = nested(output, "columns")
     if not isinstance(columns, list):
         return None
     target = _table(output, "catalogName")
     return [
-        lineage_edge((target, column.get("columnName")), (_table(source, "catalog"), source.get("columnName")))
-        for column in columns
-        if isinstance(column, dict) and isinstance(column.get("sourceColumns"), list)
-        for source in column["sourceColumns"]
-        if isinstance(source, dict)
+        edge
+        for column in columns  # in the order of the statement's columns
+        if isinstance(column, dict) and column.get("columnName") is not None
+        if isinstance(sources := column.get("sourceColumns"), list)
+        for edge in written_column(
+            (target, column["columnName"]),
+            ((_table(one, "catalog"), one.get("columnName")) for one in sources if isinstance(one, dict)),
+        )
     ]
 
 

@@ -58,8 +58,8 @@ FIELDS: tuple[LogField, ...] = (
     LogField(
         "position",
         _COUNT,
-        "Order within the session, where clocks are too coarse for it (two statements in one microsecond, logs in "
-        "seconds): sort a session by started_at, then position.",
+        "The place within the session, as the log itself has it: a session is sorted by it where all of its rows "
+        "have one, else by started_at. Times decide between sessions only.",
     ),
     LogField(
         "duration_us",

@@ -7,8 +7,11 @@ that repeat, in whatever sessions, are one. What names tables that others have h
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import le
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -105,7 +108,8 @@ _EVENTS = pa.schema(
 )
 _AT_ONCE = 65_536
 _COUNTED_AT_ONCE = 262_144
-_ORDER = ("session", "started_at", "position", "template")
+_BY_TIME = ("session", "started_at", "position", "template")
+_BY_POSITION = ("session", "position", "started_at", "template")
 _MOST_KNOWN = 200_000
 _TAKEN = ("template", "started_at", "user", "duration_us", "runs", "position")
 
@@ -116,8 +120,8 @@ def assigned(
     """Yield the runs counted by the units that they are parts of, as batches of `ASSIGNED_SCHEMA`.
 
     Args:
-        batches: of `RUN_SCHEMA`; if a template does something to its session, sorted by session, started_at and
-            position, a session in one worker whole.
+        batches: of `RUN_SCHEMA`; if a template does something to its session, as `in_order`
+            returns them, a session in one worker whole.
         templates: all that occur in sessions in which one does.
         versions: which tables the names meant when, if one has meant several.
     """
@@ -160,8 +164,20 @@ def events_of(
 
 
 def in_order(runs: pa.Table) -> pa.Table:
-    """Return runs with each session's together, as they ran."""
-    return runs.sort_by([(name, "ascending") for name in _ORDER])
+    """Return runs with each session's together, as they ran: in the log's own order, by time where it has none.
+
+    What a log says of times can be computed, rounded, or of a clock that was set; a session's positions are none of it.
+    """
+    by_time, by_position = ([(name, "ascending") for name in names] for names in (_BY_TIME, _BY_POSITION))
+    unplaced = pc.and_(pc.is_null(runs["position"]), pc.is_valid(runs["session"]))
+    if not pc.any(unplaced, min_count=0).as_py():
+        return runs.sort_by(by_position)
+    partly = runs["session"].filter(unplaced).unique()
+    of_time = pc.fill_null(pc.is_in(runs["session"], value_set=partly), True)
+    if pc.all(of_time, min_count=0).as_py():
+        return runs.sort_by(by_time)
+    apart = [runs.filter(of_time).sort_by(by_time), runs.filter(pc.invert(of_time)).sort_by(by_position)]
+    return pa.concat_tables(apart)
 
 
 def assigned_packets(
@@ -292,10 +308,39 @@ class _Rows(NamedTuple):
     position: list[int | None]
 
     def moments(self) -> list[Moment]:
-        """Return when each ran, to be compared with what other sessions did."""
-        session = self.session or ""
-        times = zip(self.started_at, self.position, strict=True)
-        return [(-1 if time is None else time, session, position or 0) for time, position in times]
+        """Return when each ran, to be compared with what other sessions did; they are in the order of the runs."""
+        if self.session is None or None in self.position:
+            times = zip(self.started_at, self.position, strict=True)
+            return [(-1 if time is None else time, self.session or "", position or 0) for time, position in times]
+        placed = zip(_placed(self.started_at), self.position, strict=True)
+        return [(time, self.session, position or 0) for time, position in placed]
+
+
+def _placed(times: list[int | None]) -> list[int]:
+    """Return the times of a session's runs, of those that are not between their neighbours' that of the run before.
+
+    Kept are as many as can be: one clock that was wrong for a while moves nothing else.
+
+    >>> _placed([5, None, 9, 7, 8]), _placed([None, 99, 1, 2])
+    ([5, 5, 5, 7, 8], [1, 1, 1, 2])
+    """
+    known = [time for time in times if time is not None]
+    if len(known) == len(times) and all(map(le, known, islice(known, 1, None))):
+        return known
+    ends: list[tuple[int, int]] = []  # of the rising rows of each length: the lowest last time, and where it is
+    before: dict[int, int] = {}
+    for place, time in enumerate(times):
+        if time is not None:
+            length = bisect_right(ends, (time, len(times)))
+            before[place] = ends[length - 1][1] if length else -1
+            ends[length : length + 1] = [(time, place)]
+    kept: dict[int, int] = {}
+    place = ends[-1][1] if ends else -1
+    while place >= 0:
+        kept[place] = times[place] or 0
+        place = before[place]
+    last = min(kept.values(), default=-1)
+    return [last := kept.get(place, last) for place in range(len(times))]
 
 
 def _sessions(rows: Any) -> Iterator[_Rows]:

@@ -46,7 +46,16 @@ _HEADER = (
     "query_id",
 )
 _NAMES = {
-    name: name for name in ("log_time", "user_name", "database_name", "session_line_num", "sql_state_code", "query")
+    name: name
+    for name in (
+        "log_time",
+        "user_name",
+        "database_name",
+        "connection_from",
+        "session_line_num",
+        "sql_state_code",
+        "query",
+    )
 }
 
 

@@ -18,6 +18,8 @@ _NAMES = {
     "log_time": "timestamp",
     "user_name": "user",
     "database_name": "dbname",
+    "connection_from": "remote_host",
+    "remote_port": "remote_port",
     "session_line_num": "line_num",
     "sql_state_code": "state_code",
     "query": "statement",

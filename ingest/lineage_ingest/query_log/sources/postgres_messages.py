@@ -14,8 +14,14 @@ What is written depends on the settings, and a run may be one row or several:
 - an error: a row of severity ERROR with the statement in `query` (csvlog) or `statement` (jsonlog); with log_statement
   the statement was written before, as if all were well. SQLSTATE 57014 is a cancelled statement.
 
-So rows of one session are brought together, in the order of their numbers. Texts are not cut (only what
-pg_stat_activity shows is, at track_activity_query_size).
+- COMMIT after an error within the transaction: the server rolls back, and says COMMIT in the log all the same. It is
+  read as the ROLLBACK that it is.
+- with log_min_error_statement above ERROR an error does not show its statement: it is that of the statement which was
+  logged before it and has not ended.
+
+So rows of one session are brought together, in the order of their numbers: a session's times are those of the ends,
+in milliseconds, less the durations, and are not in order. Texts are not cut (only what pg_stat_activity shows is, at
+track_activity_query_size).
 """
 
 from __future__ import annotations
@@ -27,8 +33,10 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.postgres_transactions import find_rollbacks, is_row
 from lineage_ingest.query_log.sources.runs import last_before, starts
 from lineage_ingest.query_log.sources.source import SourceRows
+from lineage_ingest.query_log.times import times
 
 __all__ = ["assemble_messages", "convert_messages"]
 
@@ -40,7 +48,11 @@ _HEAD = 400  # characters that what stands before the SQL fits into
 _PREPARED = r"(?is)^\s*prepare: PREPARE\s+(?:\"[^\"]*\"|[^\s(]+)\s*(?:\([^)]*\))?\s+AS\s+(?P<sql>.*)$"
 _RUNS = pa.array(["statement", "execute"])
 _ERRORS = pa.array(["ERROR", "FATAL", "PANIC"])
+_FATAL = pa.array(["FATAL", "PANIC"])
 _QUERY_CANCELED = "57014"
+_NOTHING = pa.scalar(None, pa.string())
+_BEFORE = "run_before"
+"""Added by `assemble_messages`: when the session's run before this one had ended."""
 
 
 def convert_messages(every: SourceRows, names: dict[str, str]) -> Any:
@@ -62,15 +74,21 @@ def convert_messages(every: SourceRows, names: dict[str, str]) -> Any:
     ran = pc.if_else(pc.and_(pc.is_valid(prepared), pc.is_valid(whole)), prepared.field(0), shown)
     status = pc.if_else(failed, pc.if_else(canceled, str(Status.CANCELED), str(Status.FAILED)), str(Status.SUCCESS))
     duration = coercion.count_of(found.ms, scale=1_000)
-    # A row is written once its statement has ended; where a duration is said, it began that long before.
+    # A row is written once its statement has ended; where a duration is said, it began that long before, but not
+    # before the one before it had ended.
     written = log.time(names["log_time"])
-    began = pc.subtract(written.cast(pa.int64()), pc.fill_null(duration, 0)).cast(written.type)
+    end = written.cast(pa.int64())
+    began = pc.subtract(end, pc.fill_null(duration, 0))
+    if log.has(_BEFORE):
+        freed = times(log.column(_BEFORE), log.source.zone, None, log.source.time_formats).cast(pa.int64())
+        freed = pc.coalesce(pc.min_element_wise(freed, end, skip_nulls=False), began)
+        began = pc.max_element_wise(began, freed, skip_nulls=False)
     line = log.text(names["session_line_num"])
     session = log.text("session_id")
     return log.batch(
         query_text=ran,
         statement_id=pc.binary_join_element_wise(session, line, "/"),
-        started_at=began,
+        started_at=began.cast(written.type),
         position=log.count(names["session_line_num"]),
         duration_us=duration,
         user=log.text(names["user_name"]),
@@ -82,16 +100,13 @@ def convert_messages(every: SourceRows, names: dict[str, str]) -> Any:
 
 def assemble_messages(table: Any, names: dict[str, str]) -> Any:
     """Return rows of the server log with those that speak of one run made one, as the server itself would write it."""
-    sessions = coercion.texts(_column(table, "session_id"))
-    numbers = coercion.count_of(_column(table, names["session_line_num"]))
-    order = pc.sort_indices(
-        pa.table({"session": sessions, "number": numbers}), [("session", "ascending"), ("number", "ascending")]
-    )
-    table, sessions = table.take(order), sessions.take(order)
+    table = _in_order(table, names)
+    sessions = _column(table, "session_id")
     message = coercion.texts(_column(table, "message"))
     found = _Parts(message)
     shown = coercion.texts(_column(table, names["query"]))
-    failed = pc.fill_null(pc.is_in(coercion.trimmed(_column(table, "error_severity")), _ERRORS), False)
+    severity = coercion.trimmed(_column(table, "error_severity"))
+    failed = pc.fill_null(pc.is_in(severity, _ERRORS), False)
     begins = starts(sessions)
     run = pc.and_(found.is_run, pc.invert(failed))
     alone = pc.and_(found.is_duration, pc.invert(failed))
@@ -100,23 +115,70 @@ def assemble_messages(table: Any, names: dict[str, str]) -> Any:
     # A run has one duration: the first after it, if it does not say its own.
     silent = pc.fill_null(pc.is_null(found.ms).take(before), False)
     lasted = _first(before, pc.and_(alone, silent), rows)
-    # An error belongs to the statement before it, if it shows the same one.
+    # An error belongs to the statement before it, if it shows the same one, or none and that one has not ended.
     same = pc.fill_null(
         pc.equal(pc.utf8_trim_whitespace(shown), pc.utf8_trim_whitespace(found.sql.take(before))), False
     )
+    bare = pc.and_(pc.fill_null(pc.equal(severity, "ERROR"), False), pc.is_null(shown))
+    # What cannot be parsed fails before it is logged as `execute`: it is not the one before.
+    parsed = pc.fill_null(pc.equal(found.what, "execute").take(before), False)
+    state = coercion.trimmed(_column(table, names["sql_state_code"]))
+    bare = pc.and_(bare, pc.invert(pc.and_(parsed, pc.fill_null(pc.starts_with(state, "42"), False))))
+    ended = pc.fill_null(pc.less(lasted.take(before), pa.array(range(rows), pa.int64())), False)
+    same = pc.or_(same, pc.and_(pc.and_(bare, silent), pc.invert(ended)))
     broke = _first(before, pc.and_(failed, same), rows)
+    spent = pc.or_(pc.and_(alone, pc.is_valid(before)), pc.and_(failed, same))
+    gone = pc.or_(pc.is_in(severity, _FATAL), pc.fill_null(pc.starts_with(message, "disconnection: "), False))
+    sql = pc.if_else(pc.and_(failed, pc.invert(spent)), shown, pc.if_else(run, found.sql, _NOTHING))
+    undone = is_row(find_rollbacks(sql, pc.or_(failed, pc.is_valid(broke)), gone, begins), rows)
+    message = pc.if_else(undone, "statement: ROLLBACK", message)
     prefix = pc.binary_join_element_wise("duration: ", pc.fill_null(found.ms.take(lasted), ""), " ms  ", "")
-    table = _put(
-        table, "message", pc.if_else(pc.is_valid(lasted), pc.binary_join_element_wise(prefix, message, ""), message)
-    )
+    message = pc.if_else(pc.is_valid(lasted), pc.binary_join_element_wise(prefix, message, ""), message)
+    table = _put(table, "message", message)
     # Such a row is written at the end: its time is that of the row with the duration.
     time = _column(table, names["log_time"])
-    table = _put(table, names["log_time"], pc.if_else(pc.is_valid(lasted), time.take(lasted), time))
-    for name in ("error_severity", names["sql_state_code"]):
+    time = pc.if_else(pc.is_valid(lasted), time.take(lasted), time)
+    table = _put(table, names["log_time"], time)
+    for name, well in (("error_severity", "LOG"), (names["sql_state_code"], "00000")):
         column = coercion.texts(_column(table, name))
-        table = _put(table, name, pc.if_else(pc.is_valid(broke), column.take(broke), column))
-    spent = pc.or_(pc.and_(alone, pc.is_valid(before)), pc.and_(failed, same))
-    return table.filter(pc.invert(spent))
+        ended_so = pc.if_else(pc.is_valid(broke), column.take(broke), column)
+        table = _put(table, name, pc.if_else(undone, well, ended_so))
+    earlier = pc.if_else(begins, pa.scalar(None, pa.int64()), _shifted(before))
+    table = _put(table, _BEFORE, time.take(earlier))
+    return table.filter(pc.or_(pc.invert(spent), undone))
+
+
+def _in_order(table: Any, names: dict[str, str]) -> Any:
+    """Return the rows by session, in the order that they were written in, each once.
+
+    Two servers can give sessions the same name: the clients' addresses tell these apart.
+    """
+    session = coercion.texts(_column(table, "session_id"))
+    number = coercion.count_of(_column(table, names["session_line_num"]))
+    client = coercion.texts(_column(table, names["connection_from"]))
+    if (port := names.get("remote_port")) is not None:
+        client = pc.binary_join_element_wise(client, pc.fill_null(coercion.texts(_column(table, port)), ""), ":")
+    if client.null_count < len(client):
+        clients = (
+            pa.table({"session": session, "client": client})
+            .group_by("session")
+            .aggregate([("client", "count_distinct")])
+        )
+        shared = clients.filter(pc.greater(clients["client_count_distinct"], 1))["session"]
+        if len(shared):
+            named = pc.binary_join_element_wise(session, pc.fill_null(client, ""), " ")
+            session = pc.if_else(pc.is_in(session, value_set=shared.combine_chunks()), named, session)
+    table = _put(table, "session_id", session)
+    table = table.take(
+        pc.sort_indices(
+            pa.table({"session": session, "number": number}), [("session", "ascending"), ("number", "ascending")]
+        )
+    )
+    compared = ("session_id", names["session_line_num"], names["log_time"], "message")
+    keys = [coercion.strings(_column(table, name)) for name in compared]
+    numbered = pc.and_(pc.is_valid(keys[0]), pc.is_valid(keys[1]))
+    again = pc.and_(numbered, pc.invert(starts(*keys)))
+    return table.filter(pc.invert(again)) if pc.any(again, min_count=0).as_py() else table
 
 
 class _Parts:
@@ -149,6 +211,11 @@ def _first(owner: Any, mask: Any, rows: int) -> Any:
     firsts = pairs.group_by("owner").aggregate([("number", "min")])
     at = pc.index_in(pa.array(range(rows), pa.int64()), firsts.column("owner").combine_chunks())
     return firsts.column("number_min").combine_chunks().take(at)
+
+
+def _shifted(values: Any) -> Any:
+    """Return each value's predecessor."""
+    return pa.concat_arrays([pa.nulls(1, values.type), values]).slice(0, len(values))
 
 
 def _column(table: Any, name: str) -> Any:

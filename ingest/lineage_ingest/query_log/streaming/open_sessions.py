@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from lineage.model.names import split_name
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA
 from lineage_ingest.query_log.pipeline.extraction import Facts, SessionFacts
+from lineage_ingest.query_log.pipeline.sessions import in_order
 from lineage_ingest.query_log.pipeline.templating import templated
 from lineage_ingest.query_log.streaming.session_masking import mask_session_statement
 
@@ -106,9 +107,7 @@ def open_after(
     gone = pc.is_in(before["session"], value_set=pa.array(sorted(there), pa.string()))
     rested = pc.less(before["seen"], pa.scalar(at - _IDLE, pa.timestamp("us", "UTC")))
     left = before.filter(pc.invert(pc.or_(gone, rested)))
-    together = pa.Table.from_batches(list(found), schema=_NUMBERED).sort_by(
-        [(name, "ascending") for name in ("session", "started_at", "position", "template")]
-    )
+    together = in_order(pa.Table.from_batches(list(found), schema=_NUMBERED))
     ran: dict[str, list[int]] = {}
     for place, session in enumerate(together["session"].to_pylist()):
         ran.setdefault(session, []).append(place)

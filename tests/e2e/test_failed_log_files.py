@@ -32,10 +32,10 @@ def test_every_broken_file_is_named_and_the_others_are_ingested(folder: Path) ->
         assert f"file not read: log/{name}: " in said
         assert reason in said.partition(f"log/{name}: ")[2][:200], name
     for name in ("good", "empty", "whole"):
-        assert f"log/{name}." not in said
+        assert f"file not read: log/{name}." not in said
     found = lineage("ingest", "log", "log", "--dialect", "postgres", "--format", "json").json
     assert found["failed_files"] == len(broken)
-    assert found["left_out"] == 1  # the line of the file of which none could be read
+    assert (found["left_out"], found["empty_files"]) == (0, 1)
     assert 15_000 < found["rows"] < 30_000
     for name in ("good", "whole", "gz", "cut", "quoted", "middle"):  # what came before the damage counts
         assert f"postgres/{name}#a1" in lineage("impact", "src.a1", "--format", "json").out
@@ -63,19 +63,45 @@ def test_a_file_that_is_mended_fails_no_longer(folder: Path) -> None:
 def test_bytes_that_are_no_text_are_a_failed_file(folder: Path) -> None:
     header = "query_text,started_at\n"
     (folder / "junk.csv").write_bytes(bytes(range(256)) * 4)
-    (folder / "utf16.csv").write_bytes((header + "SELECT 1,2026-03-01T10:00:00Z\n").encode("utf-16"))
     (folder / "latin.csv").write_bytes((header + '"SELECT 1 AS é",2026-03-01T10:00:00Z\n').encode("latin-1"))
     (folder / "good.jsonl").write_text(json.dumps(GOOD) + "\n")
-    said = ingest("junk.csv", "utf16.csv", "latin.csv", "good.jsonl", code=1)
+    said = ingest("junk.csv", "latin.csv", "good.jsonl", code=1)
     for name, reason in {
         "junk.csv": "its first line is not text in UTF-8",
-        "utf16.csv": "its first line is not text in UTF-8",
         "latin.csv": "it could not be read",
     }.items():
         assert f"file not read: {name}: {reason}" in said
     assert "core.s.a reaches 1 column" in lineage("impact", "core.s.a").out
 
 
-def test_a_file_of_another_source_is_named(folder: Path) -> None:
+def test_a_file_of_another_source_is_named_and_the_rest_ingested(folder: Path) -> None:
     (folder / "other.csv").write_text("a,b\n1,2\n")
+    (folder / "good.jsonl").write_text(json.dumps(GOOD) + "\n")
     assert "other.csv: Any table of statements has 'query_text'" in ingest("other.csv", code=2)
+    said = ingest(".", code=1)
+    assert "file not read: other.csv: Any table of statements has 'query_text', and these rows do not" in said
+    assert "core.s.a reaches 1 column" in lineage("impact", "core.s.a").out
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("trino", '{"query_text": "select 1"}\n'),
+        ("hive", '{"query_text": "select 1"}\n'),
+        ("spark", '{"Events": "other"}\n'),
+        ("bigquery_audit", '[{"query": "select 1"}]'),
+        ("mysql", "select 1;\nselect 2;\n"),
+    ],
+)
+def test_a_log_of_which_nothing_is_the_source_s_is_a_failed_file(folder: Path, source: str, text: str) -> None:
+    (folder / "log.txt").write_text(text)
+    assert "file not read: log.txt: no record of a " in ingest("log.txt", "--source", source, code=1)
+
+
+@pytest.mark.parametrize("text", ["", "query_text,started_at\n", "\n\n", "[]", "[\n]\n"])
+def test_files_without_rows_are_named_and_fail_where_there_is_nothing_else(folder: Path, text: str) -> None:
+    (folder / "empty.csv").write_text(text)
+    assert "without any row: empty.csv" in ingest("empty.csv", code=1)
+    ingest("empty.csv", "--fail-on", "never", code=0)
+    (folder / "good.jsonl").write_text(json.dumps(GOOD) + "\n")
+    assert "without any row: empty.csv" in ingest(".", code=0)

@@ -114,6 +114,8 @@ def test_set_operations_are_read_as_files_are(tmp_path: Path) -> None:
     ("name", "character", "options"),
     [
         ("log.csv", ";", ["--delimiter", ";"]),
+        ("log.csv", ";", []),
+        ("log.csv", "|", []),
         ("log.csv", "\t", ["--delimiter", "tab"]),
         ("log.csv", ",", []),
         ("log.tsv", "\t", []),
@@ -132,9 +134,9 @@ def test_csv_by_any_delimiter(tmp_path: Path, name: str, character: str, options
     assert "t.x" in lineage("impact", "s.a", "-s", tmp_path / "s.lbug").out
 
 
-def test_another_delimiter_is_offered(tmp_path: Path) -> None:
+def test_a_delimiter_that_does_not_fit_is_said(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("started_at;query_text\n")
-    done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.lbug")
+    done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.lbug", "--delimiter", ",")
     assert (done.code, "--delimiter ';'" in done.err) == (2, True), done
     done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.lbug", "--delimiter", "ab")
     assert (done.code, "is no delimiter" in done.err) == (2, True), done

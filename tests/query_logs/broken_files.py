@@ -60,6 +60,10 @@ def break_files(folder: Path) -> dict[str, str]:
         "newline.csv": _csv("newline", 50)[: -len("',2026-03-01T10:00:49Z\n") - 1],
         "short.csv": _csv("short", 50) + b"INSERT INTO short SELECT a",
         "array.json": json.dumps(_rows("array", 5)).encode(),
+        "other.json": b'{"sql": "SELECT 1"}\n',
+        "other.csv": b"sql,at\nSELECT 1,2026\n",
+        "cut.json": json.dumps(_rows("pretty", 50), indent=2).encode()[:-60],
+        "scalars.json": b'["a", "b"]\n',
     }
     for name, content in written.items():
         (folder / name).write_bytes(content)
@@ -73,5 +77,8 @@ def break_files(folder: Path) -> dict[str, str]:
         "quoted.csv": "breaks off",
         "newline.csv": "breaks off",
         "short.csv": "breaks off",
-        "array.json": "could not be read",
+        "other.json": "these rows do not",
+        "other.csv": "these rows do not",
+        "cut.json": "breaks off",
+        "scalars.json": "these rows do not",
     }

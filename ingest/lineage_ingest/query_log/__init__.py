@@ -3,7 +3,6 @@
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
 from lineage_ingest.query_log.normalising import assembled, normalised
 from lineage_ingest.query_log.reading import (
-    LogFormatError,
     NoLogFilesError,
     find_log_files,
     read_log,
@@ -23,7 +22,6 @@ from lineage_ingest.query_log.sources import (
 __all__ = [
     "ColumnsMissingError",
     "LOG_SCHEMA",
-    "LogFormatError",
     "MappingError",
     "NoLogFilesError",
     "NotOverJdbcError",

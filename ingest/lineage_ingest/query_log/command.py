@@ -57,7 +57,7 @@ from lineage_ingest.query_log.pipeline.opening import (
 )
 from lineage_ingest.query_log.pipeline.plan import planned
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
-from lineage_ingest.query_log.reading import LogFormatError, NoLogFilesError
+from lineage_ingest.query_log.reading import NoLogFilesError
 from lineage_ingest.query_log.sources import (
     SOURCES,
     ColumnsMissingError,
@@ -227,7 +227,7 @@ def log(
             with open_engine(given, kind, spark) as running:
                 summary = ingest_log(running, opened, setting, schemas, opener=_opener(store), progress=progress)
             address = opened.address
-    except (NoLogFilesError, LogFormatError, ColumnsMissingError, NotOverJdbcError) as error:
+    except (NoLogFilesError, ColumnsMissingError, NotOverJdbcError) as error:
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
     except SparkMissingError as error:
         raise typer.BadParameter(str(error), param_hint="--engine") from error

@@ -65,6 +65,10 @@ class FileReports:
         reasons = {name: self._files[name].reason for name in sorted(self._files)}
         return {name: reason for name, reason in reasons.items() if reason is not None}
 
+    def empty(self) -> list[str]:
+        """Return the files without a row, in order: empty, or nothing but a header."""
+        return [name for name, found in sorted(self._files.items()) if not found.rows and found.error is None]
+
     def texts(self) -> list[str]:
         """Return what `add` takes in again."""
         return [self._files[name].dumps() for name in sorted(self._files)]

@@ -57,13 +57,20 @@ class LogSummary:
         return self.run.counts["failed_files"]
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there were files, and not one of them had a row."""
+        return not self.run.counts["rows"] and bool(self.run.counts["empty_files"])
+
+    @property
     def has_errors(self) -> bool:
         """Whether a file or a statement could not be used."""
         return any(d.diagnostic.severity is Severity.ERROR for d in self.diagnostics)
 
     def fails(self, on: FailOn) -> bool:
         """Return whether the ingest has failed, where these failures count."""
-        return self.failed_files > 0 if on is FailOn.FILE else self.has_errors and on is FailOn.STATEMENT
+        if on is FailOn.FILE:
+            return self.failed_files > 0 or self.is_empty
+        return on is FailOn.STATEMENT and (self.has_errors or self.is_empty)
 
     def to_dict(self) -> dict[str, int | float]:
         """Return the counts, and the seconds that it took."""

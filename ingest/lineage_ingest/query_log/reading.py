@@ -1,30 +1,35 @@
 """Files of a query log into record batches of their source's own columns, without Spark and in flat memory.
 
-Spark reads the same files into the same shape: JSON and CSV with all columns as strings, unreadable records in
-`_corrupt_record`, lines of text in `value`.
+A file's content says its form: `forms`. Spark reads files that only it reaches into the same shape: JSON with all
+columns as strings, unreadable records in `_corrupt_record`, lines of text in `value`.
 """
 
 from __future__ import annotations
 
 import csv
 import glob
-import io
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lineage_ingest.query_log.coercion import texts
+from lineage_ingest.query_log.delimited import read_csv
 from lineage_ingest.query_log.file_reports import FileReport, report_batch
-from lineage_ingest.query_log.records import Tally, read_csv, read_json_lines, read_lines, read_records
+from lineage_ingest.query_log.file_text import open_text
+from lineage_ingest.query_log.forms import FileForm, look_at
+from lineage_ingest.query_log.json_documents import read_documents
+from lineage_ingest.query_log.json_rows import read_json_lines
+from lineage_ingest.query_log.records import Tally, read_lines, read_records
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, ColumnsMissingError, Source
 
 __all__ = [
-    "LogFormatError",
     "NoLogFilesError",
+    "check_log_files",
     "find_log_files",
     "read_log",
     "Piece",
@@ -35,25 +40,19 @@ __all__ = [
 
 _ROWS = 8_192
 _CHARACTERS = 32_000_000
+_OTHER = re.compile(r"^[._]|\.lbug(?:\.|$)")
 _PIECE = 64_000_000
 """Bytes of plain lines that one worker reads."""
-_PACKED = (".gz", ".bz2", ".zst", ".lz4")
-_FORMATS = {".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
-
-
-_DELIMITERS = {".tsv": "\t"}
 
 
 class NoLogFilesError(ValueError):
     """A path that does not exist, or a folder or pattern without files."""
 
 
-class LogFormatError(ValueError):
-    """A file whose name does not say in which format it is."""
-
-
 def find_log_files(paths: Iterable[str | Path]) -> list[Path]:
-    """Return the files of files, folders (all below them but hidden ones and `_SUCCESS`) and patterns, in order.
+    """Return the files of files, folders and patterns, in order.
+
+    Of a folder these are all below it but hidden ones, markers such as `_SUCCESS`, and stores of this program.
 
     Raises:
         NoLogFilesError: a path gives no file.
@@ -62,7 +61,7 @@ def find_log_files(paths: Iterable[str | Path]) -> list[Path]:
     for given in paths:
         path = Path(given)
         if path.is_dir():
-            inside = [p for p in sorted(path.rglob("*")) if p.is_file() and not p.name.startswith((".", "_"))]
+            inside = [p for p in sorted(path.rglob("*")) if p.is_file() and not _OTHER.search(p.name)]
         elif path.exists():
             inside = [path]
         else:
@@ -73,15 +72,53 @@ def find_log_files(paths: Iterable[str | Path]) -> list[Path]:
     return found
 
 
+def check_log_files(source: Source, files: Iterable[Path]) -> None:
+    """Check that one of these files, at least, can be of this source; the others are failed files.
+
+    Raises:
+        ColumnsMissingError: all of them are of another source, or empty.
+    """
+    refused: ColumnsMissingError | None = None
+    for file in files:
+        try:
+            found = _first_row(source, file)
+        except ColumnsMissingError as error:
+            refused = refused or ColumnsMissingError(f"{file}: {error}")
+        except (OSError, EOFError, pa.ArrowException, csv.Error):
+            return  # reading it says so
+        else:
+            if found:
+                return
+    if refused is not None:
+        raise refused
+
+
+def _first_row(source: Source, path: Path) -> bool:
+    """Return whether a file has a row, or fails as a file.
+
+    Raises:
+        ColumnsMissingError: it is not of this source.
+    """
+    form = look_at(source, path)
+    if form.kind == "parquet":
+        with pq.ParquetFile(path) as file:
+            source.check(file.schema_arrow.names)
+        return True
+    tally = Tally()
+    with open_text(path, _newline(form)) as text:
+        return next(_rows_in(source, form, text, tally), None) is not None or tally.error is not None
+
+
 def read_log(source: Source, paths: Iterable[str | Path]) -> Iterator[Any]:
     """Yield the rows of files as record batches of the source's columns, file by file.
 
     Raises:
         NoLogFilesError: a path gives no file.
-        LogFormatError: a file's name does not say its format.
-        ColumnsMissingError: a file is not of this source.
+        ColumnsMissingError: no file is of this source.
     """
-    for file in find_log_files(paths):
+    files = find_log_files(paths)
+    check_log_files(source, files)
+    for file in files:
         yield from read_log_file(source, file)
 
 
@@ -99,73 +136,58 @@ class Piece(NamedTuple):
 
 
 def file_pieces(source: Source, path: Path) -> list[Piece]:
-    """Return the pieces that a file can be read in: one, where it has to be read whole.
-
-    Raises:
-        LogFormatError: the file's name does not say its format.
-        ColumnsMissingError: the file is a Parquet file and not of this source.
-    """
-    kind = _format(source, path)
-    if kind == "parquet":
-        try:
+    """Return the pieces that a file can be read in: one, where it has to be read whole."""
+    try:
+        form = look_at(source, path)
+        if form.kind == "parquet":
             with pq.ParquetFile(path) as file:
-                source.check(file.schema_arrow.names)
                 return [Piece(group) for group in range(file.num_row_groups)] or [Piece()]
-        except (OSError, pa.ArrowException):
-            return [Piece()]
-    if kind not in ("json", "lines") or path.suffix.lower() in _PACKED or source.reading.placed:
+    except (OSError, pa.ArrowException):
         return [Piece()]
     size = path.stat().st_size
-    if size <= 2 * _PIECE:
+    if not form.in_pieces or size <= 2 * _PIECE:
         return [Piece()]
     return [Piece(None, start, min(start + _PIECE, size)) for start in range(0, size, _PIECE)]
 
 
 def read_log_file(source: Source, path: Path, piece: Piece = Piece()) -> Iterator[Any]:  # noqa: B008  frozen
-    """Yield the rows of a file or of a piece of it; where something failed, a `FileReport` as well.
-
-    Raises:
-        LogFormatError: the file's name does not say its format.
-        ColumnsMissingError: the file is not of this source.
-    """
-    kind = _format(source, path)
+    """Yield the rows of a file or of a piece of it; where something failed, or none is, a `FileReport` as well."""
     tally = Tally()
     batches = _Batches(source, str(path), tally)
     try:
-        if kind == "parquet":
+        form = look_at(source, path)
+        if form.kind == "parquet":
             yield from _parquet(source, path, piece.group, tally)
         elif piece.is_whole:
-            with pa.input_stream(str(path), compression="detect") as raw:
-                text = io.TextIOWrapper(
-                    raw, encoding="utf-8-sig", errors="surrogateescape", newline="" if kind == "csv" else "\n"
-                )
-                read = {"csv": read_csv, "json": read_json_lines, "lines": read_lines, "records": read_records}[kind]
-                if kind == "csv":
-                    read = partial(read_csv, delimiter=source.delimiter or _DELIMITERS.get(_suffix(path), ","))
-                yield from batches.of(read(source, text, tally))
+            with open_text(path, _newline(form)) as text:
+                yield from batches.of(_rows_in(source, form, text, tally))
         else:
             lines = _lines_of_piece(path, piece)
-            yield from batches.of((read_json_lines if kind == "json" else read_lines)(source, lines, tally))
-    except (OSError, EOFError, pa.ArrowException, csv.Error) as error:
+            read = read_json_lines if form.kind == "json" else partial(read_lines, whole=False)
+            yield from batches.of(read(source, lines, tally))
+    except (OSError, EOFError, pa.ArrowException, csv.Error, ColumnsMissingError) as error:
         yield from batches.rest()
         tally.failed(str(error))
-    except ColumnsMissingError as error:
-        raise ColumnsMissingError(f"{path}: {error}") from error
     report = FileReport(str(path), tally.rows, tally.unreadable, tally.error)
-    if report.reason is not None or not piece.is_whole:
+    if report.reason is not None or not report.rows or not piece.is_whole:
         yield report_batch(report)
 
 
-def _format(source: Source, path: Path) -> str:
-    file_format = _FORMATS.get(_suffix(path))
-    if source.reading.kind != "table":
-        return "parquet" if file_format == "parquet" else source.reading.kind
-    if file_format is None:
-        known = ", ".join(sorted(_FORMATS))
-        raise LogFormatError(
-            f"{path.name}: expected a name that ends in one of {known}, packed ({', '.join(_PACKED)}) or not"
-        )
-    return file_format
+def _rows_in(source: Source, form: FileForm, text: IO[str], tally: Tally) -> Iterator[dict[str, Any]]:
+    match form.kind:
+        case "csv":
+            return read_csv(source, text, tally)
+        case "json":
+            return read_json_lines(source, text, tally)
+        case "documents":
+            return read_documents(source, text, tally)
+        case "lines":
+            return read_lines(source, text, tally)
+    return read_records(source, text, tally)
+
+
+def _newline(form: FileForm) -> str:
+    return "\r" if form.carriage_returns else "\n"
 
 
 def _lines_of_piece(path: Path, piece: Piece) -> Iterator[str]:
@@ -204,16 +226,11 @@ def _rows_of(source: Source, values: list[str | None], lost: int, tally: Tally) 
             if source.reading.kind == "records":
                 yield from read_records(source, lines, tally)
             elif source.reading.headers:
-                yield from read_csv(source, lines, tally, whole=False, delimiter=source.delimiter or ",")
+                yield from read_csv(source, lines, tally, whole=False)
             else:
                 yield from read_json_lines(source, lines, tally, whole=False)
     for _ in range(lost):
         yield {CORRUPT: "not text"}
-
-
-def _suffix(path: Path) -> str:
-    plain = path.with_suffix("") if path.suffix.lower() in _PACKED else path
-    return plain.suffix.lower()
 
 
 def _parquet(source: Source, path: Path, group: int | None, tally: Tally) -> Iterator[Any]:

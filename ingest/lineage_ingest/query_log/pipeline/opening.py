@@ -20,10 +20,18 @@ import pyarrow as pa
 
 from lineage_ingest.query_log.coercion import is_texty, strings
 from lineage_ingest.query_log.file_reports import REPORT, FileReport, report_batch
+from lineage_ingest.query_log.forms import look_at
 from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.local import LocalEngine
-from lineage_ingest.query_log.reading import Piece, file_pieces, find_log_files, read_log, read_log_file
+from lineage_ingest.query_log.reading import (
+    Piece,
+    check_log_files,
+    file_pieces,
+    find_log_files,
+    read_log,
+    read_log_file,
+)
 from lineage_ingest.query_log.sources import Source
 from lineage_ingest.query_log.sources.source import CORRUPT
 
@@ -230,11 +238,12 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
     if given.is_remote:
         return _remote_rows(spark, source, given.paths)
     paths = find_log_files(given.paths)
+    check_log_files(source, paths)
     pieces = [(str(path), piece) for path in paths for piece in file_pieces(source, path)]
     if source.assembly is None or source.reading.placed:
         # Arrow to Arrow: by way of Spark's own rows, reading takes twice as long.
         return _pieces(spark, pieces), partial(_read_files, source=source)
-    if {path.suffix.lower() for path in paths} == {".parquet"}:
+    if {look_at(source, path).kind for path in paths} == {"parquet"}:
         return _assembled_parquet(spark, source, paths, pieces)
     names = dict.fromkeys((*source.columns, CORRUPT, REPORT))
     # Bytes, since what is no UTF-8 is no string of Spark's.

@@ -47,7 +47,7 @@ from lineage_ingest.query_log.pipeline.slices import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
-from lineage_ingest.query_log.pipeline.workers import AT_ONCE, FACTS, LINEAGE, REFUSED, RESULTS, Normalise
+from lineage_ingest.query_log.pipeline.workers import AT_ONCE, FACTS, LINEAGE, RESULTS, Normalise
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -86,17 +86,10 @@ class SparkEngine:
         self._runs: dict[int, dict[int, JobRuns]] = {}
 
     def read(self, progress: Progress) -> LogCounts:
-        """Read, normalise and fingerprint all rows.
-
-        Raises:
-            LogFormatError: a file's name does not say its format.
-            ColumnsMissingError: a file is not of this source.
-        """
+        """Read, normalise and fingerprint all rows."""
         self._all = self._keep(self._rows.mapInArrow(partial(workers.read, normalise=self._normalise), _PACKETS))
         counts = LogCounts()
-        for table in self._tables(self._all, LEFT_OUT, REFUSED):
-            if "error" in table.column_names:
-                raise pickle.loads(table["error"][0].as_buffer())  # our own, of this run
+        for table in self._tables(self._all, LEFT_OUT):
             add_counts(counts, table)
         progress("reading", counts.rows, counts.rows)
         told = _by_bucket(self._all.where(f.col("kind").isin(TOTALS, PARTS)), self._processors * 8)

@@ -39,6 +39,8 @@ _USES_AT_ONCE = 20_000
 _DATING = "--time-format names the form of the times, --observed-at dates what has none"
 _MOST_FILES = 100
 """So many failed files are named."""
+_MOST_NAMED = 5
+"""So many files without rows are named."""
 _MOST_WAVES = 50
 """Of views over views, each known only after the one below it; what is still open then is a circle."""
 
@@ -335,14 +337,26 @@ def _merged(
         "left_out": sum(log.left_out.values()),
         "undated": log.undated,
         "failed_files": len(log.files.failed()),
+        "empty_files": len(log.files.empty()),
         "templates": sum(any(part.runs for part in parts.values()) for parts in runs.values()),
         "statements": sum(counts.values()),
         **{name: counts[name] for name in _COUNTED.values()},
         "waves": waves,
         **merger.counts,
     }
-    notes = (f"{_undated(log)}; {_DATING}",) if log.undated and setting.observed_at is None else ()
+    notes = tuple(_notes(log, setting))
     return Extraction(log, merger, runs, uses, figures, failures.most_common(), engine, setting, notes)
+
+
+def _notes(log: LogCounts, setting: Setting) -> Iterator[str]:
+    """Yield what else is to be said of a log."""
+    if log.undated and setting.observed_at is None:
+        yield f"{_undated(log)}; {_DATING}"
+    if empty := log.files.empty():
+        more = f" and {len(empty) - _MOST_NAMED:,} more" if len(empty) > _MOST_NAMED else ""
+        yield f"without any row: {', '.join(empty[:_MOST_NAMED])}{more}"
+    elif not log.rows and not log.files.failed():
+        yield "no statement in it: nothing of what was read is one that ran"
 
 
 def _problems(log: LogCounts, setting: Setting) -> Iterator[DiagnosticRecord]:

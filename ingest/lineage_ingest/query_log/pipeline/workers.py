@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import pickle
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,14 +20,11 @@ from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assigned_packets
 from lineage_ingest.query_log.pipeline.statistics import totals_of
 from lineage_ingest.query_log.pipeline.templating import templated
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
-from lineage_ingest.query_log.reading import LogFormatError
-from lineage_ingest.query_log.sources import ColumnsMissingError
 
 __all__ = [
     "AT_ONCE",
     "FACTS",
     "LINEAGE",
-    "REFUSED",
     "RESULTS",
     "Normalise",
     "assign",
@@ -45,8 +41,6 @@ Normalise = Callable[[Iterable[Any]], Iterator[Any]]
 
 FACTS, LINEAGE, RESULTS = "facts", "lineage", "results"
 """The kinds of packets that extraction makes: of templates facts, and what they state, apart; of other units both."""
-REFUSED = "refused"
-"""The kind of a packet with the error for which a file cannot be read."""
 AT_ONCE = 64
 """Units in one packet."""
 
@@ -55,12 +49,8 @@ _EXTRACTORS: WeakKeyDictionary[Any, Extractor] = WeakKeyDictionary()
 
 
 def read(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
-    """Yield a source's rows as packets of RUNS, TOTALS, PARTS and LEFT_OUT; of a file that is not of it, of REFUSED."""
-    try:
-        yield from gathered(templated(normalise(batches)))
-    except (ColumnsMissingError, LogFormatError) as error:
-        # Raised here, it would reach the driver as a text, behind a trace of Spark's.
-        yield from packets([(REFUSED, 0, pa.table({"error": [pickle.dumps(error)]}))])
+    """Yield a source's rows as packets of RUNS, TOTALS, PARTS and LEFT_OUT."""
+    yield from gathered(templated(normalise(batches)))
 
 
 def assign(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:

@@ -121,7 +121,7 @@ BIGQUERY_AUDIT = Source(
     columns=(LINE,),
     needed=(LINE,),
     convert=_convert,
-    reading=Reading("lines"),
+    reading=Reading("lines", mark='"(?:protoPayload|protopayload_auditlog)"'),
     documentation=(
         "https://cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata",
     ),

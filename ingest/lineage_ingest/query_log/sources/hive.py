@@ -86,6 +86,6 @@ HIVE = Source(
     columns=(LINE,),
     needed=(LINE,),
     convert=_convert,
-    reading=Reading("lines"),
+    reading=Reading("lines", mark='"queryText"'),
     documentation=("https://hive.apache.org/docs/latest/capture-lineage-info",),
 )

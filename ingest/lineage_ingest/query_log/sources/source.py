@@ -23,6 +23,7 @@ __all__ = [
     "POSITION",
     "Assembly",
     "ColumnsMissingError",
+    "Layout",
     "NotOverJdbcError",
     "Reading",
     "Source",
@@ -57,6 +58,27 @@ class NotOverJdbcError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a file without a header, in their order, and what tells by its first row that they are these."""
+
+    columns: tuple[str, ...]
+    """Those that the source reads, up to the last one that matters; releases add others behind them."""
+    marks: tuple[tuple[str, str], ...]
+    """Columns, each with a regular expression of its values."""
+    unescaped: bool = False
+    r"""Values within quotes have a backslash before what is meant literally, and `\n` for the end of a line."""
+
+    def fits(self, row: Sequence[str]) -> bool:
+        """Return whether a row can have these columns."""
+        values = dict(zip(self.columns, row, strict=False))
+        return all(name in values and re.fullmatch(mark, values[name].strip()) for name, mark in self.marks)
+
+    def columns_of(self, count: int) -> tuple[str, ...]:
+        """Return the names of so many columns; those that are not known have none."""
+        return (*self.columns, *[""] * count)[:count]
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """How a source's files are read into rows of its own columns."""
 
@@ -65,6 +87,8 @@ class Reading:
     which a record may span lines, taken apart by `records`."""
     headers: tuple[tuple[str, ...], ...] = ()
     """CSV without a header: the columns, one tuple for each number of them that releases of the source write."""
+    layouts: tuple[Layout, ...] = ()
+    """CSV that may come without a header: the orders of columns in which the product writes it."""
     record_start: str = ""
     """Where a record of `records` begins: a regular expression that its first line, and no other, matches."""
     records: Callable[[Iterable[str]], Iterator[tuple[Any, ...]]] | None = field(default=None, repr=False)
@@ -73,6 +97,8 @@ class Reading:
     """Of `records`: a regular expression of the lines that may stand before the first record."""
     only: str = ""
     """Of `lines`: a regular expression; lines that it is not found in say nothing, and are not read."""
+    mark: str = ""
+    """Of `lines`: a regular expression that is found in some line of each file of the source."""
     placed: bool = False
     """The rows need `log_file` and `log_position` beside their own columns."""
 
@@ -115,9 +141,21 @@ class Source:
     time_formats: tuple[str, ...] = ()
     """The forms of times that are texts, as of `strptime`; none: those that are known."""
     delimiter: str | None = None
-    """What parts the values of a row in CSV; None: a comma, in .tsv files a tab."""
+    """What parts the values of a row in CSV; None: what its first line shows."""
+    header: tuple[str, ...] = ()
+    """The columns of CSV without a header, where the user says them."""
     mapping: tuple[tuple[str, str], ...] = ()
     """Of `generic` only: fields of the log schema, and the columns they stand in."""
+
+    @property
+    def wanted(self) -> dict[str, str]:
+        """Return the columns that are read, by their names in small letters."""
+        return {name.lower(): name for name in self.columns}
+
+    def has_columns(self, columns: Iterable[str]) -> bool:
+        """Return whether rows with these columns can be this source's."""
+        found = {column.lower() for column in columns}
+        return any(name.lower() in found for name in self.needed)
 
     def check(self, columns: Iterable[str]) -> None:
         """Check that rows with these columns can be this source's.
@@ -126,7 +164,7 @@ class Source:
             ColumnsMissingError: none of the columns that it needs is there; names the nearest that are.
         """
         found = {column.lower(): column for column in columns}
-        if any(name.lower() in found for name in self.needed):
+        if self.has_columns(found):
             return
         near = difflib.get_close_matches(self.needed[0].lower(), found, n=1)
         hint = f"did you mean the column {found[near[0]]!r}?" if near else _found(list(found.values()))

@@ -182,7 +182,7 @@ SPARK = Source(
     columns=(LINE,),
     needed=(LINE,),
     convert=_convert,
-    reading=Reading("lines", only=_OF_INTEREST, placed=True),
+    reading=Reading("lines", only=_OF_INTEREST, mark='"Event":', placed=True),
     assembly=Assembly(by=(FILE,), order=(POSITION,), rows=_assemble),
     documentation=("https://spark.apache.org/docs/latest/monitoring.html",),
 )

@@ -104,7 +104,7 @@ TRINO = Source(
     columns=(LINE,),
     needed=(LINE,),
     convert=_convert,
-    reading=Reading("lines"),
+    reading=Reading("lines", mark='"(?:createTime|eventPayload)"'),
     documentation=(
         "https://trino.io/docs/current/admin/event-listeners-http.html",
         "https://trino.io/docs/current/admin/event-listeners-kafka.html",

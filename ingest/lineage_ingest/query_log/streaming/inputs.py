@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lineage_ingest.query_log.file_reports import FileReport, report_batch
 from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.opening import SparkOptions
-from lineage_ingest.query_log.reading import LogFormatError, read_log_file, read_messages
-from lineage_ingest.query_log.sources import ColumnsMissingError, Source
+from lineage_ingest.query_log.reading import read_log_file, read_messages
+from lineage_ingest.query_log.sources import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -137,20 +136,12 @@ def _of_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
             if distant:
                 yield from _of_content(path, batch.column("content")[row].as_buffer(), source)
             else:
-                yield from normalised(_read(Path(path.removeprefix("file:")), source), source)
+                yield from normalised(read_log_file(source, Path(path.removeprefix("file:"))), source)
 
 
 def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
-    """Yield the rows of a file of another file system: its name says how it is read."""
+    """Yield the rows of a file of another file system."""
     with tempfile.TemporaryDirectory(prefix="lineage-") as folder:
         copy = Path(folder) / Path(urlsplit(path).path).name
         copy.write_bytes(content)
-        yield from normalised(_read(copy, source), source)
-
-
-def _read(path: Path, source: Source) -> Iterator[Any]:
-    """Yield the rows of a file. One that is no log of this source is a failed file: it must not end the stream."""
-    try:
-        yield from read_log_file(source, path)
-    except (ColumnsMissingError, LogFormatError) as error:
-        yield report_batch(FileReport(str(path), 0, 0, str(error).removeprefix(f"{path}: ")))
+        yield from normalised(read_log_file(source, copy), source)

@@ -1,0 +1,295 @@
+r"""Delimited text (CSV, TSV, unloads of warehouses) into rows of a source's columns; its first lines show its form.
+
+A value that is NULL stands as nothing, as `\N` (Snowflake, ClickHouse, PostgreSQL, MySQL) or as the word NULL, without
+quotes: in quotes they are texts.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from lineage_ingest.query_log.json_rows import is_type_row
+from lineage_ingest.query_log.records import BROKEN_OFF, Tally
+from lineage_ingest.query_log.sources.source import CORRUPT, ColumnsMissingError, Source
+
+__all__ = ["DelimitedForm", "form_of", "read_csv"]
+
+_HEAD = 1_000_000
+"""Characters that show a file's form."""
+_DELIMITERS = (",", "\t", ";", "|", "\x01")
+_NOT_TEXT = re.compile("[\\x00\\x02-\\x08\\x0e-\\x1f\\ud800-\\udfff]")
+"""Control characters, and bytes that are no characters. (Hive's delimiter is one of them.)"""
+_NULL = "\ufffenull\ufffe"
+"""Stands for NULL between two passes: noncharacters, which no text has."""
+_NULL_WORDS = ("\\N", "NULL")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_MEANT = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "a": "\a"}
+_KEPT_ESCAPED = frozenset("dwsDWS.(){}[]*+?^$")
+"""Behind a backslash in a pattern of SQL: a file that does not escape keeps them so."""
+
+
+class DelimitedForm(NamedTuple):
+    """How values stand in a line, and in which order."""
+
+    delimiter: str = ","
+    escaped: bool = False
+    """A backslash stands before what is meant literally, and nothing is quoted."""
+    quote_escaped: bool = False
+    r"""A quote within quotes is written `\"`."""
+    columns: tuple[str, ...] | None = None
+    """Of a file without a header."""
+    unescaped: bool = False
+    r"""Values are read as they stand, and then `\n` is the end of a line in them (the CSV tables of MySQL)."""
+
+
+def form_of(source: Source, head: str) -> DelimitedForm:
+    """Return the form of a delimited text that begins so; the usual one, where none fits the source.
+
+    The delimiter is the source's, where it has one; else one by which the first line is a header or a row of it.
+    """
+    if source.delimiter:
+        delimiters: Sequence[str] = (source.delimiter,)
+    else:
+        first = head.partition("\n")[0]
+        delimiters = [one for one in _DELIMITERS if one in first] or [","]
+    for delimiter in delimiters:
+        form = _quoting(head, delimiter)
+        first_row = _first_row(head, form)
+        values = ["" if value is None else value for value in first_row]
+        if source.has_columns(_names_in(first_row)):
+            return form
+        if source.header and len(values) == len(source.header):
+            return form._replace(columns=source.header)
+        layout = next((one for one in source.reading.layouts if one.fits(values)), None)
+        if layout is not None:
+            return form._replace(columns=layout.columns_of(len(values)), unescaped=layout.unescaped)
+    return _quoting(head, delimiters[0])._replace(columns=source.header or None)
+
+
+def _first_row(head: str, form: DelimitedForm) -> list[str | None]:
+    try:
+        return next((row for row in _rows(io.StringIO(head, newline="\n"), form, _Position()) if row), [])
+    except csv.Error:
+        return []
+
+
+def _quoting(head: str, delimiter: str) -> DelimitedForm:
+    """Return how delimiters within values are written in a text that begins so."""
+    by = re.escape(delimiter)
+    quoted = re.search(rf'(?:\A|(?<!\\)\n|(?<!\\){by})"(?:[^"\\]++|""|\\.)*+"(?:{by}|\r?\n|\Z)', head, re.DOTALL)
+    if quoted:
+        return DelimitedForm(delimiter, quote_escaped=bool(re.search(rf'[^"\\]\\"(?!"|{by}|\r|\n|\Z)', head)))
+    if delimiter in "\t\x01":
+        return DelimitedForm(delimiter, escaped=True)
+    nulls = re.search(rf"(?:^|(?<!\\){by})\\N(?:{by}|\r?$)", head, re.MULTILINE)
+    return DelimitedForm(delimiter, escaped=bool(nulls or re.search(rf"\\(?:{by}|\r?\n)", head)))
+
+
+def read_csv(source: Source, text: Iterable[str], tally: Tally, *, whole: bool = True) -> Iterator[dict[str, str]]:
+    """Yield the rows of delimited text by column.
+
+    Args:
+        source: whose columns they have.
+        text: the lines, with their ends.
+        tally: is told where they break off.
+        whole: they are a file, which can be another source's and can break off; not a message.
+
+    Raises:
+        ColumnsMissingError: the file is not of this source.
+    """
+    csv.field_size_limit(2**31 - 1)  # statements of megabytes are statements
+    if source.reading.headers:
+        yield from _read_fixed(source, text, tally, whole=whole)
+        return
+    lines = iter(text)
+    head: list[str] = []
+    size = 0
+    for line in lines:
+        head.append(line)
+        size += len(line)
+        if size >= _HEAD:
+            break
+    form = form_of(source, "".join(head))
+    position = _Position()
+    rows = _rows(chain(head, lines), form, position)
+    wanted = {name.lower(): name for name in source.columns}
+    names = list(form.columns or ())
+    types_may_follow = False
+    for row in rows:
+        if not row:
+            continue
+        if not names:
+            if any(_NOT_TEXT.search(name or "") for name in row):
+                tally.failed("its first line is not text in UTF-8")
+                return
+            names = _names_in(row)
+            _check_header(source, names, form.delimiter)
+            types_may_follow = True
+            continue
+        if _name_in(row[0]) == names[0] and _names_in(row) == names:
+            continue  # files that were put behind each other, each with its header
+        fits = len(row) == len(names)
+        if whole and (position.ended or (not fits and not position.line.endswith(("\n", "\r")))):
+            tally.failed(BROKEN_OFF)
+            return
+        if not fits and (joined := _joined(row, names, source, form)) is not None:
+            row, fits = joined, True  # noqa: PLW2901
+        if not fits:
+            yield {CORRUPT: form.delimiter.join(value or "" for value in row)}
+            continue
+        found = {wanted[name]: value for name, value in zip(names, row, strict=True) if name in wanted}
+        if not types_may_follow or not is_type_row(source, found):
+            yield {name: value for name, value in found.items() if value is not None}
+        types_may_follow = False
+
+
+def _names_in(row: Sequence[str | None]) -> list[str]:
+    return [_name_in(name) for name in row]
+
+
+def _name_in(value: str | None) -> str:
+    return (value or "").strip().strip('"').lower()
+
+
+def _read_fixed(source: Source, text: Iterable[str], tally: Tally, *, whole: bool) -> Iterator[dict[str, str]]:
+    """Yield the rows of CSV whose number of columns says which they are."""
+    wanted = set(source.columns)
+    headers = {len(names): [name if name in wanted else "" for name in names] for names in source.reading.headers}
+    form, position = DelimitedForm(source.delimiter or ","), _Position()
+    for row in _rows(iter(text), form, position, nulls=False):
+        if not row:
+            continue
+        names = headers.get(len(row))
+        if whole and (position.ended or (names is None and not position.line.endswith(("\n", "\r")))):
+            tally.failed(BROKEN_OFF)
+            return
+        if names is None:
+            yield {CORRUPT: form.delimiter.join(value or "" for value in row)}
+            continue
+        yield {name: value for name, value in zip(names, row, strict=True) if name and value is not None}
+
+
+class _Position:
+    """Where a reader is: its last line, and whether it looked for a line after the last."""
+
+    def __init__(self) -> None:
+        self.line = ""
+        self.ended = False
+
+    def follow(self, lines: Iterator[str]) -> Iterator[str]:
+        for line in lines:
+            self.line = line
+            yield line
+        self.ended = True
+
+
+def _rows(
+    lines: Iterator[str], form: DelimitedForm, position: _Position, *, nulls: bool = True
+) -> Iterator[list[str | None]]:
+    if form.escaped:
+        yield from _escaped_rows(lines, form.delimiter, position)
+        return
+    read: Iterator[str] = position.follow(lines)
+    if form.quote_escaped:
+        read = (re.sub(r'(?<!\\)((?:\\\\)*)\\"', r'\1""', line) if '\\"' in line else line for line in read)
+    if nulls:
+        by = re.escape(form.delimiter)
+        null = re.compile(rf"(?:(?<={by})|^)(?:\\N|NULL)(?={by}|\r?\n|\r?$)")
+        read = (null.sub(_marked, line) if "\\N" in line or "NULL" in line else line for line in read)
+    for row in csv.reader(read, delimiter=form.delimiter):
+        if nulls:
+            yield [_unmarked(value) if _NULL in value else value for value in row]
+        elif form.unescaped:
+            yield [_unescaped(value) for value in row]
+        else:
+            yield list(row)
+
+
+def _marked(found: re.Match[str]) -> str:
+    return f"{_NULL}{found[0]}{_NULL}"
+
+
+def _unmarked(value: str) -> str | None:
+    """Return a value with the marks of NULLs out; None where it is one. In quotes a line of text can look like one."""
+    if value in (f"{_NULL}{word}{_NULL}" for word in _NULL_WORDS):
+        return None
+    return value.replace(_NULL, "")
+
+
+def _escaped_rows(lines: Iterator[str], delimiter: str, position: _Position) -> Iterator[list[str | None]]:
+    """Yield the rows of lines in which a backslash stands before each delimiter and end of a line in a value."""
+    value = re.compile(rf"((?:[^\\{re.escape(delimiter)}]|\\.)*)(?:{re.escape(delimiter)}|\Z)", re.DOTALL)
+    held = ""
+    for line in lines:
+        position.line = line
+        body = line.rstrip("\r\n")
+        ended = line[len(body) :]
+        whole = held + body
+        if (len(body) - len(body.rstrip("\\"))) % 2 and ended:
+            held = whole + ended
+            continue
+        held = ""
+        if "\\" not in whole:
+            values = whole.split(delimiter)
+        else:
+            values = value.findall(whole)
+            # A match of nothing at the very end follows the last value, unless a delimiter stands there.
+            if not whole.endswith(delimiter) or whole.endswith("\\" + delimiter):
+                values.pop()
+        yield [None if one in _NULL_WORDS else _unescaped(one) for one in values] if whole else []
+    position.ended = bool(held)
+    if held:
+        yield [held]
+
+
+def _unescaped(value: str) -> str:
+    return _ESCAPE.sub(_meant, value) if "\\" in value else value
+
+
+def _meant(found: re.Match[str]) -> str:
+    letter = found[1]
+    return found[0] if letter in _KEPT_ESCAPED else _MEANT.get(letter, letter)
+
+
+def _joined(
+    row: Sequence[str | None], names: Sequence[str], source: Source, form: DelimitedForm
+) -> list[str | None] | None:
+    """Return a row whose statement has delimiters in it, put together; None where that cannot be told.
+
+    Redshift unloads without quotes and escapes by default, and `a || b` has two of its delimiters.
+    """
+    more = len(row) - len(names)
+    statements = {name.lower() for name in source.needed}
+    places = [place for place, name in enumerate(names) if name in statements]
+    if more <= 0 or len(places) != 1 or form.delimiter != "|" or any(value is None for value in row):
+        return None
+    place = places[0]
+    text = form.delimiter.join(value or "" for value in row[place : place + more + 1])
+    return [*row[:place], text, *row[place + more + 1 :]]
+
+
+def _check_header(source: Source, header: list[str], delimiter: str) -> None:
+    """Check that a header is of the source; where it is a single value, say that the delimiter may be another.
+
+    Raises:
+        ColumnsMissingError: it is not.
+    """
+    try:
+        source.check(header)
+    except ColumnsMissingError as error:
+        other = (
+            next((one for one in _DELIMITERS if one != delimiter and one in header[0]), None)
+            if len(header) == 1
+            else None
+        )
+        if other is None:
+            raise
+        shown = {"\t": "tab"}.get(other, other)
+        raise ColumnsMissingError(
+            f"{error}; are the values parted by another character? --delimiter '{shown}'"
+        ) from error

@@ -1,0 +1,242 @@
+"""JSON that is not a document a line: arrays, pretty-printed documents, answers that wrap the rows in a document.
+
+Documents are decoded one by one as the text comes in, so that a file of any size takes the memory of its largest
+record; one that is broken is a row that could not be read, and reading goes on with the next record behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+from lineage_ingest.query_log.json_rows import MAX_SHOWN, ColumnOrder, json_row
+from lineage_ingest.query_log.records import BROKEN_OFF, Tally
+from lineage_ingest.query_log.sources.source import CORRUPT, LINE, Source
+
+__all__ = ["has_documents", "read_documents"]
+
+_CHUNK = 1_000_000
+_MAX_RECORD = 256_000_000
+_BLANK = re.compile("[\\s,\ufeff\x1e]*")
+_KEY = re.compile(r'[\s,]*"((?:[^"\\]|\\.)*)"\s*:\s*')
+_NEXT = re.compile(r"(?<=[\[,}\]\n])\s*(?=\{)")
+_WRAPPERS = frozenset(("data", "res", "entries", "rows", "items", "results", "records", "queries"))
+"""Keys of an answer under which its rows stand: of ClickHouse, Databricks, Cloud Logging, …"""
+_MAX_KEYS = 50
+_FIRST = re.compile(r"\[\s*([^\s])")
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def has_documents(head: str) -> bool:
+    """Return whether a text of JSON that begins so is something else than a document a line.
+
+    >>> has_documents("[{}]"), has_documents("{\n"), has_documents("{}"), has_documents("[1]")
+    (True, True, False, False)
+    """
+    return bool(
+        re.match(r"\s*(?:\[\s*(?:[{\[\]]|\Z)|\{\s*(?:\n|\Z))", head)
+        or re.match(rf'\s*\{{(?:\s*"\w+":\s*(?:"[^"]*"|\w+),)*\s*"(?:meta|{"|".join(_WRAPPERS)})"\s*:\s*\[', head)
+    )
+
+
+def read_documents(source: Source, text: IO[str], tally: Tally) -> Iterator[dict[str, Any]]:
+    """Yield the records of documents as rows by column, or as lines where the source reads lines.
+
+    Raises:
+        ColumnsMissingError: the first record is not of this source.
+    """
+    lines = source.reading.kind == "lines"
+    order, wanted = ColumnOrder(source), source.wanted
+    checked = lines
+    mark = re.compile(source.reading.mark)
+    is_ours = any_document = False
+    for value, raw in _Documents(source, text.read, order).records(tally):
+        if isinstance(value, list) and value and not checked:
+            row = order.row(value)
+            if row is not None:
+                yield row
+        elif not isinstance(value, dict):
+            yield {CORRUPT: raw[:MAX_SHOWN]}
+        elif lines:
+            any_document, is_ours = True, is_ours or bool(mark.search(raw))
+            yield {LINE: raw}
+        else:
+            if not checked:
+                source.check(value)
+                checked = True
+            yield json_row(wanted, value)
+    if any_document and not is_ours:
+        tally.failed(f"no record of a {source.title} is in it")
+
+
+class _Documents:
+    """A text of JSON, taken apart as it comes in."""
+
+    def __init__(self, source: Source, read: Callable[[int], str], order: ColumnOrder) -> None:
+        self._source = source
+        self._columns = frozenset(source.wanted)
+        self._read = read
+        self._order = order
+        self._text = ""
+        self._at = 0
+        self._ended = False
+        self._arrays = self._wrappers = 0
+        self._keys: frozenset[str] = frozenset()
+
+    def records(self, tally: Tally) -> Iterator[tuple[Any, str]]:
+        """Yield each record with its text; None for one that is broken."""
+        while character := self._next():
+            if character == "]":
+                self._at += 1
+                self._arrays = max(self._arrays - 1, 0)
+            elif character == "}" and self._wrappers:
+                self._at += 1
+                self._wrappers -= 1
+            elif character == "[" and self._opens_rows():
+                self._at += 1
+                self._arrays += 1
+            elif character == '"' and self._wrappers and not self._arrays:
+                if not self._pass_key():
+                    yield None, self._skip_broken()
+            elif character == "{" and not self._arrays and not self._wrappers and self._is_wrapper():
+                self._at += 1
+                self._wrappers += 1
+            elif character in "{[":
+                yield from self._record(tally)
+            else:
+                yield None, self._skip_broken()
+        if self._arrays or self._wrappers:
+            tally.failed(BROKEN_OFF)
+
+    def _record(self, tally: Tally) -> Iterator[tuple[Any, str]]:
+        try:
+            value, end = self._decode()
+        except (ValueError, RecursionError):
+            broken = self._skip_broken()
+            if self._ended and self._at >= len(self._text):
+                tally.failed(BROKEN_OFF)
+            else:
+                yield None, broken
+            return
+        begin = self._at
+        self._at = end
+        if isinstance(value, dict) and not self._keys:
+            self._keys = frozenset(value)
+        yield value, self._text[begin:end]
+
+    def _more(self) -> bool:
+        """Take in more text; return whether there was any."""
+        self._text = self._text[self._at :]
+        self._at = 0
+        part = self._read(max(_CHUNK, len(self._text)))
+        self._text += part
+        self._ended = not part
+        return bool(part)
+
+    def _next(self) -> str:
+        """Return the next character that means something, where the reader then is; nothing at the end."""
+        while True:
+            found = _BLANK.match(self._text, self._at)
+            self._at = found.end() if found else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def _opens_rows(self) -> bool:
+        """Return whether an array holds rows; one that is a row itself begins with a value."""
+        while (found := _FIRST.match(self._text, self._at)) is None and self._more():
+            pass
+        return found is None or found[1] in "{[]"
+
+    def _decode(self) -> tuple[Any, int]:
+        """Return the value that begins here, and where it ends.
+
+        Raises:
+            ValueError: it is broken.
+        """
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                cut = error.pos >= len(self._text) - 16 or error.msg.startswith("Unterminated")
+                if not cut or len(self._text) - self._at > _MAX_RECORD or not self._more():
+                    raise
+                continue
+            if end == len(self._text) and not isinstance(value, dict | list) and self._more():
+                continue  # the rest of a number may follow
+            return value, end
+
+    def _is_wrapper(self) -> bool:
+        """Return whether a document is an answer with rows in it, and no row itself."""
+        while True:
+            at = self._at + 1
+            for _ in range(_MAX_KEYS):
+                key = _KEY.match(self._text, at)
+                if key is None:
+                    break
+                opening = self._text[key.end() : key.end() + 1]
+                name = key[1].lower()
+                if opening == "[" and (name in _WRAPPERS or name == "meta"):
+                    return True
+                if name in self._columns or opening in ("{", "["):
+                    return False
+                try:
+                    _value, at = _DECODER.raw_decode(self._text, key.end())
+                except json.JSONDecodeError:
+                    break
+            else:
+                return False
+            if len(self._text) - self._at > _CHUNK or not self._more():
+                return False
+
+    def _pass_key(self) -> bool:
+        """Pass a key of an answer, and its value where that holds no rows; return whether it could be read."""
+        while (key := _KEY.match(self._text, self._at)) is None or key.end() >= len(self._text):
+            if len(self._text) - self._at > _CHUNK or not self._more():
+                return False
+        self._at = key.end()
+        name = key[1].lower()
+        if self._text[self._at] == "[" and name in _WRAPPERS:
+            self._at += 1
+            self._arrays += 1
+            return True
+        try:
+            value, end = self._decode()
+        except (ValueError, RecursionError):
+            return False
+        self._at = end
+        if name == "meta" and isinstance(value, list):
+            self._order.name([str(one["name"]) for one in value if isinstance(one, dict) and "name" in one])
+        return True
+
+    def _skip_broken(self) -> str:
+        """Return the text of a record that is broken, and go to where the next one begins."""
+        shown = self._text[self._at : self._at + MAX_SHOWN]
+        self._at += 1
+        while True:
+            found = _NEXT.search(self._text, self._at)
+            if found is not None:
+                self._at = found.end()
+                if self._is_record():
+                    return shown
+                self._at += 1
+                continue
+            self._at = max(self._at, len(self._text) - 1)
+            if not self._more():
+                self._at = len(self._text)
+                return shown
+
+    def _is_record(self) -> bool:
+        """Return whether what begins here is a record, and not a part of one."""
+        try:
+            value, _end = self._decode()
+        except (ValueError, RecursionError):
+            return False
+        if not isinstance(value, dict):
+            return False
+        if self._source.reading.kind != "lines":
+            return self._source.has_columns(value)
+        return bool(self._keys & value.keys()) if self._keys else len(value) > 2

@@ -1,0 +1,119 @@
+"""JSON into rows by column: a document a line, an array of values a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from lineage_ingest.query_log.records import BROKEN_OFF, Tally
+from lineage_ingest.query_log.sources.source import CORRUPT, Source
+
+__all__ = ["MAX_SHOWN", "ColumnOrder", "is_type_row", "json_row", "read_json_lines"]
+
+MAX_SHOWN = 10_000
+"""Characters that are kept of a record that is broken."""
+_TYPE_OF_TEXT = re.compile(r"(?:\w+\()*String\)*")
+
+
+def read_json_lines(
+    source: Source, text: Iterable[str], tally: Tally, *, whole: bool = True
+) -> Iterator[dict[str, Any]]:
+    """Yield JSON lines, each a document or an array of values, as rows by column.
+
+    Args:
+        source: whose columns they have.
+        text: the lines.
+        tally: is told where they break off.
+        whole: they are a file, which can be another source's and can break off; not a message.
+
+    Raises:
+        ColumnsMissingError: the first document is not of this source.
+    """
+    wanted, order = source.wanted, ColumnOrder(source)
+    checked = not whole
+    for line in text:
+        if line.isspace():
+            continue
+        read = _json(line)
+        if isinstance(read, list) and read and whole and not checked:
+            row = order.row(read)
+            if row is not None:
+                yield row
+            continue
+        if not isinstance(read, dict):
+            if whole and read is None and not line.endswith("\n"):
+                tally.failed(BROKEN_OFF)
+                return
+            yield {CORRUPT: line}
+            continue
+        if not checked:
+            source.check(read)
+            checked = True
+        yield json_row(wanted, read)
+
+
+def json_row(wanted: Mapping[str, str], document: dict[str, Any]) -> dict[str, str | None]:
+    """Return a document as a row of the wanted columns: of two keys that differ in case the last one."""
+    return {wanted[key.lower()]: _as_text(value) for key, value in document.items() if key.lower() in wanted}
+
+
+def _as_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+class ColumnOrder:
+    """Rows that are arrays of values: in the order of a first row of names, of the user's, or of the product's."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._wanted = source.wanted
+        self._names: Sequence[str] | None = None
+        self._types_may_follow = False
+
+    def name(self, names: Sequence[str]) -> None:
+        """Take the names of columns that the file says."""
+        self._source.check(names)
+        self._names = [name.lower() for name in names]
+
+    def row(self, values: Sequence[Any]) -> dict[str, Any] | None:
+        """Return a row by column; None where it holds the names or types of columns.
+
+        Raises:
+            ColumnsMissingError: the first row is neither names nor a row of this source.
+        """
+        texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
+        if self._names is None:
+            if all(isinstance(value, str) for value in values) and self._source.has_columns(texts):
+                self.name(texts)
+                self._types_may_follow = True
+                return None
+            layout = next((one for one in self._source.reading.layouts if one.fits(texts)), None)
+            if self._source.header and len(self._source.header) == len(values):
+                self._names = [name.lower() for name in self._source.header]
+            elif layout is not None:
+                self._names = layout.columns_of(len(values))
+            else:
+                self._source.check([text or "?" for text in texts])
+        names = self._names or ()
+        if len(names) != len(values):
+            return {CORRUPT: json.dumps(values, ensure_ascii=False)[:MAX_SHOWN]}
+        row = json_row(self._wanted, dict(zip(names, values, strict=True)))
+        if self._types_may_follow and is_type_row(self._source, row):
+            return None
+        self._types_may_follow = False
+        return row
+
+
+def is_type_row(source: Source, row: dict[str, Any]) -> bool:
+    """Return whether a row says the types of columns: the statement of such a row is `String`."""
+    values = [row.get(name) for name in source.needed]
+    return any(isinstance(value, str) and _TYPE_OF_TEXT.fullmatch(value) for value in values)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

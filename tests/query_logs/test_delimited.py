@@ -1,0 +1,114 @@
+"""Delimited text as products unload it: what is NULL, what is quoted, what is escaped, which delimiter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lineage_ingest.query_log import read_log, source_named
+from tests.query_logs.samples import normalised_rows
+
+GENERIC = source_named("generic")
+Row = tuple[object, object, object]
+
+
+def read(path: Path, text: str | bytes) -> list[Row]:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    rows = normalised_rows(GENERIC, read_log(GENERIC, [path]))
+    return [(row.get("query_text", row.get("problem")), row.get("user"), row.get("default_schema")) for row in rows]
+
+
+HEADER = "query_text,user,default_schema\n"
+FORMS = {
+    "nothing": (HEADER + "SELECT 1,ann,\n", [("SELECT 1", "ann", None)]),
+    "NULL and backslash N without quotes": (
+        HEADER + '"SELECT 1",NULL,\\N\n"SELECT 2",\\N,NULL\n',
+        [("SELECT 1", None, None), ("SELECT 2", None, None)],
+    ),
+    "the same in quotes is text": (HEADER + '"SELECT 1","NULL","\\N"\n', [("SELECT 1", "NULL", "\\N")]),
+    "the same within a text is text": (
+        HEADER + '"SELECT a,NULL,\\N,b\n\\N\nNULL\n,NULL",ann,x\n',
+        [("SELECT a,NULL,\\N,b\n\\N\nNULL\n,NULL", "ann", "x")],
+    ),
+    "a text that only begins so": (HEADER + "SELECT 1,NULLIE,\\NO\n", [("SELECT 1", "NULLIE", "\\NO")]),
+    "at the beginning of a row, by CRLF": (
+        "user,query_text,default_schema\r\n\\N,SELECT 1,NULL\r\n",
+        [("SELECT 1", None, None)],
+    ),
+    "Snowflake's default unload": (
+        HEADER + "SELECT a\\, 'it\\\\'s' \\\nFROM t WHERE x = \"y\",\\N,PUBLIC\n",
+        [("SELECT a, 'it\\'s' \nFROM t WHERE x = \"y\"", None, "PUBLIC")],
+    ),
+    "PostgreSQL's COPY, ClickHouse's TSV": (
+        "query_text\tuser\tdefault_schema\nSELECT\\ta,\\n'\\\\N', \"b\"\t\\N\t\\\\N\n",
+        [("SELECT\ta,\n'\\N', \"b\"", None, "\\N")],
+    ),
+    "a TSV without escapes": (
+        "query_text\tuser\tdefault_schema\nSELECT '\\d+', \"b\", 'c'\tann\tNULL\n",
+        [("SELECT '\\d+', \"b\", 'c'", "ann", None)],
+    ),
+    "a TSV with quotes": (
+        'query_text\tuser\tdefault_schema\n"SELECT\t""a""\nFROM t"\tann\t\n',
+        [('SELECT\t"a"\nFROM t', "ann", None)],
+    ),
+    "Redshift's UNLOAD, without escapes": (
+        "user|query_text|default_schema\nann|SELECT a || '|' || b FROM t|public\n",
+        [("SELECT a || '|' || b FROM t", "ann", "public")],
+    ),
+    "Redshift's UNLOAD with ADDQUOTES ESCAPE": (
+        'user|query_text|default_schema\n"ann"|"SELECT \\"a\\" || b FROM t"|"x"\n',
+        [('SELECT "a" || b FROM t', "ann", "x")],
+    ),
+    "Redshift's UNLOAD with ESCAPE": (
+        "user|query_text|default_schema\nann|SELECT a \\|\\| b FROM t|x\n",
+        [("SELECT a || b FROM t", "ann", "x")],
+    ),
+    "Spark's CSV": (
+        HEADER + '"SELECT \\"a\\", \'\\d\' FROM t",ann,x\n',
+        [("SELECT \"a\", '\\d' FROM t", "ann", "x")],
+    ),
+    "a quoted text that ends in a backslash": (
+        HEADER + '"SELECT \'\\","ann","x"\n"SELECT ""a""","bo","y"\n',
+        [("SELECT '\\", "ann", "x"), ('SELECT "a"', "bo", "y")],
+    ),
+    "files behind each other": (
+        HEADER + "SELECT 1,ann,x\n" + HEADER + "SELECT 2,ann,x\n",
+        [("SELECT 1", "ann", "x"), ("SELECT 2", "ann", "x")],
+    ),
+    "names and types": (
+        '"query_text","user","default_schema"\n"String","LowCardinality(String)","String"\n"SELECT 1","a","b"\n',
+        [("SELECT 1", "a", "b")],
+    ),
+    "names in capitals, quoted, with blanks": (
+        '"QUERY_TEXT", "User" ,DEFAULT_schema\nSELECT 1,ann,x\n',
+        [("SELECT 1", "ann", "x")],
+    ),
+    "Hive's delimiter": ("query_text\x01user\x01default_schema\nSELECT 1,2\x01\\N\x01x\n", [("SELECT 1,2", None, "x")]),
+    "a broken row costs itself": (
+        HEADER + "SELECT 1,ann,x\nSELECT 2,3,4,5\nSELECT 6,ann,x\n",
+        [("SELECT 1", "ann", "x"), ("unreadable record", None, None), ("SELECT 6", "ann", "x")],
+    ),
+}
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form(form: str, encoding: str, ends: str, tmp_path: Path) -> None:
+    text, expected = FORMS[form]
+    written = text.replace("\r\n", "\n").replace("\n", ends)
+    found = read(tmp_path / "log.txt", written.encode(encoding))
+    assert [tuple(str(v).replace("\r\n", "\n") if v else v for v in row) for row in found] == expected
+
+
+def test_lines_that_end_with_a_carriage_return_alone(tmp_path: Path) -> None:
+    text = FORMS["nothing"][0].replace("\n", "\r")
+    assert read(tmp_path / "log.csv", text) == [("SELECT 1", "ann", None)]
+
+
+def test_a_file_of_many_rows_is_of_one_form(tmp_path: Path) -> None:
+    """What shows the form may come late: within the first megabyte all of it is looked at."""
+    rows = "SELECT 1,ann,x\n" * 40_000 + "SELECT a\\, b,ann,\\N\n"
+    found = read(tmp_path / "log.csv", HEADER + rows)
+    assert (len(found), found[-1]) == (40_001, ("SELECT a, b", "ann", None))

@@ -11,6 +11,7 @@ from lineage.model.namespaces import normal_namespace, normal_place
 from lineage.model.spelling import Spelled, spelling_of
 
 __all__ = [
+    "bigquery_table",
     "ColumnPath",
     "Naming",
     "column_key",
@@ -39,6 +40,8 @@ _BARE = re.compile(r"[^.\"`\[\]\s](?:[^.\"`\[\]]*[^.\"`\[\]\s])?")
 _SHARD = re.compile(r"^(.+?)_?(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$")
 # … and a wildcard over some of them, `events_2024*`.
 _SHARDS = re.compile(r"^(.+?)_?(?:19|20)\d{0,6}\*$")
+# … and a partition of a table, `orders$20240131`, `orders$__UNPARTITIONED__`.
+_PARTITION = re.compile(r"\$\w*$")
 _SESSION_SCHEMAS = frozenset(("pg_temp", "temp", "_session"))
 """The schemas by which a temporary table can be named where it lies in none of its own."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]+)/?(.*)", re.DOTALL)
@@ -257,7 +260,7 @@ class Naming:
         """Return the full dotted name of a table whose (already folded) parts are given, outermost first.
 
         A database is only filled in where there is a schema to put it before. BigQuery's date shards become
-        one table, `events_20240101` → `events_*`.
+        one table, `events_20240101` → `events_*`, and a partition its table.
 
         >>> from lineage.model.dialects import dialect_named
         >>> Naming(dialect_named("postgres"), default_database="db", default_schema="shop").qualify(["orders"])
@@ -272,12 +275,8 @@ class Naming:
             filled.insert(0, self.default_schema)
         if len(filled) == 2 and self.default_database:
             filled.insert(0, self.default_database)
-        if (
-            filled
-            and self.dialect.name == "bigquery"
-            and (shard := _SHARD.match(filled[-1]) or _SHARDS.match(filled[-1]))
-        ):
-            filled[-1] = f"{shard.group(1)}_*"
+        if filled and self.dialect.name == "bigquery":
+            filled[-1] = bigquery_table(filled[-1])
         return self.version_of(format_name(filled)) if self.versions else format_name(filled)
 
     def spelling(self, name: str, parts: Sequence[str]) -> str | None:
@@ -339,6 +338,19 @@ class Naming:
                 if bare == parts[-1]:
                     return full
         return None
+
+
+def bigquery_table(name: str) -> str:
+    """Return the table that a name of BigQuery's means: of all date shards one, of a partition the one it is of.
+
+    https://cloud.google.com/bigquery/docs/managing-partitioned-table-data#write-to-partition
+
+    >>> bigquery_table("events_20240131"), bigquery_table("events_2024*"), bigquery_table("orders$20240131")
+    ('events_*', 'events_*', 'orders')
+    """
+    whole = _PARTITION.sub("", name) or name
+    shard = _SHARD.match(whole) or _SHARDS.match(whole)
+    return f"{shard.group(1)}_*" if shard else whole
 
 
 def dataset_key(namespace: str, name: str) -> str:

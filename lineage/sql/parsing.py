@@ -247,7 +247,7 @@ def _parsed(
             problem = _problem(DiagnosticCode.PARSE_ERROR, message, span)
     is_command = bool(trees) and isinstance(trees[0], exp.Command)
     is_refused = problem is not None and problem.code is DiagnosticCode.PARSE_ERROR
-    if is_command or is_refused or (trees and _defines_anew(trees[0])):
+    if is_command or is_refused or (trees and _is_misread(trees[0])):
         try:
             if said := _reworded(parser, tokens, text, dialect):
                 trees, problem, is_command = said, None, False
@@ -287,8 +287,16 @@ def _named(tree: exp.Expr, span: Span) -> tuple[exp.Expr, Diagnostic | None]:
     return tree, Diagnostic(DiagnosticCode.DYNAMIC_SQL, Severity.WARNING, message, span) if is_unknown else None
 
 
-def _defines_anew(tree: exp.Expr | None) -> bool:
-    """Return whether a statement is `ALTER VIEW v AS query`, of which the parser's tree lacks the columns' names."""
+def _is_misread(tree: exp.Expr | None) -> bool:
+    """Return whether the parser reads a statement without what it says.
+
+    Of `ALTER VIEW v AS query` the tree lacks the columns' names, and ClickHouse's `FROM INFILE 'f'` is a table in it.
+    """
+    if type(tree) is exp.Insert:
+        query = tree.args.get("expression")
+        origin = query.args.get("from_") if isinstance(query, exp.Select) else None
+        table = origin.this.this if isinstance(origin, exp.From) and isinstance(origin.this, exp.Table) else None
+        return isinstance(table, exp.Identifier) and not table.quoted and table.this.upper() == "INFILE"
     if type(tree) is not exp.Alter or tree.args.get("kind") != "VIEW":
         return False
     return any(isinstance(action, exp.Query) for action in tree.args.get("actions") or ())

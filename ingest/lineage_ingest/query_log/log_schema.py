@@ -84,6 +84,11 @@ FIELDS: tuple[LogField, ...] = (
         "The table that the result was written to where the text does not say it: BigQuery's destination table of a "
         "SELECT. That write is lineage, and is lost without this field.",
     ),
+    LogField(
+        "appends",
+        pa.bool_(),
+        "The destination's other rows stay: the result is added to it, or written to a partition. Null: not known.",
+    ),
     LogField("source_lineage", _LINEAGE, "What the source itself knows of the columns; null where it says nothing."),
     LogField(
         "unread_time",

@@ -54,6 +54,18 @@ def load(s: Statement) -> Iterator[Tokens]:
     yield s.said("COPY", s.tokens[into + 2 : end], listing, "FROM", s.tokens[file + 1 : file + 2])
 
 
+@rewording("INSERT")
+def insert_from_a_file(s: Statement) -> Iterator[Tokens]:
+    """ClickHouse's `INSERT INTO t (a, b) FROM INFILE 'f' COMPRESSION 'gzip' FORMAT CSV`."""
+    file = s.find("FROM", "INFILE")
+    if file is not None and file + 2 < len(s.tokens):
+        into = 1 + s.says("INTO", at=1)
+        into += s.says("TABLE", at=into)
+        name = s.name(into)
+        end = s.closing(name) if s.says("(", at=name) else name
+        yield s.said("COPY", s.tokens[into:end], "FROM", s.tokens[file + 2 : file + 3])
+
+
 @rewording("SELECT", "WITH")
 def into_outfile(s: Statement) -> Iterator[Tokens]:
     """`SELECT … INTO OUTFILE 'f' … FROM t` (MySQL), `SELECT … INTO OUTFILE 'f'` (ClickHouse)."""

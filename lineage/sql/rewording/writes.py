@@ -37,6 +37,34 @@ def insert_from_first(s: Statement) -> Iterator[Tokens]:
         yield s.said(s.tokens[:opened], "(", s.tokens[opened:end], ")", s.tokens[end:])
 
 
+@rewording("INSERT")
+def insert_of_rows_beside_it(s: Statement) -> Iterator[Tokens]:
+    """ClickHouse's `INSERT INTO t (a) VALUES`, `… FORMAT CSV`: the rows follow the statement, or come with it.
+
+    https://clickhouse.com/docs/sql-reference/statements/insert-into
+    """
+    into = 1 + s.says("INTO", at=1)
+    into += s.says("TABLE", at=into)
+    is_function = s.says("FUNCTION", at=into)
+    if s.dialect != "clickhouse" or into + is_function >= len(s.words):
+        return
+    name = s.name(into + is_function)
+    if is_function:
+        name = s.closing(name)
+    end = s.closing(name) if s.says("(", at=name) else name
+    begin = s.find("FORMAT", after=end) if s.words[-1] != "VALUES" else len(s.words) - 1
+    if begin is None or any(word in ("SELECT", "WITH", "FROM") for word in s.words[end:begin]):
+        return
+    listed = s.tokens[name:end]
+    if is_function:
+        yield s.said(s.tokens[:name], "VALUES (NULL)")
+    elif not listed or any(word in ("*", "EXCEPT") for word in s.words[name:end]):
+        yield s.said("INSERT INTO", s.tokens[into:name], "DEFAULT VALUES")
+    else:
+        nulls = ", ".join("NULL" for word in s.words[name:end] if word in ("(", ","))
+        yield s.said("INSERT INTO", s.tokens[into:end], f"VALUES ({nulls})")
+
+
 @rewording("REPLACE", "DELETE", "UPDATE", "INSERT")
 def modifiers(s: Statement) -> Iterator[Tokens]:
     """MySQL's `DELETE QUICK IGNORE FROM`, `REPLACE DELAYED t VALUES …`, which is an INSERT for lineage."""

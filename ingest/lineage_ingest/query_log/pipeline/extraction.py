@@ -15,7 +15,7 @@ import pyarrow as pa
 from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import JobKind, LineageBatch, definition_job_key, query_job_key
 from lineage.model.dialects import dialect_named
-from lineage.model.names import ColumnPath, Naming, format_name, split_name
+from lineage.model.names import ColumnPath, Naming, split_name
 from lineage.model.statement import (
     ChangeKind,
     ColumnSchema,
@@ -217,13 +217,13 @@ class Extractor:
         naming = options.naming
         namings = [self._naming(naming, part) for part in unit.parts]
         parts = [
-            ScriptPart(part.text, str(number), own, _name(part.destination), part.truncated)
+            ScriptPart(part.text, str(number), own, _destination(part, own), part.truncated)
             for number, (part, own) in enumerate(zip(unit.parts, namings, strict=True))
         ]
         seen = self._seen.setdefault(naming.dataset_namespace, {})
         catalog = self._catalog(naming, unit)
         script = Script({"": parts}, options, catalog, lambda t, c: c in seen.get(t, ()), alone=False)
-        statements = script.resolve()
+        statements = [_appending(one, unit) for one in script.resolve()]
         for number, part in enumerate(unit.parts):
             if part.stated is not None:
                 statements = with_stated(statements, str(number), part.stated, namings[number])
@@ -325,8 +325,15 @@ def microseconds(at: datetime) -> int:
     return (at - EPOCH) // timedelta(microseconds=1)
 
 
-def _name(name: str | None) -> str | None:
-    return format_name([part for part, _ in split_name(name)]) if name else None
+def _destination(part: Part, naming: Naming) -> str | None:
+    return naming.qualify([one for one, _ in split_name(part.destination)]) if part.destination else None
+
+
+def _appending(statement: StatementLineage, unit: Unit) -> StatementLineage:
+    """Return a statement whose target keeps its other rows, where the log says so, as none that defines it."""
+    if not unit.parts[int(statement.source or 0)].appends:
+        return statement
+    return replace(statement, defines=False, schema=())
 
 
 def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decided: list[Decision]) -> Facts:

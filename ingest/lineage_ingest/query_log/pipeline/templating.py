@@ -77,6 +77,7 @@ class _Templates:
             pc.fill_null(columns["default_schema"], "\x00"),
             pc.fill_null(columns["destination"], "\x00"),
             pc.if_else(columns["truncated"], "cut", "whole"),
+            pc.if_else(pc.fill_null(columns["appends"], False), "appends", ""),
             prints,
             _SEPARATOR,
         )
@@ -140,6 +141,7 @@ class _Templates:
             "schema": columns["default_schema"].take(picked),
             "destination": columns["destination"].take(picked),
             "truncated": columns["truncated"].take(picked),
+            "appends": pc.fill_null(columns["appends"].take(picked), False),
             "stated": columns["source_lineage"].take(picked),
         }
         parts = pa.StructArray.from_arrays([fields[f.name].cast(f.type) for f in PART_TYPE], fields=list(PART_TYPE))

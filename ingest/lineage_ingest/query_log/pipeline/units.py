@@ -24,6 +24,7 @@ PART_TYPE = pa.struct(
         pa.field("schema", _TEXT),
         pa.field("destination", _TEXT),
         pa.field("truncated", pa.bool_()),
+        pa.field("appends", pa.bool_()),
         pa.field(
             "stated",
             pa.list_(
@@ -60,6 +61,8 @@ class Part:
     schema: str | None = None
     destination: str | None = None
     truncated: bool = False
+    appends: bool = False
+    """The destination keeps its other rows."""
     stated: tuple[StatedColumn, ...] | None = None
     search_path: tuple[str, ...] = ()
     """The schemas that are searched after the default one; a template by itself has none."""

@@ -7,6 +7,7 @@ Traps:
   own is left out: its statements would count twice.
 - The result of a SELECT can be written to a table that only `destination_table` names. Where nobody asks for one, it is
   a temporary table in a hidden dataset (`_…`).
+- `table$20260301` as a destination is a partition: the table's other rows stay.
 - There is no default dataset; the project is `project_id`.
 - A query in legacy SQL is another language.
 - Load, copy and extract jobs have no text; they are left out.
@@ -15,16 +16,18 @@ Traps:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage.model.names import bigquery_table, format_name
 from lineage_ingest.query_log.log_schema import Problem, Status
 from lineage_ingest.query_log.sources.json_lines import nested
 from lineage_ingest.query_log.sources.source import Source, SourceRows
 
-__all__ = ["BIGQUERY", "is_legacy"]
+__all__ = ["BIGQUERY", "is_legacy", "written_table"]
 
 _COLUMNS = (
     "creation_time",
@@ -65,7 +68,7 @@ def _convert(every: SourceRows) -> Any:
     session = pa.array([_text(nested(info, "session_id")) for info in log.objects("session_info")], pa.string())
     selects = pc.fill_null(pc.equal(log.trimmed("statement_type"), "SELECT"), False).to_pylist()
     destination = [
-        _table(table) if select else None
+        written_table(nested(table, name) for name in ("project_id", "dataset_id", "table_id")) if select else None
         for table, select in zip(log.objects("destination_table"), selects, strict=True)
     ]
     status = [
@@ -83,7 +86,8 @@ def _convert(every: SourceRows) -> Any:
         default_database=log.text("project_id"),
         status=pa.array(status, pa.string()),
         rows=pa.array([_changed(found) for found in log.objects("dml_statistics")], pa.int64()),
-        destination=pa.array(destination, pa.string()),
+        destination=pa.array([one and one[0] for one in destination], pa.string()),
+        appends=pa.array([one and one[1] for one in destination], pa.bool_()),
     )
 
 
@@ -97,11 +101,19 @@ def _status(state: str | None, error: Any) -> str | None:
     return str(Status.CANCELED if error.get("reason") == "stopped" else Status.FAILED)
 
 
-def _table(table: Any) -> str | None:
-    parts = [nested(table, name) for name in ("project_id", "dataset_id", "table_id")]
-    if not all(isinstance(part, str) and part for part in parts) or parts[1].startswith("_"):
+def written_table(parts: Iterable[Any]) -> tuple[str, bool | None] | None:
+    """Return the table that a result was written to, of its project, dataset and name, and whether other rows stay.
+
+    They do if a partition or a shard was written; else that is not known. None: it was written to no lasting table.
+
+    >>> written_table(["p", "d", "orders$20240131"]), written_table(["p", "d", "t"]), written_table(["p", "_anon", "x"])
+    (('p.d.orders', True), ('p.d.t', None), None)
+    """
+    project, dataset, table = (part if isinstance(part, str) else "" for part in parts)
+    if not (project and dataset and table) or dataset.startswith("_"):
         return None
-    return ".".join(parts)
+    whole = bigquery_table(table)
+    return format_name([project, dataset, whole]), True if whole != table else None
 
 
 def _changed(statistics: Any) -> int | None:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Problem, Status
-from lineage_ingest.query_log.sources.bigquery import is_legacy
+from lineage_ingest.query_log.sources.bigquery import is_legacy, written_table
 from lineage_ingest.query_log.sources.json_lines import flattened, nested
 from lineage_ingest.query_log.sources.source import CORRUPT, LINE, Reading, Source, SourceRows
 
@@ -30,7 +30,7 @@ __all__ = ["BIGQUERY_AUDIT"]
 
 _FLAT = (
     "query", "truncated", "job", "parent", "start", "end", "user", "project", "dataset", "status", "rows",
-    "destination",
+    "destination", "appends",
 )  # fmt: skip
 _CANCELLED = 1
 
@@ -54,6 +54,7 @@ def _convert(lines: SourceRows) -> Any:
         rows=log.count("rows"),
         truncated=log.flag("truncated"),
         destination=log.text("destination"),
+        appends=log.flag("appends"),
     )
 
 
@@ -89,7 +90,7 @@ def _flatten(entry: dict[str, Any]) -> dict[str, Any] | None:
         "dataset": dataset.get("datasets"),
         "status": str(_status(error)),
         "rows": nested(job, "jobStats", "queryStats", "outputRowCount"),
-        "destination": _destination(config),
+        **_destination(config),
     }
 
 
@@ -99,11 +100,14 @@ def _status(error: Any) -> Status:
     return Status.CANCELED if error.get("code") == _CANCELLED else Status.FAILED
 
 
-def _destination(config: dict[str, Any]) -> str | None:
+def _destination(config: dict[str, Any]) -> dict[str, str | None]:
     table = _parts(config.get("destinationTable"))
-    if config.get("statementType") != "SELECT" or len(table) < 3 or table.get("datasets", "_").startswith("_"):
-        return None
-    return ".".join(table.get(kind, "") for kind in ("projects", "datasets", "tables"))
+    found = written_table(table.get(kind) for kind in ("projects", "datasets", "tables"))
+    if config.get("statementType") != "SELECT" or found is None:
+        return {}
+    name, is_partition = found
+    appends = is_partition or config.get("writeDisposition") == "WRITE_APPEND"
+    return {"destination": name, "appends": str(appends).lower()}
 
 
 def _parts(name: Any) -> dict[str, str]:

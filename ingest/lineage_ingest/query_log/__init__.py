@@ -1,10 +1,9 @@
 """Query logs: the history of a warehouse's statements, from any source, as rows of one schema."""
 
+from lineage_ingest.query_log.log_files import NoLogFilesError, find_log_files
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
 from lineage_ingest.query_log.normalising import assembled, normalised
 from lineage_ingest.query_log.reading import (
-    NoLogFilesError,
-    find_log_files,
     read_log,
     read_log_file,
     read_messages,

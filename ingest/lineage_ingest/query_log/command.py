@@ -43,6 +43,7 @@ from lineage_ingest.query_log.follow_command import (
     follow,
 )
 from lineage_ingest.query_log.ingest import FailOn, LogSummary, ingest_log
+from lineage_ingest.query_log.log_files import NoLogFilesError
 from lineage_ingest.query_log.pipeline.engine import Opener
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import (
@@ -57,7 +58,6 @@ from lineage_ingest.query_log.pipeline.opening import (
 )
 from lineage_ingest.query_log.pipeline.plan import planned
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
-from lineage_ingest.query_log.reading import NoLogFilesError
 from lineage_ingest.query_log.sources import (
     SOURCES,
     ColumnsMissingError,

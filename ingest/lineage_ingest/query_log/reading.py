@@ -7,8 +7,6 @@ columns as strings, unreadable records in `_corrupt_record`, lines of text in `v
 from __future__ import annotations
 
 import csv
-import glob
-import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -24,13 +22,12 @@ from lineage_ingest.query_log.file_text import open_text
 from lineage_ingest.query_log.forms import FileForm, look_at
 from lineage_ingest.query_log.json_documents import read_documents
 from lineage_ingest.query_log.json_rows import read_json_lines
+from lineage_ingest.query_log.log_files import find_log_files, parts_of
 from lineage_ingest.query_log.records import Tally, read_lines, read_records
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, ColumnsMissingError, Source
 
 __all__ = [
-    "NoLogFilesError",
     "check_log_files",
-    "find_log_files",
     "read_log",
     "Piece",
     "file_pieces",
@@ -40,36 +37,8 @@ __all__ = [
 
 _ROWS = 8_192
 _CHARACTERS = 32_000_000
-_OTHER = re.compile(r"^[._]|\.lbug(?:\.|$)")
 _PIECE = 64_000_000
 """Bytes of plain lines that one worker reads."""
-
-
-class NoLogFilesError(ValueError):
-    """A path that does not exist, or a folder or pattern without files."""
-
-
-def find_log_files(paths: Iterable[str | Path]) -> list[Path]:
-    """Return the files of files, folders and patterns, in order.
-
-    Of a folder these are all below it but hidden ones, markers such as `_SUCCESS`, and stores of this program.
-
-    Raises:
-        NoLogFilesError: a path gives no file.
-    """
-    found: list[Path] = []
-    for given in paths:
-        path = Path(given)
-        if path.is_dir():
-            inside = [p for p in sorted(path.rglob("*")) if p.is_file() and not _OTHER.search(p.name)]
-        elif path.exists():
-            inside = [path]
-        else:
-            inside = [p for p in map(Path, sorted(glob.glob(str(given), recursive=True))) if p.is_file()]
-        if not inside:
-            raise NoLogFilesError(f"no files: {given}")
-        found.extend(inside)
-    return found
 
 
 def check_log_files(source: Source, files: Iterable[Path]) -> None:
@@ -116,7 +85,7 @@ def read_log(source: Source, paths: Iterable[str | Path]) -> Iterator[Any]:
         NoLogFilesError: a path gives no file.
         ColumnsMissingError: no file is of this source.
     """
-    files = find_log_files(paths)
+    files = find_log_files(paths, source)
     check_log_files(source, files)
     for file in files:
         yield from read_log_file(source, file)
@@ -150,27 +119,47 @@ def file_pieces(source: Source, path: Path) -> list[Piece]:
     return [Piece(None, start, min(start + _PIECE, size)) for start in range(0, size, _PIECE)]
 
 
-def read_log_file(source: Source, path: Path, piece: Piece = Piece()) -> Iterator[Any]:  # noqa: B008  frozen
-    """Yield the rows of a file or of a piece of it; where something failed, or none is, a `FileReport` as well."""
-    tally = Tally()
-    batches = _Batches(source, str(path), tally)
-    try:
-        form = look_at(source, path)
-        if form.kind == "parquet":
-            yield from _parquet(source, path, piece.group, tally)
-        elif piece.is_whole:
-            with open_text(path, _newline(form)) as text:
-                yield from batches.of(_rows_in(source, form, text, tally))
-        else:
-            lines = _lines_of_piece(path, piece)
-            read = read_json_lines if form.kind == "json" else partial(read_lines, whole=False)
-            yield from batches.of(read(source, lines, tally))
-    except (OSError, EOFError, pa.ArrowException, csv.Error, ColumnsMissingError) as error:
-        yield from batches.rest()
-        tally.failed(str(error))
-    report = FileReport(str(path), tally.rows, tally.unreadable, tally.error)
-    if report.reason is not None or not report.rows or not piece.is_whole:
-        yield report_batch(report)
+def read_log_file(
+    source: Source,
+    path: Path,
+    piece: Piece = Piece(),  # noqa: B008  frozen
+    *,
+    alone: bool = False,
+) -> Iterator[Any]:
+    """Yield the rows of a log's file, with its other parts unless it is read alone, or of a piece of it.
+
+    Where something failed, or there are no rows, a `FileReport` as well.
+    """
+    position = rows = 0
+    parts = [path] if alone else parts_of(path, source)
+    for part in parts:
+        tally = Tally()
+        batches = _Batches(source, str(path), tally, position)
+        try:
+            yield from _read_part(source, part, piece, batches, tally)
+        except (OSError, EOFError, pa.ArrowException, csv.Error, ColumnsMissingError) as error:
+            yield from batches.rest()
+            tally.failed(str(error))
+        position += tally.rows
+        rows += tally.rows
+        report = FileReport(str(part), tally.rows, tally.unreadable, tally.error)
+        if report.reason is not None or not piece.is_whole:
+            yield report_batch(report)
+        elif not rows and part == parts[-1]:
+            yield report_batch(FileReport(str(path), 0, 0))
+
+
+def _read_part(source: Source, path: Path, piece: Piece, batches: _Batches, tally: Tally) -> Iterator[Any]:
+    form = look_at(source, path)
+    if form.kind == "parquet":
+        yield from _parquet(source, path, piece.group, tally)
+    elif piece.is_whole:
+        with open_text(path, _newline(form)) as text:
+            yield from batches.of(_rows_in(source, form, text, tally))
+    else:
+        lines = _lines_of_piece(path, piece)
+        read = read_json_lines if form.kind == "json" else partial(read_lines, whole=False)
+        yield from batches.of(read(source, lines, tally))
 
 
 def _rows_in(source: Source, form: FileForm, text: IO[str], tally: Tally) -> Iterator[dict[str, Any]]:
@@ -251,7 +240,7 @@ def _parquet(source: Source, path: Path, group: int | None, tally: Tally) -> Ite
 class _Batches:
     """Rows by column into record batches of bounded size."""
 
-    def __init__(self, source: Source, file: str, tally: Tally) -> None:
+    def __init__(self, source: Source, file: str, tally: Tally, position: int = 0) -> None:
         own = [LINE] if source.reading.kind == "lines" else list(source.columns)
         placed = [FILE, POSITION] if source.reading.placed else []
         self._columns: dict[str, list[Any]] = {name: [] for name in dict.fromkeys([*own, *placed, CORRUPT])}
@@ -259,7 +248,8 @@ class _Batches:
         self._needed = frozenset(source.needed)
         self._file = file
         self._tally = tally
-        self._rows = self._characters = self._position = 0
+        self._position = position
+        self._rows = self._characters = 0
 
     def of(self, rows: Iterable[dict[str, Any]]) -> Iterator[Any]:
         for row in rows:

@@ -21,6 +21,7 @@ import pyarrow as pa
 from lineage_ingest.query_log.coercion import is_texty, strings
 from lineage_ingest.query_log.file_reports import REPORT, FileReport, report_batch
 from lineage_ingest.query_log.forms import look_at
+from lineage_ingest.query_log.log_files import find_log_files, size_of
 from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.local import LocalEngine
@@ -28,7 +29,6 @@ from lineage_ingest.query_log.reading import (
     Piece,
     check_log_files,
     file_pieces,
-    find_log_files,
     read_log,
     read_log_file,
 )
@@ -112,7 +112,7 @@ class LogInput:
 
     def size(self) -> int:
         """Return the bytes of its files."""
-        return sum(path.stat().st_size for path in find_log_files(self.paths))
+        return sum(size_of(path, self.source) for path in find_log_files(self.paths, self.source))
 
 
 def chosen_engine(given: LogInput, wanted: EngineKind) -> EngineKind:
@@ -237,7 +237,7 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
         )
     if given.is_remote:
         return _remote_rows(spark, source, given.paths)
-    paths = find_log_files(given.paths)
+    paths = find_log_files(given.paths, source)
     check_log_files(source, paths)
     pieces = [(str(path), piece) for path in paths for piece in file_pieces(source, path)]
     if source.assembly is None or source.reading.placed:

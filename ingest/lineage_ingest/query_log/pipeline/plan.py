@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lineage_ingest.query_log.log_files import find_log_files
 from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions
-from lineage_ingest.query_log.reading import find_log_files
 from lineage_ingest.query_log.streaming.inputs import StreamInput
 
 __all__ = ["planned"]
@@ -47,5 +47,5 @@ def _inputs(given: LogInput | StreamInput) -> str:
         return f"{given.jdbc.url.partition('?')[0]}: {query}"
     if given.is_remote:
         return ", ".join(given.paths)
-    count = len(find_log_files(given.paths))
+    count = len(find_log_files(given.paths, given.source))
     return f"{count:,} file{'' if count == 1 else 's'}, {given.size() / 1e6:,.1f} MB"

@@ -97,6 +97,8 @@ class Reading:
     """Of `records`: a regular expression of the lines that may stand before the first record."""
     only: str = ""
     """Of `lines`: a regular expression; lines that it is not found in say nothing, and are not read."""
+    part: str = ""
+    """A regular expression of the names of files that are parts of one log: its `log` and its `number` among them."""
     mark: str = ""
     """Of `lines`: a regular expression that is found in some line of each file of the source."""
     placed: bool = False

@@ -8,6 +8,9 @@ and the session), and SparkListenerSQLExecutionStart, whose `description` is the
 is no statement. The listener classes in Spark's source are what documents their fields:
 sql/core/…/execution/ui/SQLListener.scala, sql/hive-thriftserver/…/ui/HiveThriftServer2EventManager.scala
 
+From Spark 4 on an application is a folder `eventlog_v2_ID` of files `events_NUMBER_ID.zstd`: a new one is begun at 128
+MB. Parts of one application are read as one log; those that Spark has compacted are left out.
+
 Traps:
 - A start and an end are two lines, joined by their id within the file; a start without an end was running.
 - What the Thrift server runs is logged by both kinds of events; the execution of a known statement is left out.
@@ -182,7 +185,13 @@ SPARK = Source(
     columns=(LINE,),
     needed=(LINE,),
     convert=_convert,
-    reading=Reading("lines", only=_OF_INTEREST, mark='"Event":', placed=True),
+    reading=Reading(
+        "lines",
+        only=_OF_INTEREST,
+        mark='"Event":',
+        part=r"events_(?P<number>\d+)_(?P<log>.+)",
+        placed=True,
+    ),
     assembly=Assembly(by=(FILE,), order=(POSITION,), rows=_assemble),
     documentation=("https://spark.apache.org/docs/latest/monitoring.html",),
 )

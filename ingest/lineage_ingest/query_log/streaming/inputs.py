@@ -136,7 +136,7 @@ def _of_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
             if distant:
                 yield from _of_content(path, batch.column("content")[row].as_buffer(), source)
             else:
-                yield from normalised(read_log_file(source, Path(path.removeprefix("file:"))), source)
+                yield from normalised(read_log_file(source, Path(path.removeprefix("file:")), alone=True), source)
 
 
 def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
@@ -144,4 +144,4 @@ def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
     with tempfile.TemporaryDirectory(prefix="lineage-") as folder:
         copy = Path(folder) / Path(urlsplit(path).path).name
         copy.write_bytes(content)
-        yield from normalised(read_log_file(source, copy), source)
+        yield from normalised(read_log_file(source, copy, alone=True), source)

@@ -1,0 +1,81 @@
+"""Which files a log is: those of folders and patterns, each once, and the parts that one log was written in."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from lineage_ingest.query_log.sources.source import Source
+
+__all__ = ["NoLogFilesError", "find_log_files", "parts_of", "size_of"]
+
+_OTHER = re.compile(r"^[._]|\.lbug(?:\.|$)")
+_COMPACTED = ".compact"
+
+
+class NoLogFilesError(ValueError):
+    """A path that does not exist, or a folder or pattern without files."""
+
+
+def find_log_files(paths: Iterable[str | Path], source: Source | None = None) -> list[Path]:
+    """Return the files of files, folders and patterns, in order, each once.
+
+    Of a folder these are all below it but hidden ones, markers such as `_SUCCESS`, and stores of this program. Where
+    the source writes a log in parts, the first part stands for all of them, of whichever of them a path speaks.
+
+    Raises:
+        NoLogFilesError: a path gives no file.
+    """
+    found: dict[Path, Path] = {}
+    for given in paths:
+        path = Path(given)
+        if path.is_dir():
+            inside = [p for p in sorted(path.rglob("*")) if p.is_file() and not _is_other(p)]
+        elif path.exists():
+            inside = [path]
+        else:
+            inside = [p for p in map(Path, sorted(glob.glob(str(given), recursive=True))) if p.is_file()]
+        if not inside:
+            raise NoLogFilesError(f"no files: {given}")
+        for file in inside:
+            first = parts_of(file, source)[0]
+            found.setdefault(first.resolve(), first)
+    return list(found.values())
+
+
+def _is_other(path: Path) -> bool:
+    """Return whether a file in a folder is no log."""
+    status = path.name.startswith("appstatus_") and path.parent.name.startswith("eventlog_v2_")  # Spark's, and empty
+    return status or bool(_OTHER.search(path.name))
+
+
+def parts_of(path: Path, source: Source | None) -> list[Path]:
+    """Return the parts, in order, of the log that a file is a part of; the file alone, where it is none.
+
+    Spark puts parts that it has compacted into one, which holds what they held.
+    """
+    if source is None or not source.reading.part:
+        return [path]
+    pattern = re.compile(source.reading.part)
+    own = pattern.fullmatch(path.name.removesuffix(_COMPACTED))
+    if own is None:
+        return [path]
+    parts: dict[int, Path] = {}
+    compacted = -1
+    for other in path.parent.iterdir():
+        found = pattern.fullmatch(other.name.removesuffix(_COMPACTED))
+        if found is not None and found["log"] == own["log"]:
+            number = int(found["number"])
+            if other.name.endswith(_COMPACTED):
+                compacted = max(compacted, number)
+                parts[number] = other
+            else:
+                parts.setdefault(number, other)
+    return [parts[number] for number in sorted(parts) if number >= compacted]
+
+
+def size_of(path: Path, source: Source) -> int:
+    """Return the bytes of a log's file, with its other parts."""
+    return sum(part.stat().st_size for part in parts_of(path, source))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
 from lineage.model.dialects import Dialect
 from lineage.model.names import Naming, format_name, parse_table_name
 from lineage.sql.identifiers import identifiers_of
 from lineage.sql.parsing import parse_statements
+from lineage.sql.transactions import TransactionStep, transaction_step
 
-__all__ = ["SessionDefaults", "naming_after", "session_defaults"]
+__all__ = ["SessionDefaults", "SessionNaming", "naming_after", "session_defaults", "sets_in_transaction"]
 
 # `USE x` names a database where databases hold schemas, else what others call a schema.
 _USE_NAMES_A_DATABASE = frozenset(("tsql", "fabric", "snowflake", "redshift"))
@@ -32,6 +34,9 @@ _PATH_IN_A_STRING = frozenset(("duckdb", "snowflake"))
 _EXACT_STRINGS = frozenset(("postgres", "redshift", "materialize", "risingwave"))
 
 
+_TRUE = frozenset(("true", "t", "on", "1", "yes"))
+_SHORTEST_RESET = 2
+
 _CURRENT = ("$current",)
 """Snowflake's word for the schema of the session: https://docs.snowflake.com/en/sql-reference/name-resolution"""
 
@@ -43,6 +48,10 @@ class SessionDefaults(NamedTuple):
     schema: str | None = None
     search_path: tuple[str, ...] = ()
     """Where `schema` is set it replaces the path before it, also if it is empty."""
+    resets: bool = False
+    """The search path is what it was when the session began."""
+    local: bool = False
+    """It lasts until the transaction ends."""
 
 
 def naming_after(naming: Naming, tree: exp.Expr | None) -> Naming:
@@ -75,12 +84,89 @@ def session_defaults(text: str, dialect: Dialect) -> SessionDefaults:
 
     >>> from lineage.model.dialects import dialect_named
     >>> session_defaults("SET search_path = mart, public", dialect_named("postgres"))
-    SessionDefaults(database=None, schema='mart', search_path=('public',))
+    SessionDefaults(database=None, schema='mart', search_path=('public',), resets=False, local=False)
+    >>> session_defaults("SET search_path = mart; RESET search_path", dialect_named("postgres")).resets
+    True
     """
-    naming = Naming(dialect)
+    session = SessionNaming(Naming(dialect))
+    resets = False
     for parsed in parse_statements(text, dialect):
-        naming = naming_after(naming, parsed.tree)
-    return SessionDefaults(naming.default_database, naming.default_schema, naming.search_path)
+        session.read(parsed.tree, parsed.tokens)
+        resets = resets or _sets_back(parsed.tokens, dialect)
+    naming = session.naming
+    local = naming != session.lasting
+    resets = resets and naming.default_schema is None and not naming.search_path
+    return SessionDefaults(naming.default_database, naming.default_schema, naming.search_path, resets, local)
+
+
+def sets_in_transaction(dialect: str) -> bool:
+    """Return whether a setting is part of the transaction: a ROLLBACK takes it back, and some end with it."""
+    return dialect in _EXACT_STRINGS
+
+
+class SessionNaming:
+    """How names are completed from statement to statement of a session: `naming` is what counts for the next one.
+
+    In PostgreSQL a setting is part of the transaction: a ROLLBACK takes it back, and SET LOCAL ends with it.
+    """
+
+    def __init__(self, naming: Naming) -> None:
+        """Take how names are completed when the session begins."""
+        self._initial = naming
+        self.naming = naming
+        self.lasting = naming
+        """What counts once the transaction is committed."""
+        self._before = naming
+        self._savepoints: dict[str, tuple[Naming, Naming]] = {}
+        self._in_transaction = sets_in_transaction(naming.dialect.name)
+
+    def read(self, tree: exp.Expr | None, tokens: Sequence[Token]) -> None:
+        """Take in a statement."""
+        step = transaction_step(tokens) if self._in_transaction else None
+        if step is not None:
+            self._end_or_begin(step)
+            return
+        if _sets_back(tokens, self.naming.dialect):
+            initial = self._initial
+            after = replace(self.naming, default_schema=initial.default_schema, search_path=initial.search_path)
+        else:
+            after = naming_after(self.naming, tree)
+        if after is self.naming:
+            return
+        self.naming = after
+        if not self._in_transaction or not _is_local(tokens):
+            self.lasting = after
+
+    def _end_or_begin(self, step: TransactionStep) -> None:
+        if step.verb == "savepoint":
+            self._savepoints[step.savepoint] = self.naming, self.lasting
+        elif step.verb == "rollback to" and step.savepoint in self._savepoints:
+            self.naming, self.lasting = self._savepoints[step.savepoint]
+        else:
+            if step.verb in ("rollback", "rollback to"):
+                self.lasting = self._before
+            if step.verb != "begin":
+                self.naming = self.lasting
+            self._before = self.lasting
+            self._savepoints.clear()
+
+
+def _sets_back(tokens: Sequence[Token], dialect: Dialect) -> bool:
+    """Return whether a statement gives the session the search path that it began with."""
+    words = [token.text.lower() for token in tokens[:6]]
+    if dialect.name not in (*_EXACT_STRINGS, "duckdb") or len(words) < _SHORTEST_RESET:
+        return False
+    if words[0] in ("reset", "discard"):
+        return words[1] in ("all", "search_path")
+    return words[0] == "set" and "search_path" in words[1:3] and words[-1] == "default" and len(tokens) == len(words)
+
+
+def _is_local(tokens: Sequence[Token]) -> bool:
+    """Return whether a setting ends with its transaction."""
+    words = [token.text.lower() for token in tokens]
+    if words[:2] == ["set", "local"]:
+        return True
+    return "set_config" in words and next((word for word in reversed(words) if word not in (")", ";")), "") in _TRUE
 
 
 def _assignments(tree: exp.Expr | None) -> Iterator[tuple[str, exp.Expr]]:

@@ -15,7 +15,7 @@ from lineage.sql.definitions import Definition, is_bare_query, named_after_text
 from lineage.sql.extractor import ExtractionOptions
 from lineage.sql.parsing import ParsedStatement, parse_statements
 from lineage.sql.procedural import Variables
-from lineage.sql.session import naming_after
+from lineage.sql.session import SessionNaming, naming_after
 from lineage.sql.table_walk import TableWalk
 from lineage.sql.tables import TableEntry
 from lineage.sql.transactions import may_not_run, rolled_back
@@ -129,15 +129,16 @@ class Text:
 
     def _note_parts(self, by_part: Iterable[tuple[Part, list[ParsedStatement]]]) -> None:
         """Note what the parts say of their statements, and how each one's names are completed."""
-        naming = self._options.naming
+        session = SessionNaming(self._options.naming)
         for part, statements in by_part:
-            naming = part.naming or naming
+            if part.naming is not None:
+                session = SessionNaming(part.naming)
             if part.target is not None and len(statements) == 1:
                 self.query_targets[len(self.part_of)] = part.target
             for parsed in statements:
                 self.part_of.append(part)
-                self.namings.append(naming)
-                naming = naming_after(naming, parsed.tree)
+                self.namings.append(session.naming)
+                session.read(parsed.tree, parsed.tokens)
 
     def walk(self, walk: TableWalk) -> None:
         """Let a walk through the tables of several texts read this one: `define` takes what it found."""

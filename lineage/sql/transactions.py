@@ -8,26 +8,66 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, NamedTuple
+
+from sqlglot.tokenizer_core import Token
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import StatementLineage
 from lineage.sql.parsing import ParsedStatement
 from lineage.sql.procedural import BlockKind
 
-__all__ = ["may_not_run", "rolled_back", "without_effect"]
+__all__ = ["TransactionStep", "may_not_run", "rolled_back", "transaction_step", "without_effect"]
 
 _OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
 """Dialects where a transaction begins with the first statement that writes, not with a BEGIN."""
 _DDL_COMMITS = frozenset(("oracle", "mysql", "snowflake", "exasol", "doris", "starrocks"))
 """Dialects where DDL commits what was open. MySQL 15.3.3, Oracle SQL Language Reference (COMMIT), Snowflake (DDL)."""
 _DDL = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"))
+_UNDO = frozenset(("ROLLBACK", "ABORT"))
+_LONGEST_ABORT = 5  # ABORT TRANSACTION AND NO CHAIN
 _FILLERS = frozenset(("WORK", "TRAN", "TRANSACTION", "TO", "SAVEPOINT"))
-_BEGINS = frozenset(("", ";", "TRAN", "TRANSACTION", "WORK", "ISOLATION", "READ", "DEFERRED", "IMMEDIATE", "EXCLUSIVE"))
+_BEGINS = frozenset(
+    ("", ";", "TRAN", "TRANSACTION", "WORK", "ISOLATION", "READ", "DEFERRED", "IMMEDIATE", "EXCLUSIVE", "DEFERRABLE")
+)
+_BEGINS_TWICE = (("NOT", "DEFERRABLE"), ("CONCURRENT", "TRANSACTION"))
+
+
+class TransactionStep(NamedTuple):
+    """What a statement does to its session's transaction."""
+
+    verb: Literal["begin", "commit", "rollback", "rollback to", "savepoint"]
+    savepoint: str = ""
+    chain: bool = False
+    """Another transaction begins at once."""
+
+
+def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
+    """Return what a statement does to its session's transaction, by its tokens; None for all other statements."""
+    words = [token.text.upper() for token in tokens[:7]]
+    first, second = (*words, "", "")[:2]
+    chain = "CHAIN" in words and "NO" not in words
+    if first == "BEGIN" and (second in _BEGINS or tuple(words[1:3]) in _BEGINS_TWICE):
+        return TransactionStep("begin")
+    if first == "START" and second == "TRANSACTION":
+        return TransactionStep("begin")
+    if first in ("COMMIT", "END") and second != "PREPARED":
+        return TransactionStep("commit", chain=chain)
+    if first == "PREPARE" and second == "TRANSACTION":
+        return TransactionStep("commit")
+    if first == "ABORT" and len(words) <= _LONGEST_ABORT:
+        return TransactionStep("rollback", chain=chain)
+    if first == "SAVEPOINT" or (first == "SAVE" and second in _FILLERS):
+        return TransactionStep("savepoint", words[-1])
+    if first == "ROLLBACK" and second != "PREPARED":
+        name = "" if "CHAIN" in words else next((word for word in words[1:] if word not in _FILLERS), "")
+        return TransactionStep("rollback to", name) if name else TransactionStep("rollback", chain=chain)
+    return None
 
 
 def rolled_back(statements: Sequence[ParsedStatement], dialect: str) -> frozenset[int]:
     """Return which statements of a text are undone by a ROLLBACK behind them."""
-    if not any(s.tokens and s.tokens[0].text.upper() == "ROLLBACK" for s in statements):
+    if not any(s.tokens and s.tokens[0].text.upper() in _UNDO for s in statements):
         return frozenset()
     undone: set[int] = set()
     opened = 0 if dialect in _OPENS_BY_ITSELF else None
@@ -35,24 +75,33 @@ def rolled_back(statements: Sequence[ParsedStatement], dialect: str) -> frozense
     for number, statement in enumerate(statements):
         if not statement.tokens or may_not_run(statement):
             continue
-        words = [token.text.upper() for token in statement.tokens[:5]]
-        first, second = words[0], words[1] if len(words) > 1 else ""
-        if (first == "BEGIN" and second in _BEGINS) or (first == "START" and second == "TRANSACTION"):
+        step = transaction_step(statement.tokens)
+        after = number if dialect in _OPENS_BY_ITSELF or (step is not None and step.chain) else None
+        if step is None:
+            if statement.tokens[0].text.upper() in _DDL and dialect in _DDL_COMMITS and not _is_temporary(statement):
+                opened = after
+                savepoints.clear()
+        elif step.verb == "begin":
             opened = number
             savepoints.clear()
-        elif first in ("COMMIT", "END") or (first in _DDL and dialect in _DDL_COMMITS):
-            opened = number if dialect in _OPENS_BY_ITSELF else None
+        elif step.verb == "commit":
+            opened = after
             savepoints.clear()
-        elif first == "SAVEPOINT" or (first == "SAVE" and second in _FILLERS):
-            savepoints[words[-1]] = number
-        elif first == "ROLLBACK":
-            name = next((word for word in words[1:] if word not in _FILLERS), "")
-            since = savepoints.get(name, opened) if name else opened
+        elif step.verb == "savepoint":
+            savepoints[step.savepoint] = number
+        else:
+            since = savepoints.get(step.savepoint, opened) if step.savepoint else opened
             if since is not None:
                 undone.update(range(since, number))
-            if name not in savepoints:
-                opened = number if dialect in _OPENS_BY_ITSELF else None
+            if step.savepoint not in savepoints:
+                opened = after
+                savepoints.clear()
     return frozenset(undone)
+
+
+def _is_temporary(statement: ParsedStatement) -> bool:
+    """Return whether DDL is of a temporary table: it commits nothing."""
+    return len(statement.tokens) > 1 and statement.tokens[1].text.upper() == "TEMPORARY"
 
 
 def may_not_run(statement: ParsedStatement) -> bool:

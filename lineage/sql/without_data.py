@@ -25,6 +25,7 @@ _HEADS = frozenset(
      "SUSPEND", "RESUME", "APPLY", "CONNECT", "DISCONNECT", "VALIDATE", "PUT", "DEFINE",
      "GENERATE", "ANALYSE", "EXTERNAL", "FSCK", "CONVERT", "SYNC", "REORG")
 )  # fmt: skip
+_TWO_WORDS = (["RENAME", "DICTIONARY"], ["RENAME", "DATABASE"], ["PREPARE", "TRANSACTION"])
 _DDL = frozenset(("CREATE", "ALTER", "DROP"))
 _QUERY = frozenset(("SELECT", "FROM", "INTO"))
 # Objects that hold rows, or show those of others.
@@ -48,7 +49,7 @@ def moves_no_data(tokens: Sequence[Token]) -> bool:
     words = [token.text.upper() for token in tokens if token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)]
     if not words or not words[0].strip():
         return False
-    if words[0] == "UPDATE STATISTICS" or words[:2] in (["RENAME", "DICTIONARY"], ["RENAME", "DATABASE"]):
+    if words[0] == "UPDATE STATISTICS" or words[:2] in _TWO_WORDS:
         return True
     if words[0].split()[0] in _HEADS:
         return words[0] in ("GRANT", "REVOKE", "DENY", "EXPLAIN", "SHOW") or not _QUERY.intersection(words)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from lineage.store import GraphStore, open_store
-from tests.query_logs.pipeline.running import Ran, edges, in_order, ingested
+from tests.query_logs.pipeline.running import Ran, edges, in_order, ingested, of_files, two_stores
 
 
 def stated(store: GraphStore) -> set[str]:
@@ -61,3 +63,48 @@ def test_a_view_reads_its_own_schema_once_that_is_known_to_have_the_table(tmp_pa
             assert {(s, t) for kind, s, t, _ in store.dump().relationships if kind in kinds and "w" in t} == {
                 ("duckdb/s3.f", "duckdb/s3.w")
             }
+
+
+@pytest.mark.parametrize(
+    ("before", "schema"),
+    [
+        (["SET search_path = a", "RESET search_path"], None),
+        (["SET search_path = a", "SET search_path TO DEFAULT"], None),
+        (["SET search_path = a, b", "DISCARD ALL"], None),
+        (["SET search_path = a", "RESET ALL"], None),
+        (["SET search_path = a", "RESET work_mem"], "a"),
+        (["BEGIN", "SET LOCAL search_path = a"], "a"),
+        (["BEGIN", "SET LOCAL search_path = a", "COMMIT"], None),
+        (["SET search_path = a", "BEGIN", "SELECT set_config('search_path', 'b', true)", "COMMIT"], "a"),
+        (["SET LOCAL search_path = a"], None),
+        (["SET search_path = a", "BEGIN", "SET search_path = b", "ROLLBACK"], "a"),
+        (["BEGIN", "SET search_path = b", "COMMIT"], "b"),
+        (["BEGIN", "SET search_path = a", "SAVEPOINT p", "SET search_path = b", "ROLLBACK TO p", "COMMIT"], "a"),
+        (["BEGIN; SET LOCAL search_path = a"], "a"),
+        (["BEGIN; SET search_path = a; COMMIT"], "a"),
+        (["BEGIN; SET search_path = a", "ROLLBACK"], None),
+        (["SET search_path = a; RESET search_path"], None),
+        (["SET search_path = a", "/* tidy */ ABORT"], "a"),
+        (["BEGIN", "SET search_path = a", "COMMIT AND CHAIN", "SET search_path = b", "ROLLBACK"], "a"),
+    ],
+)
+def test_what_a_session_sets_lasts_as_long_as_in_the_server(
+    tmp_path: Path, before: list[str], schema: str | None
+) -> None:
+    with open_store(tmp_path / "s.lbug") as store:
+        ingested(store, in_order([*before, "INSERT INTO v SELECT x FROM c.o"]))
+        assert stated(store) == {f"c.o#x {f'{schema}.v' if schema else 'v'}#x"}
+
+
+def test_a_log_and_a_file_of_the_same_statements_are_one(tmp_path: Path) -> None:
+    texts = [
+        "SET search_path = one", "BEGIN", "SET LOCAL search_path = two", "INSERT INTO a SELECT x FROM c.o",
+        "SAVEPOINT p", "SET search_path = three", "INSERT INTO b SELECT x FROM c.o", "ROLLBACK TO p",
+        "INSERT INTO c SELECT x FROM c.o", "COMMIT AND CHAIN", "INSERT INTO d SELECT x FROM c.o", "ABORT",
+        "INSERT INTO e SELECT x FROM c.o", "RESET search_path", "INSERT INTO f SELECT x FROM c.o",
+    ]  # fmt: skip
+    with two_stores(tmp_path) as (one, other):
+        ingested(one, in_order(texts))
+        of_files(other, tmp_path / "sql", {"all.sql": ";\n".join(texts)})
+        assert edges(one) == edges(other)
+        assert {line.split(" ")[1] for line in stated(one)} == {"two.a#x", "two.c#x", "one.e#x", "f#x"}

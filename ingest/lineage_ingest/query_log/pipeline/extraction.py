@@ -25,10 +25,12 @@ from lineage.model.statement import (
 )
 from lineage.sql import Budget
 from lineage.sql.extractor import ExtractionOptions, options_for
+from lineage.sql.parsing import parse_statements
 from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.script import Decision, Script, ambiguous_columns
 from lineage.sql.session import SessionDefaults, session_defaults
 from lineage.sql.texts import Part as ScriptPart
+from lineage.sql.transactions import TransactionStep, may_not_run, transaction_step
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.stated_columns import with_stated
@@ -54,11 +56,11 @@ Place = tuple[str, str]
 """A table: namespace and full name."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SETS = re.compile(r"\b(?:use|search_path|schema|current_schema)\b", re.IGNORECASE)
+_SETS = re.compile(r"\b(?:use|search_path|schema|current_schema|(?:reset|discard)\s+all)\b", re.IGNORECASE)
 _LONGEST_SETTING = 2_000
 _TRANSACTION = re.compile(
-    r"\s*(?:(begin|start\s+transaction)\b(?!\s+\w*\s*(?:select|insert|update|delete|if|declare))|(commit|end)\b|(rollback)\b|(save(?:point)?)\b)[^;]{0,80};?\s*$",
-    re.IGNORECASE,
+    r"(?:^|;)(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:begin|start|commit|end|rollback|abort|save|savepoint|prepare)\b",
+    re.IGNORECASE | re.DOTALL,
 )
 _STAR = "*"
 
@@ -126,11 +128,18 @@ class SessionFacts(NamedTuple):
     alters: tuple[str, ...] = ()
     """Tables whose columns it adds, renames or drops."""
     reads: tuple[str, ...] = ()
+    resets: bool = False
+    """The search path is again what it was when the session began."""
+    is_local: bool = False
+    """What it sets ends with the transaction."""
+    savepoint: str = ""
+    chain: bool = False
+    """After the transaction that ends another one begins."""
 
     @property
     def stateful(self) -> bool:
         """Whether later statements of the session may mean something else by it."""
-        names = self.database or self.schema or self.search_path
+        names = self.database or self.schema or self.search_path or self.resets
         return bool(names or self.transaction or self.temporary)
 
 
@@ -411,13 +420,14 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
                 tables[_last(change.other)] = None
                 renames.append((_last(change.table), _last(change.other)))
     defaults = SessionDefaults()
+    step = _transaction(part)
     if len(part.text) <= _LONGEST_SETTING and _SETS.search(part.text):
         defaults = session_defaults(part.text, dialect_named(part.dialect))
     return SessionFacts(
         tuple(tables),
         defaults.database,
         defaults.schema,
-        _transaction(part.text),
+        step.verb if step is not None else "",
         tuple(temporary),
         tuple(drops),
         tuple(renames),
@@ -435,6 +445,10 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
         defaults.search_path,
         tuple(alters),
         tuple(dict.fromkeys(_last(source) for statement in statements for source in statement.sources)),
+        defaults.resets,
+        defaults.local,
+        step.savepoint if step is not None else "",
+        step is not None and step.chain,
     )
 
 
@@ -453,9 +467,26 @@ def _columns_before(statement: StatementLineage) -> tuple[str, ...]:
     return tuple(column for column in columns if column not in statement.added)
 
 
-def _transaction(text: str) -> str:
-    found = _TRANSACTION.match(text)
-    return ("begin", "commit", "rollback", "savepoint")[(found.lastindex or 1) - 1] if found else ""
+def _transaction(part: Part) -> TransactionStep | None:
+    """Return what a text does to its session's transaction, all its statements together."""
+    text = part.text
+    if len(text) > _LONGEST_SETTING or not _TRANSACTION.search(text):
+        return None
+    parsed = list(parse_statements(text, dialect_named(part.dialect)))
+    steps = [step for one in parsed if not may_not_run(one) and (step := transaction_step(one.tokens)) is not None]
+    if len(parsed) == 1:
+        return steps[0] if steps else None
+    ended: TransactionStep | None = None
+    is_open = False
+    for step in steps:
+        if step.verb == "begin":
+            is_open = True
+        elif step.verb in ("commit", "rollback"):
+            ended = ended if is_open or ended is not None else step
+            is_open = step.chain
+    if ended is not None:
+        return ended._replace(chain=is_open)
+    return TransactionStep("begin") if is_open else None
 
 
 def _last(name: str) -> str:

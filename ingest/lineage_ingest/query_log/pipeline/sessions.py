@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.pipeline.packets import bucket_of, dealt, packets, tables, unpacked
+from lineage_ingest.query_log.pipeline.session_defaults import defaults_of
 from lineage_ingest.query_log.pipeline.slices import TemplateInSession, slices_of
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted, totals_of
 from lineage_ingest.query_log.pipeline.units import slice_key
@@ -374,7 +375,7 @@ class _Assignment:
         ran = [self._templates[number] for number in rows.template]
         units: list[int] = list(rows.template)
         parts: list[int] = [0] * len(ran)
-        defaults = _defaults(ran)
+        defaults = defaults_of(ran)
         moments = rows.moments() if self._versions is not None else []
         for together in slices_of(ran):
             at = together[0]
@@ -430,25 +431,3 @@ class _Assignment:
         """Let go of which units are known, if these are many."""
         if len(self._known) > _MOST_KNOWN:
             self._known.clear()
-
-
-def _defaults(ran: list[TemplateInSession]) -> list[tuple[str | None, str | None, tuple[str, ...]]]:
-    """Return the default database and schema that each statement ran with, and the schemas searched after that one.
-
-    What the log states counts where it changes: some sources state what the session has now, others what it logged on
-    with. In between the session's own USE and SET count.
-    """
-    found: list[tuple[str | None, str | None, tuple[str, ...]]] = []
-    stated: tuple[str | None, str | None] | None = None
-    database = schema = None
-    path: tuple[str, ...] = ()
-    for template in ran:
-        if (template.database, template.schema) != stated:
-            path = path if template.schema == schema else ()
-            stated = database, schema = template.database, template.schema
-        found.append((database, schema, path))
-        database = template.facts.database or database
-        schema = template.facts.schema or schema
-        if template.facts.schema or template.facts.search_path:
-            path = template.facts.search_path
-    return found

@@ -94,14 +94,12 @@ def _read(reading: _Reading, at: int, template: TemplateInSession, ran: list[Tem
     for old, new in facts.renames:
         if old in reading.temporary:  # what is renamed may be a real one of the name, with its schema
             reading.temporary[new] = reading.temporary[old]
-    if facts.transaction == "begin":
-        reading.opened = at
-    elif facts.transaction == "commit":
-        reading.opened = None
-    elif facts.transaction == "rollback" and reading.opened is not None:
+    if facts.transaction in ("rollback", "rollback to") and reading.opened is not None:
         inside = range(reading.opened, at)
         if any(ran[number].facts.writes for number in inside):
             for number in inside:
                 ties.tie(number, at)
+    if facts.transaction in ("begin", "commit", "rollback"):
+        reading.opened = at if facts.transaction == "begin" or facts.chain else None
     if reading.opened is None and not facts.transaction and template.dialect in _OPENS_BY_ITSELF:
         reading.opened = at

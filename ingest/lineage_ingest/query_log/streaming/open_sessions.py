@@ -67,7 +67,8 @@ def opening(templates: Iterable[Facts]) -> dict[int, Opening]:
         own = facts.session
         fills = frozenset(split_name(name)[-1][0] for name in facts.fills) & temporary if own.writes else frozenset()
         drops = temporary.intersection(own.drops)
-        if own.temporary or own.database or own.schema or own.search_path or drops or fills:
+        sets = own.database or own.schema or own.search_path or own.resets
+        if own.temporary or sets or drops or fills:
             found[facts.key] = Opening(own, fills)
     return found
 
@@ -162,7 +163,9 @@ def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
                 tables[name].update(needed)
         if facts.database:
             defaults["database"] = place
-        if facts.schema or facts.search_path:
+        if facts.resets:
+            defaults.pop("schema", None)
+        elif (facts.schema or facts.search_path) and not facts.is_local:
             defaults["schema"] = place
     kept = {*defaults.values(), *(place for places in tables.values() for place in places)}
     return sorted(kept) if len(kept) <= _MOST_STATEMENTS else []

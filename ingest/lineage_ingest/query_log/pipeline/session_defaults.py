@@ -1,0 +1,100 @@
+"""The default database and schemas that each statement of a session ran with.
+
+What the log states counts where it changes: some sources state what the session has now, others what it logged on
+with. In between the session's own USE and SET count, and RESET; in PostgreSQL a ROLLBACK takes them back, and SET LOCAL
+ends with its transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from lineage.sql.session import sets_in_transaction
+from lineage_ingest.query_log.pipeline.slices import TemplateInSession
+
+__all__ = ["Defaults", "defaults_of"]
+
+
+class Defaults(NamedTuple):
+    """A default database and schema, and the schemas that are searched after it."""
+
+    database: str | None = None
+    schema: str | None = None
+    search_path: tuple[str, ...] = ()
+
+
+_NOTHING = Defaults()
+
+
+@dataclass(slots=True)
+class _Session:
+    """The defaults now, those that count once the transaction is committed, and those to go back to."""
+
+    now: Defaults = _NOTHING
+    lasting: Defaults = _NOTHING
+    before: Defaults = _NOTHING
+    stated: Defaults | None = None
+    is_open: bool = False
+    savepoints: dict[str, tuple[Defaults, Defaults]] = field(default_factory=dict)
+
+    def state(self, database: str | None, schema: str | None) -> None:
+        """Take what the log states for a statement."""
+        if self.stated is None or self.stated[:2] != (database, schema):
+            path = self.now.search_path if schema == self.now.schema else ()
+            self.stated = Defaults(database, schema)
+            self.now = self.lasting = self.before = Defaults(database, schema, path)
+            self.savepoints.clear()
+
+    def read(self, template: TemplateInSession) -> None:
+        """Take in a statement."""
+        facts = template.facts
+        after = self._after(template)
+        in_transaction = sets_in_transaction(template.dialect)
+        if facts.transaction and in_transaction:
+            self._end_or_begin(template)
+        if after is None or (facts.is_local and in_transaction and not self.is_open):
+            return
+        self.now = after
+        if not (facts.is_local and in_transaction):
+            self.lasting = after
+            if not self.is_open:
+                self.before = after
+
+    def _after(self, template: TemplateInSession) -> Defaults | None:
+        """Return what a statement sets; None for most."""
+        facts, now = template.facts, self.now
+        database = facts.database or now.database
+        if facts.resets:
+            return Defaults(database, self.stated.schema if self.stated else None)
+        if facts.schema or facts.search_path:
+            return Defaults(database, facts.schema or now.schema, facts.search_path)
+        return now._replace(database=database) if facts.database else None
+
+    def _end_or_begin(self, template: TemplateInSession) -> None:
+        facts = template.facts
+        if facts.transaction == "savepoint":
+            self.savepoints[facts.savepoint] = self.now, self.lasting
+            return
+        if facts.transaction == "rollback to" and facts.savepoint in self.savepoints:
+            self.now, self.lasting = self.savepoints[facts.savepoint]
+            return
+        if facts.transaction in ("rollback", "rollback to"):
+            self.lasting = self.before
+        if facts.transaction != "begin":
+            self.now = self.lasting
+        self.before = self.lasting
+        self.savepoints.clear()
+        self.is_open = facts.transaction == "begin" or facts.chain
+
+
+def defaults_of(ran: Iterable[TemplateInSession]) -> list[Defaults]:
+    """Return the defaults that each statement of a session ran with."""
+    session = _Session()
+    found: list[Defaults] = []
+    for template in ran:
+        session.state(template.database, template.schema)
+        found.append(session.now)
+        session.read(template)
+    return found

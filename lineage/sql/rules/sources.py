@@ -241,8 +241,29 @@ def _rows_made(values: list[Sources], mention: exp.Expr) -> Rows | None:
     return rows if rows.own else None
 
 
+def _called(call: exp.Expr) -> exp.Expr:
+    """Return the function within Trino's `TABLE(catalog.schema.f(…))`, which the parser keeps as a call of TABLE."""
+    if type(call) is exp.Anonymous and _function_name(call) == "table" and len(call.expressions) == 1:
+        inner = call.expressions[0]
+        while isinstance(inner, exp.Dot):
+            inner = inner.expression
+        return inner if isinstance(inner, exp.Func) else call
+    return call
+
+
+def _tables_given(call: exp.Expr) -> list[exp.Column]:
+    """Return the tables among the arguments of a function, `f(input => TABLE(orders))` in the SQL standard and Trino.
+
+    https://trino.io/docs/current/functions/table.html#calling-table-functions
+    """
+    listed = [one.expression if isinstance(one, exp.Kwarg) else one for one in getattr(call, "expressions", ())]
+    calls = [one for one in listed if type(one) is exp.Anonymous and _function_name(one) == "table"]
+    return [one.expressions[0] for one in calls if len(one.expressions) == 1 and type(one.expressions[0]) is exp.Column]
+
+
 def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) -> Relation:
     """A function called as a table: its declared columns, else any column that is asked for, from its arguments."""
+    call = _called(call)
     location = _file_read(call)
     if location is not None:
         return resolver.location(location).renamed(_listed(resolver, node))
@@ -254,13 +275,23 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
             call,
             lasts=True,
         )
+    tables = _tables_given(call)
+    for given in tables:
+        resolver.table(exp.Table(**dict(zip(("this", "db", "catalog"), reversed(given.parts), strict=False))))
+        resolver.report(
+            DiagnosticCode.UNSUPPORTED_SYNTAX,
+            Severity.WARNING,
+            "the columns of a table that a function is given are not followed through it",
+            given,
+            lasts=True,
+        )
     argument = call.args.get("this")
     value: Sources = {}
     if isinstance(call, exp.Explode | exp.Posexplode | exp.Inline) and isinstance(argument, exp.Expr):
         value = element_of(
             value_of(resolver, argument.expression if isinstance(argument, exp.Kwarg) else argument, scope)
         )
-    else:
+    elif not tables:
         resolver.evaluate(scope, call, TRANSFORMATION, value)
     rows = None if _function_name(call) in _ONE_ROW else _rows_made([value], call)
     if isinstance(call, exp.Stack) and (columns := _stacked(resolver, call, scope)):

@@ -11,10 +11,13 @@ from sqlglot import exp
 
 from lineage.model.names import ColumnPath, split_name
 
-__all__ = ["Alteration", "ColumnAlteration", "altered_columns", "new_table_name", "placed"]
+__all__ = ["MOVED", "Alteration", "ColumnAlteration", "altered_columns", "new_table_name", "placed"]
 
 ColumnValue = TypeVar("ColumnValue")
 Fold: TypeAlias = "Callable[[exp.Expr], str]"
+
+MOVED = ("__first", "__after")
+"""`ALTER COLUMN a TYPE t USING __after(b)` says of a column that it is moved, where the parser knows no other words."""
 
 _NO_COLUMN = frozenset(
     ("CONSTRAINT", "PRIMARY", "FOREIGN", "INDEX", "KEY", "CHECK", "PARTITION", "PARTITIONS", "UNIQUE", "UNUSED",
@@ -29,6 +32,8 @@ class Alteration(StrEnum):
     DROP = "drop"
     RENAME = "rename"
     TYPE = "type"
+    MOVE = "move"
+    """It stands at another place among the columns, and is as it was."""
     ONLY = "only"
     """It is one of the columns that take the place of all others (Hive's REPLACE COLUMNS)."""
 
@@ -102,6 +107,10 @@ def _of_action(action: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
         old = action.this if renamed is not None else None
         using = args.get("using")
         node = using if isinstance(using, exp.Expr) else None
+        if isinstance(node, exp.Anonymous) and node.name in MOVED:
+            other = _path(node.expressions[0], fold) if node.expressions else None
+            yield ColumnAlteration(Alteration.MOVE, _path(action.this, fold), first=other is None, after=other)
+            return
         yield from _retyped(old, renamed or action.this, args.get("dtype"), fold, node)
     elif isinstance(action, exp.Drop) and (args.get("kind") or "").upper() in ("COLUMN", "COLUMNS", ""):
         for column in _dropped(args.get("tables") or [action.this]):

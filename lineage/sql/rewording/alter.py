@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token
 
+from lineage.catalog.alterations import MOVED
+from lineage.sql.procedural.tokens import STRINGS
 from lineage.sql.rewording.statement import NO_COLUMN, QUERY, Statement, Tokens, items, plain_column, rewording
 
 _NO_COLUMN_OF_ALTER = frozenset(
@@ -110,8 +112,25 @@ def _column_changes(s: Statement, table: Sequence[Token], start: int) -> Iterato
             yield s.said("ALTER TABLE", table, "DROP COLUMN", rest[:1])
         elif words[0] == "RENAME" and "COLUMN" in words and words[at + 1 : at + 2] == ["TO"]:
             yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[2:3])
-        elif words[0] == "CHANGE" and len(rest) > 2 and rest[0].text != rest[1].text:
-            yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[1:2])
+        elif words[0] in ("CHANGE", "MODIFY", "ALTER"):
+            name = rest[:1]
+            if words[0] == "CHANGE" and len(rest) > 2:
+                name = rest[1:2]
+                if rest[0].text != rest[1].text:
+                    yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", name)
+            if len(rest) > 1 and (moved := _place(rest)):
+                yield s.said("ALTER TABLE", table, "ALTER COLUMN", name, "TYPE INT USING", *moved)
+
+
+def _place(change: Tokens) -> list[str | Tokens]:
+    """Return in words of ours where `… FIRST`, `… AFTER b` moves a column to; nothing where it stays."""
+    while len(change) > 2 and change[-1].text.upper() in ("CASCADE", "RESTRICT"):
+        change = change[:-1]
+    first, after = MOVED
+    if change[-1].text.upper() == "FIRST" and change[-1].token_type not in STRINGS:
+        return [f"{first}()"]
+    is_after = change[-2].text.upper() == "AFTER" and change[-2].token_type not in STRINGS
+    return [after, "(", change[-1:], ")"] if is_after else []
 
 
 def _single(changes: Iterable[Tokens]) -> Iterator[Tokens]:

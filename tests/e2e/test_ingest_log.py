@@ -82,7 +82,7 @@ def test_a_plan_reads_nothing(history: Path) -> None:
 
 def test_the_samples_of_every_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for file in sorted(SAMPLES.glob("*")):
+    for file in sorted(path for path in SAMPLES.glob("*") if path.is_file()):
         if "expected" in file.name or file.name in ("README.md", "generic.options.json", "generic.csv"):
             continue
         told = lineage("ingest", "log", str(file), "--source", file.stem, "--format", "json", "--store", "s.lbug")

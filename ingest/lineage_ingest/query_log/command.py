@@ -117,7 +117,14 @@ def log(
     delimiter: Annotated[
         str | None,
         typer.Option(
-            metavar="CHARACTER", help="What parts the values of a CSV row: ';', '|', tab, …; a comma, in .tsv a tab."
+            metavar="CHARACTER",
+            help="What parts the values of a CSV row: ';', '|', tab, …; else the first line shows it.",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME,…", help="Columns of CSV without a header, in their order, where they are not known."
         ),
     ] = None,
     jdbc_url: Annotated[
@@ -185,7 +192,7 @@ def log(
     Example: lineage ingest log --source trino --kafka broker:9092 --topic queries --every 10
     """
     given = LogInput(
-        _source(source, mapping, dialect, zone, time_format, delimiter),
+        _source(source, mapping, dialect, zone, time_format, delimiter, columns),
         tuple(paths or ()),
         _jdbc(jdbc_url, jdbc_query, jdbc_option, since),
     )
@@ -258,14 +265,23 @@ def _source(
     zone: str | None,
     formats: list[str] | None,
     delimiter: str | None,
+    columns: str | None,
 ) -> Source:
     fields = _pairs(mapping, "--map") or None
     try:
         return source_named(
-            name, dialect=dialect, zone=zone, mapping=fields, time_formats=tuple(formats or ()), delimiter=delimiter
+            name,
+            dialect=dialect,
+            zone=zone,
+            mapping=fields,
+            time_formats=tuple(formats or ()),
+            delimiter=delimiter,
+            columns=columns.split(",") if columns else (),
         )
     except DelimiterError as error:
         raise typer.BadParameter(str(error), param_hint="--delimiter") from error
+    except ColumnsMissingError as error:
+        raise typer.BadParameter(str(error), param_hint="--columns") from error
     except TimeFormatError as error:
         raise typer.BadParameter(str(error), param_hint="--time-format") from error
     except UnknownSourceError as error:

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from lineage_ingest.query_log.json_rows import is_type_row
@@ -21,6 +21,8 @@ __all__ = ["DelimitedForm", "form_of", "read_csv"]
 
 _HEAD = 1_000_000
 """Characters that show a file's form."""
+_ROWS = 20
+"""Rows that show which columns a file without a header has."""
 _DELIMITERS = (",", "\t", ";", "|", "\x01")
 _NOT_TEXT = re.compile("[\\x00\\x02-\\x08\\x0e-\\x1f\\ud800-\\udfff]")
 """Control characters, and bytes that are no characters. (Hive's delimiter is one of them.)"""
@@ -59,21 +61,24 @@ def form_of(source: Source, head: str) -> DelimitedForm:
         delimiters = [one for one in _DELIMITERS if one in first] or [","]
     for delimiter in delimiters:
         form = _quoting(head, delimiter)
-        first_row = _first_row(head, form)
-        values = ["" if value is None else value for value in first_row]
-        if source.has_columns(_names_in(first_row)):
+        rows = _first_rows(head, form)
+        if rows and source.has_columns(_names_in(rows[0])):
             return form
-        if source.header and len(values) == len(source.header):
+        if rows and source.header and len(rows[0]) == len(source.header):
             return form._replace(columns=source.header)
-        layout = next((one for one in source.reading.layouts if one.fits(values)), None)
-        if layout is not None:
-            return form._replace(columns=layout.columns_of(len(values)), unescaped=layout.unescaped)
+        texts = [["" if value is None else value for value in row] for row in rows]
+        for layout in source.reading.layouts:
+            fitting = [len(row) for row in texts if layout.fits(row)]
+            if fitting:  # longer rows have delimiters in a value, which nothing protects
+                return form._replace(columns=layout.columns_of(min(fitting)), unescaped=layout.unescaped)
     return _quoting(head, delimiters[0])._replace(columns=source.header or None)
 
 
-def _first_row(head: str, form: DelimitedForm) -> list[str | None]:
+def _first_rows(head: str, form: DelimitedForm) -> list[list[str | None]]:
+    """Return the first rows of a text that ends somewhere."""
     try:
-        return next((row for row in _rows(io.StringIO(head, newline="\n"), form, _Position()) if row), [])
+        rows = _rows(io.StringIO(head, newline="\n"), form, _Position())
+        return list(islice((row for row in rows if row), _ROWS))
     except csv.Error:
         return []
 
@@ -202,10 +207,10 @@ def _rows(
         null = re.compile(rf"(?:(?<={by})|^)(?:\\N|NULL)(?={by}|\r?\n|\r?$)")
         read = (null.sub(_marked, line) if "\\N" in line or "NULL" in line else line for line in read)
     for row in csv.reader(read, delimiter=form.delimiter):
-        if nulls:
+        if form.unescaped:
+            yield [_unescaped(value.replace(_NULL, "")) for value in row]
+        elif nulls:
             yield [_unmarked(value) if _NULL in value else value for value in row]
-        elif form.unescaped:
-            yield [_unescaped(value) for value in row]
         else:
             yield list(row)
 
@@ -266,10 +271,10 @@ def _joined(
     more = len(row) - len(names)
     statements = {name.lower() for name in source.needed}
     places = [place for place, name in enumerate(names) if name in statements]
-    if more <= 0 or len(places) != 1 or form.delimiter != "|" or any(value is None for value in row):
+    if more <= 0 or len(places) != 1 or form.delimiter != "|":
         return None
     place = places[0]
-    text = form.delimiter.join(value or "" for value in row[place : place + more + 1])
+    text = form.delimiter.join("NULL" if value is None else value for value in row[place : place + more + 1])
     return [*row[:place], text, *row[place + more + 1 :]]
 
 

@@ -226,13 +226,14 @@ def _parquet(source: Source, path: Path, group: int | None, tally: Tally) -> Ite
     with pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
         source.check(names)
-        wanted = {name.lower() for name in source.columns} | {FILE, POSITION, CORRUPT}
-        columns = [name for name in names if name.lower() in wanted]
+        wanted = source.wanted
+        own = {FILE, POSITION, CORRUPT}
+        columns = [name for name in names if name.lower() in wanted or name in own]
         for one in range(file.num_row_groups) if group is None else [group]:
             try:  # what is damaged in one row group is not in the next
                 for batch in file.iter_batches(_ROWS, [one], columns):
                     tally.rows += batch.num_rows
-                    yield batch
+                    yield batch.rename_columns([wanted.get(name.lower(), name) for name in batch.schema.names])
             except (OSError, EOFError, pa.ArrowException) as error:
                 tally.failed(str(error))
 

@@ -77,6 +77,7 @@ def source_named(
     mapping: Mapping[str, str] | None = None,
     time_formats: Sequence[str] = (),
     delimiter: str | None = None,
+    columns: Sequence[str] = (),
 ) -> Source:
     """Return the source of that name, set to what the user says of this log.
 
@@ -93,14 +94,15 @@ def source_named(
         zone: the time zone of times that do not say theirs; UTC if left out.
         mapping: of `generic` only: which column holds which field of the log schema, where it is not named so.
         time_formats: of times that are texts, as of `strptime`; needed where they are of no known form.
-        delimiter: the character that parts the values of CSV (`tab` is one, too); a comma, in .tsv files a tab, if left
-            out.
+        delimiter: the character that parts the values of CSV (or `tab`); what the first line shows, if left out.
+        columns: those of CSV without a header, in their order.
 
     Raises:
         UnknownSourceError: no source has that name.
         UnknownDialectError: no dialect has that name.
         MappingError: the mapping has a field that the schema does not have; or the source needs none.
         TimeFormatError: a format is none.
+        ColumnsMissingError: the columns are not the source's.
         DelimiterError: the delimiter is not one character, or one that CSV quotes with.
         ValueError: there is no such time zone.
     """
@@ -117,12 +119,16 @@ def source_named(
         found = replace(found, time_formats=tuple(map(time_format_named, time_formats)))
     if delimiter is not None:
         found = replace(found, delimiter=_delimiter_named(delimiter))
+    if columns:
+        found = replace(found, header=tuple(name.strip().lower() for name in columns))
     if mapping is not None:
         if found.name != GENERIC.name:
             raise MappingError(f"{found.title} knows its columns; a mapping is for the source 'generic'")
         fields = dict(GENERIC.mapping) | dict(mapped(mapping))
         columns = tuple(dict.fromkeys(fields.values()))
         found = replace(found, mapping=tuple(fields.items()), columns=columns, needed=(fields["query_text"],))
+    if columns:
+        found.check(columns)
     return found
 
 

@@ -9,19 +9,21 @@ Traps:
 - The parts of a distributed query are logged on their servers (`is_initial_query` = 0); they are left out.
 - The text ends at `log_queries_cut_to_length` bytes (100,000), without a mark.
 - DateTime columns are exported in the server's zone, without saying which; over JDBC they are read in UTC.
+- TSV and CSV have no header by default, and releases add columns to the table, also between others.
 - The rows that an INSERT brings are not in the text.
 - Sessions are not in the table, so temporary tables of one cannot be told from those of another.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.source import Source, SourceRows, status_of
+from lineage_ingest.query_log.sources.source import Layout, Reading, Source, SourceRows, status_of
 
 __all__ = ["CLICKHOUSE"]
 
@@ -54,6 +56,37 @@ _STARTS = pa.array(["querystart", "1"])
 _QUERY_WAS_CANCELLED = 394
 
 
+_LEADING = ((), ("hostname",), ("hostname", "clickhouse_version", "system_processor"))
+_TIMES = (
+    *("type", "event_date", "event_time", "event_time_microseconds", "query_start_time"),
+    *("query_start_time_microseconds", "query_duration_ms", "read_rows", "read_bytes", "written_rows", "written_bytes"),
+    *("result_rows", "result_bytes", "memory_usage", "current_database", "query"),
+)
+_FORMATTED = (("formatted_query",), ())
+_NAMED = ("normalized_query_hash", "query_kind", "databases", "tables", "columns")
+_PARTS = (("partitions", "projections", "views"), ("projections", "views"), ("projections",), ())
+_ENDED = ("exception_code", "exception", "stack_trace", "is_initial_query")
+_CONNECTION = (("connection_address", "connection_port"), ())
+_WHO = ("user", "query_id", "address", "port", "initial_user", "initial_query_id")
+_MOMENT = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?"
+_MARKS = (
+    ("type", r"QueryStart|QueryFinish|Exception\w+|[1-4]"),
+    ("event_date", r"\d{4}-\d\d-\d\d"),
+    ("query_start_time_microseconds", _MOMENT),
+    ("query_duration_ms", r"\d+"),
+    ("normalized_query_hash", r"\d+"),
+    ("exception_code", r"-?\d+"),
+    ("is_initial_query", "[01]|true|false"),
+    ("address", r"[\da-f:.]+"),
+    ("port", r"\d+"),
+)
+_LAYOUTS = tuple(
+    Layout((*leading, *_TIMES, *formatted, *_NAMED, *parts, *_ENDED, *connection, *_WHO), _MARKS)
+    for leading, formatted, parts, connection in product(_LEADING, _FORMATTED, _PARTS, _CONNECTION)
+)
+"""Of SELECT * in the releases since 21: `FORMAT TSV` and `FORMAT CSV` write no header."""
+
+
 def _convert(every: SourceRows) -> Any:
     starts = pc.is_in(pc.utf8_lower(every.trimmed("type")), _STARTS)
     part_of_another = pc.fill_null(pc.invert(every.flag("is_initial_query")), False)
@@ -82,6 +115,7 @@ CLICKHOUSE = Source(
     columns=_COLUMNS,
     needed=("query",),
     convert=_convert,
+    reading=Reading(layouts=_LAYOUTS),
     jdbc="SELECT type, toTimeZone(query_start_time_microseconds, 'UTC') AS query_start_time_microseconds, "
     "query_duration_ms, result_rows, written_rows, current_database, query, exception_code, is_initial_query, user, "
     "query_id, initial_query_id FROM system.query_log WHERE type != 'QueryStart' AND is_initial_query "

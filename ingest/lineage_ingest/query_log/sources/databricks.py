@@ -1,11 +1,13 @@
-"""Databricks' system.query.history.
+"""Databricks' system.query.history, and the answers of its REST API (`databricks query-history list`).
 
 https://docs.databricks.com/aws/en/admin/system-tables/query-history
+https://docs.databricks.com/api/workspace/queryhistory/list
 
 Traps:
 - `statement_text` is empty where the workspace has customer-managed keys.
 - Very long texts can end early, without a mark; nothing tells them from whole ones.
 - There is no default catalog or schema: names that say none are completed by what the user gives, and by USE.
+- The REST API gives times as numbers of milliseconds, and no sessions: its statements stand alone.
 - Only SQL warehouses and serverless compute are logged.
 """
 
@@ -16,7 +18,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.source import Source, SourceRows, selecting, status_of
+from lineage_ingest.query_log.sources.source import Reading, Source, SourceRows, selecting, status_of
 
 __all__ = ["DATABRICKS"]
 
@@ -37,7 +39,16 @@ _STATUS = {
     "canceled": Status.CANCELED,
     "running": Status.RUNNING,
     "pending": Status.RUNNING,
+    **dict.fromkeys(("queued", "started", "compiling", "compiled"), Status.RUNNING),
 }
+
+
+_ALIASES = (
+    ("query_id", "statement_id"), ("query_text", "statement_text"), ("status", "execution_status"),
+    ("query_start_time_ms", "start_time"), ("query_end_time_ms", "end_time"), ("user_name", "executed_by"),
+    ("duration", "total_duration_ms"), ("rows_produced", "produced_rows"),
+)  # fmt: skip
+"""What the REST API calls them."""
 
 
 def _convert(log: SourceRows) -> Any:
@@ -61,6 +72,10 @@ DATABRICKS = Source(
     columns=_COLUMNS,
     needed=("statement_text",),
     convert=_convert,
+    reading=Reading(aliases=_ALIASES),
     jdbc=selecting(_COLUMNS, "FROM system.query.history WHERE start_time >= TIMESTAMP '{since} UTC'"),
-    documentation=("https://docs.databricks.com/aws/en/admin/system-tables/query-history",),
+    documentation=(
+        "https://docs.databricks.com/aws/en/admin/system-tables/query-history",
+        "https://docs.databricks.com/api/workspace/queryhistory/list",
+    ),
 )

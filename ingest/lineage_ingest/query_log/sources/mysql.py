@@ -1,5 +1,7 @@
 r"""MySQL's general query log: the text file, and the table mysql.general_log, which has the same columns.
 
+The table may come as CSV (also the server's own general_log.CSV), JSON or Parquet.
+
 https://dev.mysql.com/doc/refman/8.4/en/query-log.html
 https://dev.mysql.com/doc/refman/8.4/en/log-destinations.html
 https://mariadb.com/kb/en/general-query-log/
@@ -15,12 +17,14 @@ Traps:
 - `Prepare` is no run; each `Execute` is, with its parameters filled in.
 - A server that starts anew counts its threads from the beginning: its `Connect` begins a session anew.
 - Times are UTC (`log_timestamps`), or in the system's zone with its offset; the old form is local and does not say.
+- `argument` is a BLOB: clients may export it as `0x…`, MySQL's JSON functions as `base64:type252:…`.
 - This log does not cut texts. (The performance schema's digests do; they are not read here.)
 """
 
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -30,7 +34,7 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.runs import carried, starts
-from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Reading, Source, SourceRows
+from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Layout, Reading, Source, SourceRows
 from lineage_ingest.query_log.times import times
 
 __all__ = ["MYSQL"]
@@ -53,7 +57,21 @@ _SESSION = "session"
 _RUNS = pa.array(["Query", "Execute"])
 # The argument of Connect and of Change user: `root@localhost on shop using Socket`.
 _ON = r"^(?P<user>.*?)@(?P<host>\S*)(?: on (?P<db>\S*))?(?: using .*)?$"
+_BLOB = r"^(?:0[xX](?:[0-9A-Fa-f]{2})+|base64:type\d+:[0-9A-Za-z+/]+=*)$"
 _USE = r"(?i)^\s*use\s+`?(?P<db>[^`;\s]+)`?\s*;?\s*$"
+
+
+_TABLE = Layout(
+    ("event_time", "user_host", "thread_id", "server_id", "command_type", "argument"),
+    (
+        ("event_time", r"\d{4}-\d\d-\d\d .*"),
+        ("thread_id", r"\d+"),
+        ("server_id", r"\d+"),
+        ("command_type", _COMMANDS),
+    ),
+    unescaped=True,
+)
+"""The file general_log.CSV in which the server keeps the table."""
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
@@ -98,7 +116,8 @@ def _assemble(table: Any) -> Any:
     table = table.sort_by(order).combine_chunks()
     column = {name: _flat(table.column(name)) for name in table.column_names}
     command = coercion.trimmed(column["command_type"])
-    argument = pc.fill_null(coercion.texts(column["argument"]), "")
+    text = _decoded(column["argument"])
+    argument = pc.fill_null(coercion.texts(text), "")
     begins = starts(column[FILE], column["thread"])
     connects = pc.fill_null(pc.is_in(command, pa.array(["Connect", "Change user"])), False)
     # `Connect Out` and a refused connection (`Access denied …`) have no `user@host` in front.
@@ -115,9 +134,29 @@ def _assemble(table: Any) -> Any:
     file = pc.fill_null(pc.replace_substring_regex(column[FILE], r"^.*[/\\]", ""), "")
     session = pc.binary_join_element_wise(file, column["thread"], pc.fill_null(began.cast(pa.string()), "0"), "/")
     out = table.set_column(table.column_names.index("user_host"), "user_host", user)
+    out = out.set_column(out.column_names.index("argument"), "argument", text)
     out = out.append_column(_DATABASE, pc.if_else(pc.equal(database, ""), pa.scalar(None, pa.string()), database))
     out = out.append_column(_SESSION, session).drop_columns(["thread", "time"])
     return out.filter(pc.fill_null(pc.is_in(command, _RUNS), False))
+
+
+def _decoded(argument: Any) -> Any:
+    """Return arguments, those that clients wrote as the BLOBs that they are as their texts."""
+    texts = coercion.strings(argument)
+    is_blob = pc.fill_null(pc.match_substring_regex(texts, _BLOB), False)
+    if not pc.any(is_blob, min_count=0).as_py():
+        return argument
+    return pc.if_else(is_blob, pa.array([_blob(text) for text in texts.to_pylist()], pa.string()), texts)
+
+
+def _blob(text: str | None) -> str | None:
+    if text is None or not re.match(_BLOB, text):
+        return text
+    try:
+        raw = bytes.fromhex(text[2:]) if text[:2].lower() == "0x" else b64decode(text.split(":", 2)[2], validate=True)
+        return raw.decode()
+    except ValueError:
+        return text
 
 
 def _convert(every: SourceRows) -> Any:
@@ -146,7 +185,9 @@ MYSQL = Source(
     columns=("event_time", "user_host", "thread_id", "server_id", "command_type", "argument"),
     needed=("argument",),
     convert=_convert,
-    reading=Reading("records", record_start=RECORD_START, records=_records, preamble=_BANNER.pattern, placed=True),
+    reading=Reading(
+        "records", record_start=RECORD_START, records=_records, preamble=_BANNER.pattern, layouts=(_TABLE,), placed=True
+    ),
     assembly=Assembly(by=(FILE, "thread_id"), order=(POSITION, "event_time"), rows=_assemble),
     jdbc="SELECT CONVERT_TZ(event_time, @@session.time_zone, '+00:00') AS event_time, user_host, thread_id, server_id, "
     "command_type, CONVERT(argument USING utf8mb4) AS argument FROM mysql.general_log "

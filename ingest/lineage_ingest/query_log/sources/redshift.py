@@ -2,16 +2,21 @@ r"""Redshift's SYS_QUERY_HISTORY, with the texts put together from SYS_QUERY_TEX
 
 https://docs.aws.amazon.com/redshift/latest/dg/SYS_QUERY_HISTORY.html
 https://docs.aws.amazon.com/redshift/latest/dg/SYS_QUERY_TEXT.html
+https://docs.aws.amazon.com/redshift/latest/dg/r_STL_QUERY.html
 https://docs.aws.amazon.com/redshift/latest/dg/r_STL_QUERYTEXT.html
+https://docs.aws.amazon.com/redshift/latest/dg/r_UNLOAD.html
 
-The query over JDBC joins them, a row for each piece; files of both views may also be read together.
+The query over JDBC joins them, a row for each piece; files of both views may also be read together. So may those of
+STL_QUERY and STL_QUERYTEXT, whose columns have other names; and UNLOAD writes neither names nor quotes by default.
 
 Traps:
 - A text comes in pieces of 4,000 bytes (200 in the STL views), numbered by `sequence` from 0 on, in any order.
 - The pieces are fixed-width columns: blanks at the end of a piece are lost by most ways of export, and words would run
   together; all pieces but the last are filled up again.
+- STL_QUERY's `querytxt` is filled up with blanks likewise: a text ends with its last other character.
 - Line breaks stand as the two characters `\n` in the text, backslashes as two.
 - `query_text` of SYS_QUERY_HISTORY ends at 4,000 bytes. A text of which a piece is missing is marked truncated as well.
+- STL_QUERY has no DDL, and does not say whether a query failed: `aborted` is 1 where it was stopped.
 - Users are numbers; the query over JDBC adds their names. Words are filled with blanks. `elapsed_time` is in
   microseconds, and times are UTC.
 """
@@ -27,7 +32,7 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.merging import merged
-from lineage_ingest.query_log.sources.source import Assembly, Source, SourceRows, selecting, status_of
+from lineage_ingest.query_log.sources.source import Assembly, Layout, Reading, Source, SourceRows, selecting, status_of
 
 __all__ = ["REDSHIFT"]
 
@@ -36,6 +41,41 @@ _HISTORY = (
     "user_id", "query_id", "session_id", "database_name", "status", "start_time", "elapsed_time", "returned_rows",
     "query_text",
 )  # fmt: skip
+_ALIASES = (
+    ("query", "query_id"), ("querytxt", "query_text"), ("userid", "user_id"), ("pid", "session_id"),
+    ("database", "database_name"), ("starttime", "start_time"), ("endtime", "end_time"), ("usename", "user_name"),
+)  # fmt: skip
+_NUMBER, _MOMENT, _ANY = r"\d+", r"\d{4}-\d\d-\d\d[ T]\d\d:.*", r"(?s:.*)"
+_LAYOUTS = (
+    Layout(  # STL_QUERYTEXT
+        ("user_id", "", "session_id", "query_id", "sequence", "text"),
+        (("user_id", _NUMBER), ("session_id", _NUMBER), ("query_id", _NUMBER), ("sequence", _NUMBER), ("text", _ANY)),
+    ),
+    Layout(  # SYS_QUERY_TEXT
+        ("user_id", "query_id", "", "session_id", "start_time", "sequence", "text"),
+        (("user_id", _NUMBER), ("query_id", _NUMBER), ("start_time", _MOMENT), ("sequence", _NUMBER), ("text", _ANY)),
+    ),
+    Layout(  # STL_QUERY
+        (
+            *("user_id", "query_id", "", "", "session_id", "database_name", "query_text"),
+            *("start_time", "end_time", "aborted"),
+        ),
+        (
+            ("user_id", _NUMBER),
+            ("query_id", _NUMBER),
+            ("start_time", _MOMENT),
+            ("end_time", _MOMENT),
+            ("aborted", "[01]"),
+        ),
+    ),
+    Layout(  # SYS_QUERY_HISTORY
+        (
+            *("user_id", "query_id", "", "", "session_id", "database_name", "", "status", "", "start_time", "end_time"),
+            *("elapsed_time", "", "", "", "returned_rows", "", "query_text"),
+        ),
+        (("user_id", _NUMBER), ("query_id", _NUMBER), ("start_time", _MOMENT), ("elapsed_time", _NUMBER)),
+    ),
+)
 _PIECES = "pieces"
 """Added by `assemble`: the whole text, and in `incomplete` whether a piece of it is missing."""
 _INCOMPLETE = "incomplete"
@@ -51,21 +91,25 @@ _MEANT = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 
 def _convert(log: SourceRows) -> Any:
     whole, head, piece = log.statement(_PIECES), log.statement("query_text"), log.statement("text")
-    raw = pc.coalesce(whole, head, piece)
+    raw = pc.utf8_rtrim_whitespace(pc.coalesce(whole, head, piece))
     text = _unescaped(raw)
     # Without assembly a row is a piece: a first one is a statement that may go on, a later one is none by itself.
     cut_head = pc.and_(pc.is_null(whole), pc.greater_equal(pc.binary_length(raw), _WIDE))
     missing = log.flag(_INCOMPLETE)
+    started, ended, stopped = log.time("start_time"), log.time("end_time"), log.flag("aborted")
+    took = pc.subtract(ended.cast(pa.int64()), started.cast(pa.int64()))
+    by_flag = pc.if_else(stopped, str(Status.CANCELED), str(Status.SUCCESS))  # null where STL_QUERY is not spoken of
+    status = pc.if_else(pc.is_valid(log.trimmed("status")), status_of(log.column("status"), _STATUS), by_flag)
     return log.batch(
         query_text=text,
         statement_id=log.trimmed("query_id"),
-        started_at=log.time("start_time"),
-        duration_us=log.count("elapsed_time"),
+        started_at=started,
+        duration_us=pc.coalesce(log.count("elapsed_time"), took),
         user=log.trimmed("user_name", "user_id"),
         session=log.trimmed("session_id"),
         position=log.count("query_id"),
         default_database=log.trimmed("database_name"),
-        status=status_of(log.column("status"), _STATUS),
+        status=pc.fill_null(status, str(Status.UNKNOWN)),
         rows=log.count("returned_rows"),
         truncated=pc.or_(pc.fill_null(cut_head, False), pc.fill_null(missing, False)),
     )
@@ -143,9 +187,10 @@ REDSHIFT = Source(
     name="redshift",
     title="Redshift SYS_QUERY_HISTORY with SYS_QUERY_TEXT",
     dialect="redshift",
-    columns=(*_HISTORY, "user_name", "sequence", "text"),
+    columns=(*_HISTORY, "end_time", "aborted", "user_name", "sequence", "text"),
     needed=("query_text", "text"),
     convert=_convert,
+    reading=Reading(aliases=_ALIASES, layouts=_LAYOUTS),
     assembly=Assembly(by=("query_id",), order=("sequence",), rows=_assemble),
     jdbc=selecting(
         (*(f"h.{name}" for name in _HISTORY), "u.usename AS user_name", "t.sequence", "t.text"),
@@ -155,5 +200,8 @@ REDSHIFT = Source(
     documentation=(
         "https://docs.aws.amazon.com/redshift/latest/dg/SYS_QUERY_HISTORY.html",
         "https://docs.aws.amazon.com/redshift/latest/dg/SYS_QUERY_TEXT.html",
+        "https://docs.aws.amazon.com/redshift/latest/dg/r_STL_QUERY.html",
+        "https://docs.aws.amazon.com/redshift/latest/dg/r_STL_QUERYTEXT.html",
+        "https://docs.aws.amazon.com/redshift/latest/dg/r_UNLOAD.html",
     ),
 )

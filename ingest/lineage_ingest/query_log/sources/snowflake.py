@@ -2,6 +2,7 @@
 
 https://docs.snowflake.com/en/sql-reference/account-usage/query_history
 https://docs.snowflake.com/en/sql-reference/functions/query_history
+https://docs.snowflake.com/en/sql-reference/sql/copy-into-location
 
 Traps:
 - QUERY_TEXT ends at 100,000 characters, without a mark.
@@ -19,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.source import Source, SourceRows, selecting, status_of
+from lineage_ingest.query_log.sources.source import Layout, Reading, Source, SourceRows, selecting, status_of
 
 __all__ = ["HISTORY_COLUMNS", "SNOWFLAKE", "history_fields"]
 
@@ -50,6 +51,21 @@ HISTORY_COLUMNS = (
     "total_elapsed_time",
     "rows_produced",
 )
+
+
+_LAYOUT = Layout(
+    (
+        *("query_id", "query_text", "", "database_name", "", "schema_name", "", "session_id", "user_name", "", "", ""),
+        *("", "", "", "", "execution_status", "error_code", "", "start_time", "", "total_elapsed_time"),
+        *("", "", "", "", "", "rows_produced"),
+    ),
+    (
+        ("query_id", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+        ("execution_status", r"(?i)success|fail\w*|incident|running|queued|blocked|resuming_warehouse"),
+        ("start_time", r"\d{4}-\d\d-\d\d[ T]\d.*"),
+    ),
+)
+"""Of the view, which COPY INTO unloads without a header by default."""
 
 
 def history_fields(log: SourceRows) -> dict[str, Any]:
@@ -84,6 +100,7 @@ SNOWFLAKE = Source(
     columns=HISTORY_COLUMNS,
     needed=("query_text",),
     convert=_convert,
+    reading=Reading(layouts=(_LAYOUT,)),
     jdbc=selecting(
         HISTORY_COLUMNS,
         "FROM SNOWFLAKE.ACCOUNT_USAGE.QUERY_HISTORY WHERE start_time >= TO_TIMESTAMP_TZ('{since} +00:00')",

@@ -87,6 +87,8 @@ class Reading:
     which a record may span lines, taken apart by `records`."""
     headers: tuple[tuple[str, ...], ...] = ()
     """CSV without a header: the columns, one tuple for each number of them that releases of the source write."""
+    aliases: tuple[tuple[str, str], ...] = ()
+    """Of `table`: names that a column has in another view or answer of the product, each with the source's own."""
     layouts: tuple[Layout, ...] = ()
     """CSV that may come without a header: the orders of columns in which the product writes it."""
     record_start: str = ""
@@ -151,13 +153,14 @@ class Source:
 
     @property
     def wanted(self) -> dict[str, str]:
-        """Return the columns that are read, by their names in small letters."""
-        return {name.lower(): name for name in self.columns}
+        """Return the columns that are read, by their names in small letters, also by other views' names of them."""
+        return {**dict(self.reading.aliases), **{name.lower(): name for name in self.columns}}
 
     def has_columns(self, columns: Iterable[str]) -> bool:
         """Return whether rows with these columns can be this source's."""
         found = {column.lower() for column in columns}
-        return any(name.lower() in found for name in self.needed)
+        other = {own for alias, own in self.reading.aliases if alias in found}
+        return any(name.lower() in found or name in other for name in self.needed)
 
     def check(self, columns: Iterable[str]) -> None:
         """Check that rows with these columns can be this source's.

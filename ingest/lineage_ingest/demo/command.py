@@ -43,7 +43,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def demo(
     neo4j: Annotated[bool, typer.Option("--neo4j", help="Into a local Neo4j, started if need be.")] = False,
-    store: Annotated[str | None, typer.Option(help="Into this store instead of ./demo.lbug.")] = None,
+    store: Annotated[str | None, typer.Option("--store", "-s", help="Into this store instead of ./demo.lbug.")] = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows of each answer to show; 0 shows all.")] = 12,
     engine: Annotated[
         EngineKind, typer.Option(help="On Spark, or in this process; auto: on Spark where it starts.")

@@ -11,6 +11,7 @@ from lineage_ingest.query_log.sources.bigquery import BIGQUERY
 from lineage_ingest.query_log.sources.bigquery_audit import BIGQUERY_AUDIT
 from lineage_ingest.query_log.sources.clickhouse import CLICKHOUSE
 from lineage_ingest.query_log.sources.databricks import DATABRICKS
+from lineage_ingest.query_log.sources.duckdb import DUCKDB
 from lineage_ingest.query_log.sources.generic import GENERIC, MappingError, mapped
 from lineage_ingest.query_log.sources.hive import HIVE
 from lineage_ingest.query_log.sources.mysql import MYSQL
@@ -47,6 +48,7 @@ SOURCES: dict[str, Source] = {
         BIGQUERY,
         BIGQUERY_AUDIT,
         DATABRICKS,
+        DUCKDB,
         REDSHIFT,
         POSTGRES_CSV,
         POSTGRES_JSON,

@@ -53,7 +53,9 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
             computed_columns(resolver, outcome, tree.this.expressions, own)
         return outcome
     if isinstance(body.unnest(), exp.Pivot):  # DuckDB's AS (PIVOT t ON …)
-        body = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=body.unnest())))
+        body = _all_of(exp.Subquery(this=body.unnest()))
+    elif isinstance(body, exp.Table):  # CLONE t, AS TABLE t
+        body = _all_of(body)
     is_materialized = any(isinstance(item, exp.MaterializedProperty) for item in listed)
     if kind == "TABLE":
         outcome.operation = "CREATE_TABLE_AS" if clone is None else "CREATE_TABLE_CLONE"
@@ -71,6 +73,14 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         return outcome
     _name_columns(resolver, outcome, relation, [column.name for column in schema], tree)
     return outcome
+
+
+def _all_of(source: exp.Expr) -> exp.Select:
+    """Return `SELECT * FROM source`; the star stands where the source's name does."""
+    star = exp.Star()
+    if isinstance(name := source.this, exp.Identifier):
+        star.meta.update(name.meta)
+    return exp.Select(expressions=[star], from_=exp.From(this=source.copy()))
 
 
 def _report_rows(resolver: Resolver, body: exp.Expr | None, properties: list[exp.Expr], named: exp.Expr) -> None:

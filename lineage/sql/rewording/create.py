@@ -49,6 +49,25 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
         yield _without_options(s, kind, end)
 
 
+@rewording("CREATE", "DROP")
+def synonym(s: Statement) -> Iterator[Tokens]:
+    """`CREATE [OR REPLACE] [PUBLIC] SYNONYM s FOR t` (Oracle, T-SQL): another name, by which all of t is read."""
+    kind = next((at for at in range(1, min(len(s.words), 6)) if s.words[at] == "SYNONYM"), None)
+    if kind is None:
+        return
+    start = (
+        kind
+        + 1
+        + sum(s.says(*words, at=kind + 1) * len(words) for words in (("IF", "NOT", "EXISTS"), ("IF", "EXISTS")))
+    )
+    end = s.name(start)
+    if s.words[0] == "DROP":
+        yield s.said("DROP VIEW", s.tokens[start:end])
+    elif s.says("FOR", at=end) and (last := s.name(end + 1)) == len(s.words):
+        replaces = "CREATE OR REPLACE VIEW" if "REPLACE" in s.words[:kind] else "CREATE VIEW"
+        yield s.said(replaces, s.tokens[start:end], "AS SELECT * FROM", s.tokens[end + 1 : last])
+
+
 def _is_called(s: Statement, end: int) -> bool:
     """Return whether a CREATE takes what a call gives, as DuckDB's `AS CALL f()`: no words of ours say that."""
     begin = s.find("AS", after=end)

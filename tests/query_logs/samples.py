@@ -34,6 +34,8 @@ def spelled(row: dict[str, Any], source: Source) -> dict[str, Any]:
     said = {name: value for name, value in row.items() if value is not None and unsaid.get(name, ...) != value}
     if "started_at" in said:
         said["started_at"] = said["started_at"].isoformat().replace("+00:00", "Z")
+    if "session" in said:  # some have their file's name in theirs
+        said["session"] = said["session"].replace(f"{FOLDER}/", "")
     return said
 
 

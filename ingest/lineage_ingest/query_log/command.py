@@ -62,6 +62,7 @@ from lineage_ingest.query_log.sources import (
     SOURCES,
     ColumnsMissingError,
     DelimiterError,
+    LinePrefixError,
     MappingError,
     NotOverJdbcError,
     Source,
@@ -125,6 +126,14 @@ def log(
         str | None,
         typer.Option(
             metavar="NAME,NAME,…", help="Columns of CSV without a header, in their order, where they are not known."
+        ),
+    ] = None,
+    log_line_prefix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PREFIX",
+            help="Of the source postgres_stderr: the server's log_line_prefix, such as '%m [%p] '; common ones are "
+            "recognised.",
         ),
     ] = None,
     jdbc_url: Annotated[
@@ -192,7 +201,7 @@ def log(
     Example: lineage ingest log --source trino --kafka broker:9092 --topic queries --every 10
     """
     given = LogInput(
-        _source(source, mapping, dialect, zone, time_format, delimiter, columns),
+        _source(source, mapping, dialect, zone, time_format, delimiter, columns, log_line_prefix),
         tuple(paths or ()),
         _jdbc(jdbc_url, jdbc_query, jdbc_option, since),
     )
@@ -266,6 +275,7 @@ def _source(
     formats: list[str] | None,
     delimiter: str | None,
     columns: str | None,
+    line_prefix: str | None,
 ) -> Source:
     fields = _pairs(mapping, "--map") or None
     try:
@@ -277,11 +287,14 @@ def _source(
             time_formats=tuple(formats or ()),
             delimiter=delimiter,
             columns=columns.split(",") if columns else (),
+            line_prefix=line_prefix,
         )
     except DelimiterError as error:
         raise typer.BadParameter(str(error), param_hint="--delimiter") from error
     except ColumnsMissingError as error:
         raise typer.BadParameter(str(error), param_hint="--columns") from error
+    except LinePrefixError as error:
+        raise typer.BadParameter(str(error), param_hint="--log-line-prefix") from error
     except TimeFormatError as error:
         raise typer.BadParameter(str(error), param_hint="--time-format") from error
     except UnknownSourceError as error:

@@ -55,6 +55,8 @@ def _kind(source: Source, text: str, path: Path) -> Kind:
     reading = source.reading.kind
     start = text.lstrip("\ufeff\x1e \r\n\t")
     is_json = start.startswith(("{", "["))
+    if reading == "records" and is_json and re.match(r"\[\s*[^\s{\[]", start):
+        return "records"  # a prefix like `[4711] `
     if reading == "lines":
         return "documents" if is_json and has_documents(start) else "lines"
     if is_json:

@@ -256,7 +256,7 @@ class _Batches:
         for row in rows:
             self._position += 1
             self._tally.rows += 1
-            self._tally.unreadable += CORRUPT in row
+            self._tally.unreadable += row.get(CORRUPT) is not None
             if self._placed:
                 row[FILE] = self._file
                 row[POSITION] = self._position

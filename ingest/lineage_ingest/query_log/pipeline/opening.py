@@ -33,7 +33,7 @@ from lineage_ingest.query_log.reading import (
     read_log_file,
 )
 from lineage_ingest.query_log.sources import Source
-from lineage_ingest.query_log.sources.source import CORRUPT
+from lineage_ingest.query_log.sources.source import CORRUPT, FILE, POSITION
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -240,12 +240,13 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
     paths = find_log_files(given.paths, source)
     check_log_files(source, paths)
     pieces = [(str(path), piece) for path in paths for piece in file_pieces(source, path)]
-    if source.assembly is None or source.reading.placed:
+    if source.assembly is None or (source.reading.placed and not source.reading.rotated):
         # Arrow to Arrow: by way of Spark's own rows, reading takes twice as long.
         return _pieces(spark, pieces), partial(_read_files, source=source)
     if {look_at(source, path).kind for path in paths} == {"parquet"}:
         return _assembled_parquet(spark, source, paths, pieces)
-    names = dict.fromkeys((*source.columns, CORRUPT, REPORT))
+    placed = (FILE, POSITION) if source.reading.placed else ()
+    names = dict.fromkeys((*source.columns, *placed, CORRUPT, REPORT))
     # Bytes, since what is no UTF-8 is no string of Spark's.
     schema = ", ".join(f"`{name}` {'string' if name == REPORT else 'binary'}" for name in names)
     rows = _pieces(spark, pieces).mapInArrow(partial(_raw_rows, source=source, names=tuple(names)), schema)

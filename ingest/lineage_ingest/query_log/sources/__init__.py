@@ -14,10 +14,12 @@ from lineage_ingest.query_log.sources.databricks import DATABRICKS
 from lineage_ingest.query_log.sources.duckdb import DUCKDB
 from lineage_ingest.query_log.sources.generic import GENERIC, MappingError, mapped
 from lineage_ingest.query_log.sources.hive import HIVE
+from lineage_ingest.query_log.sources.log_line_prefix import LinePrefixError
 from lineage_ingest.query_log.sources.mysql import MYSQL
 from lineage_ingest.query_log.sources.pg_stat_statements import PG_STAT_STATEMENTS
 from lineage_ingest.query_log.sources.postgres_csv import POSTGRES_CSV
 from lineage_ingest.query_log.sources.postgres_json import POSTGRES_JSON
+from lineage_ingest.query_log.sources.postgres_stderr import POSTGRES_STDERR, with_line_prefix
 from lineage_ingest.query_log.sources.redshift import REDSHIFT
 from lineage_ingest.query_log.sources.snowflake import SNOWFLAKE
 from lineage_ingest.query_log.sources.snowflake_access import SNOWFLAKE_ACCESS
@@ -30,6 +32,7 @@ __all__ = [
     "Assembly",
     "ColumnsMissingError",
     "DelimiterError",
+    "LinePrefixError",
     "MappingError",
     "NotOverJdbcError",
     "Reading",
@@ -52,6 +55,7 @@ SOURCES: dict[str, Source] = {
         REDSHIFT,
         POSTGRES_CSV,
         POSTGRES_JSON,
+        POSTGRES_STDERR,
         PG_STAT_STATEMENTS,
         MYSQL,
         TRINO,
@@ -80,6 +84,7 @@ def source_named(
     time_formats: Sequence[str] = (),
     delimiter: str | None = None,
     columns: Sequence[str] = (),
+    line_prefix: str | None = None,
 ) -> Source:
     """Return the source of that name, set to what the user says of this log.
 
@@ -98,6 +103,7 @@ def source_named(
         time_formats: of times that are texts, as of `strptime`; needed where they are of no known form.
         delimiter: the character that parts the values of CSV (or `tab`); what the first line shows, if left out.
         columns: those of CSV without a header, in their order.
+        line_prefix: of `postgres_stderr` only: the server's log_line_prefix; recognised, if left out.
 
     Raises:
         UnknownSourceError: no source has that name.
@@ -105,6 +111,7 @@ def source_named(
         MappingError: the mapping has a field that the schema does not have; or the source needs none.
         TimeFormatError: a format is none.
         ColumnsMissingError: the columns are not the source's.
+        LinePrefixError: the prefix is none; or the source has none.
         DelimiterError: the delimiter is not one character, or one that CSV quotes with.
         ValueError: there is no such time zone.
     """
@@ -123,6 +130,8 @@ def source_named(
         found = replace(found, delimiter=_delimiter_named(delimiter))
     if columns:
         found = replace(found, header=tuple(name.strip().lower() for name in columns))
+    if line_prefix is not None:
+        found = with_line_prefix(found, line_prefix)
     if mapping is not None:
         if found.name != GENERIC.name:
             raise MappingError(f"{found.title} knows its columns; a mapping is for the source 'generic'")

@@ -46,6 +46,7 @@ _SAID = (
 )
 _HEAD = 400  # characters that what stands before the SQL fits into
 _PREPARED = r"(?is)^\s*prepare: PREPARE\s+(?:\"[^\"]*\"|[^\s(]+)\s*(?:\([^)]*\))?\s+AS\s+(?P<sql>.*)$"
+_CANNOT_FAIL = r"(?i)^\s*(?:begin|start|rollback|abort|savepoint|set|reset|show|discard|deallocate)\b"
 _RUNS = pa.array(["statement", "execute"])
 _ERRORS = pa.array(["ERROR", "FATAL", "PANIC"])
 _FATAL = pa.array(["FATAL", "PANIC"])
@@ -55,10 +56,10 @@ _BEFORE = "run_before"
 """Added by `assemble_messages`: when the session's run before this one had ended."""
 
 
-def convert_messages(every: SourceRows, names: dict[str, str]) -> Any:
+def convert_messages(every: SourceRows, names: dict[str, str], *, numbered: bool = True) -> Any:
     """Return rows of the server log as a batch of the log schema; rows that are no runs are left out.
 
-    `names` gives the columns' names in this form of the log, by those of csvlog.
+    `names` gives the columns' names in this form of the log, by those of csvlog; the server has `numbered` the lines.
     """
     kept = _Parts(every.text("message"))
     failed = pc.fill_null(pc.is_in(every.trimmed("error_severity"), _ERRORS), False)
@@ -87,7 +88,7 @@ def convert_messages(every: SourceRows, names: dict[str, str]) -> Any:
     session = log.text("session_id")
     return log.batch(
         query_text=ran,
-        statement_id=pc.binary_join_element_wise(session, line, "/"),
+        statement_id=pc.binary_join_element_wise(session, line, "/") if numbered else None,
         started_at=began.cast(written.type),
         position=log.count(names["session_line_num"]),
         duration_us=duration,
@@ -123,7 +124,13 @@ def assemble_messages(table: Any, names: dict[str, str]) -> Any:
     # What cannot be parsed fails before it is logged as `execute`: it is not the one before.
     parsed = pc.fill_null(pc.equal(found.what, "execute").take(before), False)
     state = coercion.trimmed(_column(table, names["sql_state_code"]))
+    # Without its code in the prefix an error is known by its words.
+    canceled = pc.and_(failed, pc.fill_null(pc.starts_with(message, "canceling statement due to "), False))
+    state = pc.coalesce(state, pc.if_else(canceled, _QUERY_CANCELED, _NOTHING))
+    table = _put(table, names["sql_state_code"], state)
     bare = pc.and_(bare, pc.invert(pc.and_(parsed, pc.fill_null(pc.starts_with(state, "42"), False))))
+    fails = pc.invert(pc.match_substring_regex(pc.fill_null(found.sql, ""), _CANNOT_FAIL))
+    bare = pc.and_(bare, pc.fill_null(fails.take(before), False))
     ended = pc.fill_null(pc.less(lasted.take(before), pa.array(range(rows), pa.int64())), False)
     same = pc.or_(same, pc.and_(pc.and_(bare, silent), pc.invert(ended)))
     broke = _first(before, pc.and_(failed, same), rows)

@@ -105,6 +105,8 @@ class Reading:
     """Of `lines`: a regular expression that is found in some line of each file of the source."""
     placed: bool = False
     """The rows need `log_file` and `log_position` beside their own columns."""
+    rotated: bool = False
+    """Rows that belong together may lie in several files."""
 
 
 @dataclass(frozen=True, slots=True)

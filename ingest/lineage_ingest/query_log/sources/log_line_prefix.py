@@ -1,0 +1,123 @@
+"""What PostgreSQL writes before each message of its own log: `log_line_prefix`, as a regular expression.
+
+https://www.postgresql.org/docs/current/runtime-config-logging.html#GUC-LOG-LINE-PREFIX
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+__all__ = ["KNOWN_PREFIXES", "LinePrefixError", "line_pattern", "recognise_prefix"]
+
+KNOWN_PREFIXES = (
+    "%m:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:",
+    "%t:%r:%u@%d:[%p]:",
+    "%m [%p]: [%l-1] db=%d,user=%u ",
+    "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",
+    "%t [%p]: [%l-1] db=%d,user=%u,app=%a,client=%h ",
+    "%t [%p]: user=%u,db=%d,app=%a,client=%h ",
+    "%t [%p]: db=%d,user=%u,app=%a,client=%h ",
+    "%t [%p]: [%l-1] user=%u,db=%d ",
+    "%t [%p-%l] %q%u@%d ",
+    "%m [%p] %q%u@%d/%a ",
+    "%m [%p] %q%u@%d ",
+    "%m [%p] %q[user=%u,db=%d,app=%a] ",
+    "%t-%c-",
+    "%m [%p]: ",
+    "%m [%p] ",
+    "%t [%p]: [%l-1] ",
+    "%t [%p] ",
+)
+"""Those of PostgreSQL itself, of distributions, of clouds, and that tools recommend; the longer ones first."""
+
+_ZONE = r"(?:[A-Za-z]{1,6}|[+-]\d{2}(?::?\d{2})?)"
+_SECOND = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+_ESCAPES = {
+    "a": ("", r".*?"),
+    "u": ("user_name", r".*?"),
+    "d": ("database_name", r".*?"),
+    "r": ("connection_from", r"[^\s()]*(?:\(\d+\))?"),
+    "h": ("connection_from", r"[^\s(),]*"),
+    "L": ("", r"\S*"),
+    "b": ("", r"[\w ]*?"),
+    "p": ("process_id", r"\d+"),
+    "P": ("", r"\d*"),
+    "t": ("log_time", rf"{_SECOND} {_ZONE}"),
+    "m": ("log_time", rf"{_SECOND}\.\d{{3}} {_ZONE}"),
+    "n": ("log_time", r"\d+\.\d{3}"),
+    "i": ("", r"[\w ]*?"),
+    "e": ("sql_state_code", r"[0-9A-Z]{5}"),
+    "c": ("session_id", r"[0-9a-f]+\.[0-9a-f]+"),
+    "l": ("session_line_num", r"\d+"),
+    "s": ("session_start_time", rf"{_SECOND} {_ZONE}"),
+    "v": ("", r"(?:\d+/\d+)?"),
+    "x": ("", r"\d*"),
+    "Q": ("", r"-?\d+"),
+}
+_NAMES = ("user_name", "database_name")
+_ESCAPE = re.compile(r"%(-?)(\d*)([A-Za-z%])")
+_SEVERITY = (
+    r"(?P<severity>DEBUG\d?|LOG|INFO|NOTICE|WARNING|ERROR|FATAL|PANIC|DETAIL|HINT|QUERY|CONTEXT|STATEMENT|LOCATION|"
+    r"BACKTRACE):  (?:(?P<state>[0-9A-Z]{5}): )?(?P<message>.*)$"
+)
+
+
+class LinePrefixError(ValueError):
+    """A text that is no log_line_prefix."""
+
+
+def line_pattern(prefix: str) -> re.Pattern[str]:
+    """Return the pattern of the lines that begin a message, or a part of one.
+
+    >>> found = line_pattern("%m [%p] %q%u@%d ").match("2026-03-01 10:00:00.123 UTC [7] ann@shop LOG:  hello")
+    >>> found["process_id"], found["user_name"], found["severity"], found["message"]
+    ('7', 'ann', 'LOG', 'hello')
+
+    Raises:
+        LinePrefixError: it has an escape that there is none of, or nothing that tells sessions apart.
+    """
+    pieces: list[str] = []
+    names: set[str] = set()
+    optional = False
+    at = 0
+    for found in _ESCAPE.finditer(prefix):
+        pieces.append(re.escape(prefix[at : found.start()]))
+        at = found.end()
+        minus, width, letter = found.groups()
+        if letter == "%":
+            pieces.append("%")
+        elif letter == "q":
+            if not optional:
+                pieces.append("(?:")
+            optional = True
+        elif letter in _ESCAPES:
+            name, pattern = _ESCAPES[letter]
+            named = f"(?P<{name}>{pattern})" if name and name not in names else f"(?:{pattern})"
+            names.add(name)
+            pieces.append(named if not width else f"{named} *" if minus else f" *{named}")
+        else:
+            raise LinePrefixError(f"log_line_prefix {prefix!r}: there is no escape %{letter}")
+    pieces.append(re.escape(prefix[at:]))
+    if not names & {"process_id", "session_id"}:
+        raise LinePrefixError(f"log_line_prefix {prefix!r} has neither %p nor %c: whose session a line is, is not said")
+    return re.compile("^" + "".join(pieces) + (")?" if optional else "") + _SEVERITY)
+
+
+def recognise_prefix(lines: Sequence[str]) -> str | None:
+    """Return which of the known prefixes these lines have; None if it is none of them."""
+    best, most = None, 0
+    for prefix in KNOWN_PREFIXES:
+        pattern = line_pattern(prefix)
+        count = sum(_is_plain(pattern.match(line)) for line in lines)
+        if count > most:
+            best, most = prefix, count
+    return best
+
+
+def _is_plain(found: re.Match[str] | None) -> bool:
+    """Return whether a line has a prefix, and no name in it that is rather a piece of another prefix."""
+    if found is None:
+        return False
+    named = found.groupdict()
+    return not any(re.search(r"[\s=:\[\]]", (named.get(name) or "").replace("[unknown]", "")) for name in _NAMES)

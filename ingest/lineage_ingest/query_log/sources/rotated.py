@@ -1,0 +1,45 @@
+"""The order of rows over the files of a log that was rotated, where nothing but their places says it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_ingest.query_log import coercion
+from lineage_ingest.query_log.sources.runs import carried, starts
+
+__all__ = ["log_names", "places_in_log"]
+
+_PACKED = r"\.(?:gz|bz2|zst|lz4|xz)$"
+_ROTATED = r"(?:[-_.]?\d{1,14})*(?:\.log)?(?:[-_.]\d{1,14})*$"
+_FILE = 40
+"""Bits of a row's place within its file."""
+
+
+def log_names(files: Any) -> Any:
+    """Return which log each file is of: its folder and name, without what rotation gives it.
+
+    >>> log_names(pa.array(["a/general.log", "a/general.log.2.gz", "b/pg-2026-03-01_000000.log"])).to_pylist()
+    ['a/general', 'a/general', 'b/pg']
+    """
+    plain = pc.replace_substring_regex(pc.fill_null(coercion.texts(files), ""), _PACKED, "")
+    return pc.replace_substring_regex(plain, _ROTATED, "", max_replacements=1)
+
+
+def places_in_log(sessions: Any, files: Any, places: Any, times: Any) -> Any:
+    """Return numbers that put the rows of each session in order: by their file's first time, then the place there."""
+    keys = pc.binary_join_element_wise(pc.fill_null(sessions, ""), pc.fill_null(files, ""), "\x1f")
+    log = pa.table({"key": keys, "session": sessions, "file": files, "time": times.cast(pa.int64())})
+    first = log.group_by(["key", "session", "file"], use_threads=False).aggregate([("time", "min")])
+    ordered = first.sort_by([(name, "ascending") for name in ("session", "time_min", "file")]).combine_chunks()
+    number = pa.array(range(ordered.num_rows), pa.int64())
+    begins = starts(_flat(ordered["session"]))
+    rank = pc.subtract(number, carried(number, begins, begins))
+    rank = rank.take(pc.index_in(keys, value_set=_flat(ordered["key"])))
+    return pc.add(pc.shift_left(rank, pa.scalar(_FILE, pa.int64())), places)
+
+
+def _flat(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

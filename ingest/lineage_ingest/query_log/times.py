@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -123,20 +124,33 @@ def _iso(read: Any, zone: str | None) -> Any:
     if zone is None:
         local = pc.if_else(unsaid, local_time.cast(_MOMENT), pa.scalar(None, _MOMENT))
     else:
-        local = _local(local_time, zone)
+        local = _second_of_two(_local(local_time, zone), local_time, part["zone"], zone)
     return _bounded(pc.coalesce(moments, local))
+
+
+def _second_of_two(moments: Any, naive: Any, names: Any, zone: str) -> Any:
+    """Return moments with those an hour later that name the zone as it is called after its clock was put back."""
+    later = _local(naive, zone, "latest")
+    doubtful = pc.fill_null(pc.and_(pc.not_equal(moments, later), pc.not_equal(names, "")), False)
+    if not pc.any(doubtful, min_count=0).as_py():
+        return moments
+    after = [
+        doubt and time is not None and time.replace(tzinfo=ZoneInfo(zone), fold=1).tzname() == name
+        for doubt, time, name in zip(doubtful.to_pylist(), naive.to_pylist(), names.to_pylist(), strict=True)
+    ]
+    return pc.if_else(pa.array(after, pa.bool_()), later, moments)
 
 
 def _digits(column: Any) -> Any:
     return pc.if_else(pc.equal(column, ""), "0", column).cast(pa.int64())
 
 
-def _local(naive: Any, zone: str | None) -> Any:
-    """Return local times as moments; of the hour that a clock shows twice the first one."""
+def _local(naive: Any, zone: str | None, ambiguous: Literal["earliest", "latest"] = "earliest") -> Any:
+    """Return local times as moments; of the hour that a clock shows twice the first one, if not told otherwise."""
     bounded = _bounded(naive)
     if zone is None or zone.upper() == "UTC":
         return bounded.cast(_MOMENT)
-    aware = pc.assume_timezone(bounded.cast(pa.timestamp("us")), zone, ambiguous="earliest", nonexistent="latest")
+    aware = pc.assume_timezone(bounded.cast(pa.timestamp("us")), zone, ambiguous=ambiguous, nonexistent="latest")
     return aware.cast(_MOMENT)
 
 

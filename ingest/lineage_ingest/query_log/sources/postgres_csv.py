@@ -5,7 +5,8 @@ https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONF
 Traps:
 - There is no header, and the number of columns tells the release: 23 up to 12, 24 in 13, 26 from 14 on.
 - Statements span lines, inside of quotes.
-- `log_time` names its zone by an abbreviation (log_timezone); one that means several zones needs the zone said.
+- `log_time` names its zone by an abbreviation (log_timezone); of one that means several zones the session's id and
+  start say which (postgres_zones), else the zone has to be given.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ _NAMES = {
         "database_name",
         "connection_from",
         "session_line_num",
+        "session_start_time",
         "sql_state_code",
         "query",
     )

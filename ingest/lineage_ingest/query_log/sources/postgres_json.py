@@ -21,6 +21,7 @@ _NAMES = {
     "connection_from": "remote_host",
     "remote_port": "remote_port",
     "session_line_num": "line_num",
+    "session_start_time": "session_start",
     "sql_state_code": "state_code",
     "query": "statement",
 }

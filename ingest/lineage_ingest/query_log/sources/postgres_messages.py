@@ -34,6 +34,7 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.postgres_transactions import find_rollbacks, is_row
+from lineage_ingest.query_log.sources.postgres_zones import with_stated_zones
 from lineage_ingest.query_log.sources.runs import last_before, starts
 from lineage_ingest.query_log.sources.source import SourceRows
 from lineage_ingest.query_log.times import times
@@ -102,6 +103,9 @@ def convert_messages(every: SourceRows, names: dict[str, str], *, numbered: bool
 def assemble_messages(table: Any, names: dict[str, str]) -> Any:
     """Return rows of the server log with those that speak of one run made one, as the server itself would write it."""
     table = _in_order(table, names)
+    began = _column(table, names["session_start_time"])
+    dated = with_stated_zones(_column(table, names["log_time"]), began, _column(table, "session_id"))
+    table = _put(table, names["log_time"], dated)
     sessions = _column(table, "session_id")
     message = coercion.texts(_column(table, "message"))
     found = _Parts(message)

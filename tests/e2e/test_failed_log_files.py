@@ -77,7 +77,7 @@ def test_bytes_that_are_no_text_are_a_failed_file(folder: Path) -> None:
 def test_a_file_of_another_source_is_named_and_the_rest_ingested(folder: Path) -> None:
     (folder / "other.csv").write_text("a,b\n1,2\n")
     (folder / "good.jsonl").write_text(json.dumps(GOOD) + "\n")
-    assert "other.csv: Any table of statements has 'query_text'" in ingest("other.csv", code=2)
+    assert "other.csv: Any table of statements has 'query_text'" in ingest("other.csv", "--source", "generic", code=2)
     said = ingest(".", code=1)
     assert "file not read: other.csv: Any table of statements has 'query_text', and these rows do not" in said
     assert "core.s.a reaches 1 column" in lineage("impact", "core.s.a").out

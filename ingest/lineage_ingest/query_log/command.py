@@ -29,6 +29,12 @@ from lineage.model.dialects import UnknownDialectError
 from lineage.sql import scan
 from lineage.store import open_store
 from lineage_ingest.progress import progress_bar
+from lineage_ingest.query_log.detecting import (
+    DetectedSource,
+    SourceDetectionError,
+    detect_source,
+    source_of_columns,
+)
 from lineage_ingest.query_log.follow_command import (
     AtOnceOption,
     CheckpointOption,
@@ -43,7 +49,7 @@ from lineage_ingest.query_log.follow_command import (
     follow,
 )
 from lineage_ingest.query_log.ingest import FailOn, LogSummary, ingest_log
-from lineage_ingest.query_log.log_files import NoLogFilesError
+from lineage_ingest.query_log.log_files import NoLogFilesError, find_log_files
 from lineage_ingest.query_log.pipeline.engine import Opener
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import (
@@ -59,6 +65,7 @@ from lineage_ingest.query_log.pipeline.opening import (
 from lineage_ingest.query_log.pipeline.plan import planned
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 from lineage_ingest.query_log.sources import (
+    GENERIC,
     SOURCES,
     ColumnsMissingError,
     DelimiterError,
@@ -74,11 +81,17 @@ from lineage_ingest.query_log.sources import (
 __all__ = ["log", "print_log_summary"]
 
 _FAILURES = 10
+_MAX_NAMED = 3
+"""Files that are named of those that show their source."""
 _LATE = timedelta(days=30)
 
 
+_AUTO = "auto"
+"""The source is told by the files."""
+
+
 def _sources(incomplete: str) -> list[str]:
-    return [name for name in SOURCES if name.startswith(incomplete)]
+    return [name for name in (_AUTO, *SOURCES) if name.startswith(incomplete)]
 
 
 def log(
@@ -89,9 +102,12 @@ def log(
     source: Annotated[
         str,
         typer.Option(
-            "--source", help=f"Whose log it is: {', '.join(SOURCES)}.", autocompletion=_sources, envvar="LINEAGE_SOURCE"
+            "--source",
+            help=f"Whose log it is: {', '.join(SOURCES)}; auto: what the files show.",
+            autocompletion=_sources,
+            envvar="LINEAGE_SOURCE",
         ),
-    ] = "generic",
+    ] = _AUTO,
     mapping: Annotated[
         list[str] | None,
         typer.Option(
@@ -200,6 +216,10 @@ def log(
 
     Example: lineage ingest log --source trino --kafka broker:9092 --topic queries --every 10
     """
+    detected = None
+    if source.strip().lower() == _AUTO:
+        detected = _detected(paths, mapping, columns, other=jdbc_url is not None or kafka is not None)
+        source = detected.name
     given = LogInput(
         _source(source, mapping, dialect, zone, time_format, delimiter, columns, log_line_prefix),
         tuple(paths or ()),
@@ -253,7 +273,9 @@ def log(
     except LogUnreachableError as error:
         note(str(error), "red")
         raise typer.Exit(3) from error
-    print_log_summary(summary, address, output, show)
+    if detected is not None and output is OutputFormat.TABLE:
+        note(_taken(detected))
+    print_log_summary(summary, address, output, show, given.source.name)
     if summary.fails(fail_on):
         raise typer.Exit(1)
 
@@ -265,6 +287,33 @@ def _opener(given: str | None) -> Opener | None:
         return None
     user, password = (os.environ.get(f"LINEAGE_NEO4J_{name}") for name in ("USER", "PASSWORD"))
     return partial(open_store, address, user=user, password=password)
+
+
+def _detected(
+    paths: list[str] | None, mapping: list[str] | None, columns: str | None, *, other: bool
+) -> DetectedSource:
+    """Return the source that files show; any table of statements where the user says its columns."""
+    if mapping or bool(paths) == other:  # without either, or with both, that is what is wrong
+        return DetectedSource(GENERIC.name, ())
+    if other or paths is None or any("://" in path for path in paths):
+        raise typer.BadParameter("of a log that is not in files here it has to be said", param_hint="--source")
+    try:
+        if columns:
+            return DetectedSource(source_of_columns(columns.split(","), SOURCES), ())
+        return detect_source(find_log_files(paths), SOURCES)
+    except SourceDetectionError as error:
+        raise typer.BadParameter(str(error), param_hint="--source") from error
+    except NoLogFilesError as error:
+        raise typer.BadParameter(str(error), param_hint="PATHS") from error
+
+
+def _taken(detected: DetectedSource) -> str:
+    """Return what is said of a source that files showed."""
+    files = ", ".join(map(str, detected.files[:_MAX_NAMED]))
+    more = len(detected.files) - _MAX_NAMED
+    rest = f" and {counted(more, 'more file')}" if more > 0 else ""
+    shown = f": {files}{rest}" if files else ""
+    return f"taken as --source {detected.name} ({SOURCES[detected.name].title}){shown}"
 
 
 def _source(
@@ -328,7 +377,9 @@ def _in_utc(at: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-def print_log_summary(summary: LogSummary, address: str, output: OutputFormat, show: int = 5) -> None:
+def print_log_summary(
+    summary: LogSummary, address: str, output: OutputFormat, show: int = 5, source: str | None = None
+) -> None:
     """Print what an ingest of a log found: the counts, and what failed most often."""
     failures = summary.failures[:_FAILURES]
     if output is OutputFormat.JSON:
@@ -337,6 +388,7 @@ def print_log_summary(summary: LogSummary, address: str, output: OutputFormat, s
             {
                 "store": address,
                 "run": summary.run.key,
+                **({"source": source} if source else {}),
                 **summary.to_dict(),
                 "failures": listed,
                 "notes": list(summary.notes),

@@ -6,16 +6,18 @@ record; one that is broken is a row that could not be read, and reading goes on 
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import IO, Any
 
 from lineage_ingest.query_log.json_rows import MAX_SHOWN, ColumnOrder, json_row
 from lineage_ingest.query_log.records import BROKEN_OFF, Tally
 from lineage_ingest.query_log.sources.source import CORRUPT, LINE, Source
 
-__all__ = ["has_documents", "read_documents"]
+__all__ = ["first_values", "has_documents", "read_documents"]
 
 _CHUNK = 1_000_000
 _MAX_RECORD = 256_000_000
@@ -49,10 +51,11 @@ def read_documents(source: Source, text: IO[str], tally: Tally) -> Iterator[dict
     """
     lines = source.reading.kind == "lines"
     order, wanted = ColumnOrder(source), source.wanted
+    documents = _Documents(text.read, frozenset(wanted), order.name, None if lines else source.has_columns)
     checked = lines
     mark = re.compile(source.reading.mark)
     is_ours = any_document = False
-    for value, raw in _Documents(source, text.read, order).records(tally):
+    for value, raw in documents.records(tally):
         if isinstance(value, list) and value and not checked:
             row = order.row(value)
             if row is not None:
@@ -71,14 +74,36 @@ def read_documents(source: Source, text: IO[str], tally: Tally) -> Iterator[dict
         tally.failed(f"no record of a {source.title} is in it")
 
 
+def first_values(head: str, count: int) -> Iterator[Any]:
+    """Yield the first records of documents of whichever source: documents, and arrays of values or names."""
+    names: list[list[str]] = []
+    found = _Documents(io.StringIO(head).read, frozenset(), names.append)
+    yield from (value for value, _raw in islice(found.records(Tally()), count) if value is not None)
+    yield from names
+
+
 class _Documents:
     """A text of JSON, taken apart as it comes in."""
 
-    def __init__(self, source: Source, read: Callable[[int], str], order: ColumnOrder) -> None:
-        self._source = source
-        self._columns = frozenset(source.wanted)
+    def __init__(
+        self,
+        read: Callable[[int], str],
+        columns: frozenset[str],
+        name: Callable[[list[str]], object],
+        is_record: Callable[[dict[str, Any]], bool] | None = None,
+    ) -> None:
+        """Take what reads the text.
+
+        Args:
+            read: returns so many characters of the text, and none at its end.
+            columns: the keys of a record, in small letters, where they are known.
+            name: is told the names of columns where rows are arrays.
+            is_record: whether a document is a record, where its keys are known.
+        """
         self._read = read
-        self._order = order
+        self._columns = columns
+        self._name = name
+        self._is_known = is_record
         self._text = ""
         self._at = 0
         self._ended = False
@@ -209,7 +234,7 @@ class _Documents:
             return False
         self._at = end
         if name == "meta" and isinstance(value, list):
-            self._order.name([str(one["name"]) for one in value if isinstance(one, dict) and "name" in one])
+            self._name([str(one["name"]) for one in value if isinstance(one, dict) and "name" in one])
         return True
 
     def _skip_broken(self) -> str:
@@ -237,6 +262,6 @@ class _Documents:
             return False
         if not isinstance(value, dict):
             return False
-        if self._source.reading.kind != "lines":
-            return self._source.has_columns(value)
+        if self._is_known is not None:
+            return self._is_known(value)
         return bool(self._keys & value.keys()) if self._keys else len(value) > 2

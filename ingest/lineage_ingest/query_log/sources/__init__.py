@@ -32,6 +32,7 @@ __all__ = [
     "Assembly",
     "ColumnsMissingError",
     "DelimiterError",
+    "GENERIC",
     "LinePrefixError",
     "MappingError",
     "NotOverJdbcError",

@@ -134,6 +134,7 @@ BIGQUERY = Source(
     columns=_COLUMNS,
     needed=("query",),
     convert=_convert,
+    known_by=(("query", "job_id"), ("query", "job_type"), ("query", "statement_type")),
     # The view is one of a region; where the jobs ran is part of its name, and here the user's to change.
     jdbc="SELECT creation_time, start_time, end_time, project_id, user_email, job_id, job_type, statement_type, state, "
     "TO_JSON_STRING(error_result) AS error_result, query, TO_JSON_STRING(destination_table) AS destination_table, "

@@ -125,6 +125,7 @@ BIGQUERY_AUDIT = Source(
     columns=(LINE,),
     needed=(LINE,),
     convert=_convert,
+    known_by=(("protopayload",), ("protopayload_auditlog",)),
     reading=Reading("lines", mark='"(?:protoPayload|protopayload_auditlog)"'),
     documentation=(
         "https://cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata",

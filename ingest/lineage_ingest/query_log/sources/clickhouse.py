@@ -115,6 +115,12 @@ CLICKHOUSE = Source(
     columns=_COLUMNS,
     needed=("query",),
     convert=_convert,
+    known_by=(
+        ("query", "query_duration_ms"),
+        ("query", "query_start_time"),
+        ("query", "normalized_query_hash"),
+        ("query", "is_initial_query"),
+    ),
     reading=Reading(layouts=_LAYOUTS),
     jdbc="SELECT type, toTimeZone(query_start_time_microseconds, 'UTC') AS query_start_time_microseconds, "
     "query_duration_ms, result_rows, written_rows, current_database, query, exception_code, is_initial_query, user, "

@@ -72,6 +72,12 @@ DATABRICKS = Source(
     columns=_COLUMNS,
     needed=("statement_text",),
     convert=_convert,
+    known_by=(
+        ("statement_text", "statement_id"),
+        ("statement_text", "executed_by"),
+        ("statement_text", "execution_status"),
+        ("query_text", "query_start_time_ms"),
+    ),
     reading=Reading(aliases=_ALIASES),
     jdbc=selecting(_COLUMNS, "FROM system.query.history WHERE start_time >= TIMESTAMP '{since} UTC'"),
     documentation=(

@@ -86,6 +86,7 @@ HIVE = Source(
     columns=(LINE,),
     needed=(LINE,),
     convert=_convert,
+    known_by=(("querytext",),),
     reading=Reading("lines", mark='"queryText"'),
     documentation=("https://hive.apache.org/docs/latest/capture-lineage-info",),
 )

@@ -185,6 +185,7 @@ MYSQL = Source(
     columns=("event_time", "user_host", "thread_id", "server_id", "command_type", "argument"),
     needed=("argument",),
     convert=_convert,
+    known_by=(("command_type", "argument"),),
     reading=Reading(
         "records", record_start=RECORD_START, records=_records, preamble=_BANNER.pattern, layouts=(_TABLE,), placed=True
     ),

@@ -65,6 +65,7 @@ PG_STAT_STATEMENTS = Source(
     ),
     needed=("query",),
     convert=_convert,
+    known_by=(("query", "calls"),),
     # The view has no history: `since` keeps nothing out, but which version knows it (17) does not matter then.
     jdbc="SELECT s.userid, s.dbid, r.rolname, d.datname, s.queryid, s.query, s.calls, s.total_exec_time, s.rows, "
     "now() AS sampled_at FROM pg_stat_statements AS s LEFT JOIN pg_roles AS r ON r.oid = s.userid "

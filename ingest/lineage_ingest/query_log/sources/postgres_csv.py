@@ -76,7 +76,7 @@ POSTGRES_CSV = Source(
     columns=(*_NAMES, "session_id", "error_severity", "message", "detail"),
     needed=("message",),
     convert=_convert,
-    reading=Reading("table", headers=(_HEADER[:23], _HEADER[:24], _HEADER)),
+    reading=Reading("table", headers=(_HEADER[:23], _HEADER[:24], _HEADER), severities=(11, "[A-Z]+[1-5]?")),
     assembly=Assembly(by=("session_id",), order=("session_line_num",), rows=_assemble),
     documentation=(
         "https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-CSVLOG",

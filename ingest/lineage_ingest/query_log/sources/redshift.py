@@ -190,6 +190,14 @@ REDSHIFT = Source(
     columns=(*_HISTORY, "end_time", "aborted", "user_name", "sequence", "text"),
     needed=("query_text", "text"),
     convert=_convert,
+    known_by=(
+        ("query_text", "elapsed_time"),
+        ("query_text", "returned_rows"),
+        ("query_text", "redshift_version"),
+        ("query_id", "sequence", "text"),
+        ("querytxt",),
+        ("query", "sequence", "text"),
+    ),
     reading=Reading(aliases=_ALIASES, layouts=_LAYOUTS),
     assembly=Assembly(by=("query_id",), order=("sequence",), rows=_assemble),
     jdbc=selecting(

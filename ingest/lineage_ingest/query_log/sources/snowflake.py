@@ -100,6 +100,13 @@ SNOWFLAKE = Source(
     columns=HISTORY_COLUMNS,
     needed=("query_text",),
     convert=_convert,
+    known_by=(
+        ("query_text", "execution_status"),
+        ("query_text", "warehouse_name"),
+        ("query_text", "role_name"),
+        ("query_text", "query_tag"),
+        ("query_text", "schema_name"),
+    ),
     reading=Reading(layouts=(_LAYOUT,)),
     jdbc=selecting(
         HISTORY_COLUMNS,

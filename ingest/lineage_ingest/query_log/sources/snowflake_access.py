@@ -87,6 +87,7 @@ SNOWFLAKE_ACCESS = Source(
     columns=(*HISTORY_COLUMNS, *_OWN),
     needed=("objects_modified", "query_text"),
     convert=_convert,
+    known_by=(("objects_modified",), ("direct_objects_accessed",), ("base_objects_accessed",)),
     assembly=Assembly(by=("query_id",), order=(), rows=_assemble),
     jdbc=selecting(
         (*(f"q.{name}" for name in HISTORY_COLUMNS[1:]), "a.query_id", *(f"a.{name}" for name in _OWN)),

@@ -91,6 +91,8 @@ class Reading:
     """Of `table`: names that a column has in another view or answer of the product, each with the source's own."""
     layouts: tuple[Layout, ...] = ()
     """CSV that may come without a header: the orders of columns in which the product writes it."""
+    severities: tuple[int, str] | None = None
+    """Of `headers`: the index of a column whose values are known, and a regular expression of them."""
     record_start: str = ""
     """Where a record of `records` begins: a regular expression that its first line, and no other, matches."""
     records: Callable[[Iterable[str]], Iterator[tuple[Any, ...]]] | None = field(default=None, repr=False)
@@ -107,6 +109,13 @@ class Reading:
     """The rows need `log_file` and `log_position` beside their own columns."""
     rotated: bool = False
     """Rows that belong together may lie in several files."""
+
+    def headers_fit(self, row: Sequence[str]) -> bool:
+        """Return whether a row can be one of those without a header."""
+        if self.severities is None or len(row) not in map(len, self.headers):
+            return False
+        index, values = self.severities
+        return bool(re.fullmatch(values, row[index]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +157,8 @@ class Source:
     """The forms of times that are texts, as of `strptime`; none: those that are known."""
     delimiter: str | None = None
     """What parts the values of a row in CSV; None: what its first line shows."""
+    known_by: tuple[tuple[str, ...], ...] = ()
+    """Columns, or keys of a document, in small letters: rows that have all of one of these are this source's."""
     header: tuple[str, ...] = ()
     """The columns of CSV without a header, where the user says them."""
     mapping: tuple[tuple[str, str], ...] = ()
@@ -161,8 +172,7 @@ class Source:
     def has_columns(self, columns: Iterable[str]) -> bool:
         """Return whether rows with these columns can be this source's."""
         found = {column.lower() for column in columns}
-        other = {own for alias, own in self.reading.aliases if alias in found}
-        return any(name.lower() in found or name in other for name in self.needed)
+        return any(name.lower() in found for name in self.needed) or any(found.issuperset(k) for k in self.known_by)
 
     def check(self, columns: Iterable[str]) -> None:
         """Check that rows with these columns can be this source's.

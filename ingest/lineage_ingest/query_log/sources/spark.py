@@ -185,6 +185,7 @@ SPARK = Source(
     columns=(LINE,),
     needed=(LINE,),
     convert=_convert,
+    known_by=(("event",),),
     reading=Reading(
         "lines",
         only=_OF_INTEREST,

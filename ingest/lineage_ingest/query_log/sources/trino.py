@@ -104,6 +104,7 @@ TRINO = Source(
     columns=(LINE,),
     needed=(LINE,),
     convert=_convert,
+    known_by=(("metadata", "createtime"), ("eventpayload",)),
     reading=Reading("lines", mark='"(?:createTime|eventPayload)"'),
     documentation=(
         "https://trino.io/docs/current/admin/event-listeners-http.html",

@@ -1,0 +1,199 @@
+"""Which source a log is of, by what stands at the beginning of its files: the columns, the keys, the form of a line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lineage_ingest.query_log.delimited import form_of
+from lineage_ingest.query_log.file_text import encoding_of, read_head
+from lineage_ingest.query_log.json_documents import first_values, has_documents
+from lineage_ingest.query_log.sources.source import Source
+
+__all__ = ["DetectedSource", "SourceDetectionError", "detect_source", "source_of_columns"]
+
+_HEAD = 100_000
+_LINES = 200
+_MAX_NAMED = 3
+_DELIMITERS = (",", "\t", ";", "|", "\x01")
+_PARQUET = b"PAR1"
+_FALLBACK = "generic"
+_WITH_OTHERS = {frozenset(("snowflake", "snowflake_access")): "snowflake_access"}
+"""Sources whose files are read together, as one of them."""
+
+
+class SourceDetectionError(ValueError):
+    """Whose log it is cannot be told, or files are of several sources."""
+
+
+class DetectedSource(NamedTuple):
+    """The name of a log's source, and the files that show it."""
+
+    name: str
+    files: tuple[Path, ...]
+
+
+def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, generic: bool = True) -> DetectedSource:
+    """Return the source that the files of a log are of. Files that show nothing, such as empty ones, do not count.
+
+    Args:
+        files: of the log.
+        sources: those that are known, by name.
+        generic: take a table with a column `query_text`, of no source's other columns, for any table of statements.
+
+    Raises:
+        SourceDetectionError: no file, or not all that show something, are of one source; names them.
+    """
+    found: dict[str, list[Path]] = {}
+    unknown: list[Path] = []
+    for file in files:
+        names = _sources_of(file, sources)
+        if names is None:
+            continue
+        if len(names) > 1:
+            raise SourceDetectionError(f"{file} may be a log of {_listed(names)}: say which, by --source")
+        if names:
+            found.setdefault(names[0], []).append(file)
+        else:
+            unknown.append(file)
+    if generic and len(found) > 1:
+        found.pop(_FALLBACK, None)  # a table that is the product's beside its other one
+    together = _WITH_OTHERS.get(frozenset(found))
+    if together is not None:
+        return DetectedSource(together, tuple(file for group in found.values() for file in group))
+    if len(found) > 1:
+        groups = ", ".join(f"{_shown(group)} of {name}" for name, group in sorted(found.items()))
+        raise SourceDetectionError(f"these are logs of several sources: {groups}; ingest each by itself, with --source")
+    for name, group in found.items():
+        return DetectedSource(name, tuple(group))
+    if not unknown:  # nothing in any of them, which reading them says
+        return DetectedSource(_FALLBACK, ())
+    raise SourceDetectionError(
+        f"whose log it is cannot be told from {_shown(unknown)}: say it by --source ({', '.join(sources)}); "
+        "a table of statements by --source generic, with --map query_text=COLUMN"
+    )
+
+
+def source_of_columns(columns: Sequence[str], sources: Mapping[str, Source]) -> str:
+    """Return the name of the source that has these columns.
+
+    Raises:
+        SourceDetectionError: none has, or several have.
+    """
+    names = _by_columns([{name.strip().lower() for name in columns}], sources)
+    if len(names) != 1:
+        raise SourceDetectionError("whose log it is cannot be told from these columns: say it by --source")
+    return names[0]
+
+
+def _shown(files: Sequence[Path]) -> str:
+    more = f" and {len(files) - _MAX_NAMED:,} more" if len(files) > _MAX_NAMED else ""
+    return f"{', '.join(map(str, files[:_MAX_NAMED]))}{more}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _sources_of(path: Path, sources: Mapping[str, Source]) -> list[str] | None:
+    """Return the names of the sources that a file may be of; None where nothing is in it."""
+    try:
+        with path.open("rb") as raw:
+            is_parquet = raw.read(4) == _PARQUET
+        if is_parquet:
+            with pq.ParquetFile(path) as file:
+                return _by_columns([{name.lower() for name in file.schema_arrow.names}], sources)
+    except (OSError, pa.ArrowException):
+        return []
+    raw_head = read_head(path, _HEAD)
+    head = raw_head.decode(encoding_of(raw_head), "replace").lstrip("\ufeff\x1e \r\n\t")
+    if not head.strip("[]{} \r\n\t"):
+        return None
+    records = list(_records(head))
+    if records:
+        return _by_columns(
+            [{key.lower() for key in record} for record in records if isinstance(record, dict)], sources
+        ) or (_by_rows([[str(value) for value in record] for record in records if isinstance(record, list)], sources))
+    by_line = [name for name, source in sources.items() if _has_records(source, head)]
+    return by_line or _by_columns(list(_headers(head)), sources) or _without_header(head, sources)
+
+
+def _by_columns(found: Sequence[set[str]], sources: Mapping[str, Source]) -> list[str]:
+    """Return the sources that have any of these sets of columns; any table of statements only where no other has."""
+    names = [
+        name
+        for name, source in sources.items()
+        if any(known <= columns for known in map(set, source.known_by) for columns in found)
+    ]
+    together = _WITH_OTHERS.get(frozenset(names))
+    if together is not None:
+        return [together]
+    if not names and _FALLBACK in sources and any("query_text" in columns for columns in found):
+        return [_FALLBACK]
+    return names
+
+
+def _by_rows(rows: Sequence[Sequence[str]], sources: Mapping[str, Source]) -> list[str]:
+    """Return the sources whose tables have such rows, of names or of values in their order."""
+    if not rows:
+        return []
+    return _by_columns([{name.lower() for name in rows[0]}], sources) or [
+        name for name, source in sources.items() if any(one.fits(rows[0]) for one in source.reading.layouts)
+    ]
+
+
+def _records(head: str) -> Iterator[object]:
+    """Yield the first records of a text of JSON, or of lines that end in a document; whole ones only."""
+    if head.startswith(("{", "[")) and has_documents(head):
+        yield from first_values(head, _LINES)
+        return
+    for line in head.splitlines()[:_LINES]:
+        start = 0 if line.startswith("[") else line.find("{")
+        if start >= 0 and '"' not in line[:start]:
+            try:
+                yield json.loads(line[start:])
+            except (ValueError, RecursionError):
+                continue
+
+
+def _has_records(source: Source, head: str) -> bool:
+    """Return whether a text has lines with which records of a source begin."""
+    if not source.reading.record_start:
+        return False
+    begins = re.compile(source.reading.record_start)
+    return any(begins.match(line) for line in head.splitlines()[:_LINES])
+
+
+def _headers(head: str) -> Iterator[set[str]]:
+    """Yield the names that the first line has, by each delimiter."""
+    line = head.partition("\n")[0].rstrip("\r")
+    for delimiter in _DELIMITERS:
+        if delimiter in line or delimiter == ",":
+            yield {name.strip().strip('"').lower() for name in line.split(delimiter)}
+
+
+def _without_header(head: str, sources: Mapping[str, Source]) -> list[str]:
+    """Return the sources that write such a table without a header."""
+    found = []
+    for name, source in sources.items():
+        if source.reading.headers:
+            if source.reading.headers_fit(_first_row(head)):
+                found.append(name)
+        elif source.reading.layouts and form_of(source, head).columns is not None:
+            found.append(name)
+    return found
+
+
+def _first_row(head: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(head, newline="")), [])
+    except csv.Error:
+        return []

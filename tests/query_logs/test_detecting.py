@@ -1,0 +1,109 @@
+"""Whose log it is, by what its files hold: each sample is told, and what cannot be told is said."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lineage_ingest.query_log import SOURCES, find_log_files
+from lineage_ingest.query_log.detecting import SourceDetectionError, detect_source
+from tests.e2e.running import lineage
+from tests.query_logs.forms import Form, forms
+from tests.query_logs.samples import sample
+
+# A table of any columns says nothing of itself: its user does, by --map.
+NAMED = [name for name in SOURCES if name != "generic"]
+FORMS = [pytest.param(form, id=f"{form.source}-{form.path.name}") for form in forms()]
+
+
+def detected(*paths: Path) -> str:
+    return detect_source(find_log_files(paths), SOURCES).name
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_sample_is_told(name: str, tmp_path: Path) -> None:
+    file = sample(name)[1]
+    assert detected(file) == name
+    (tmp_path / "x").write_bytes(gzip.compress(file.read_bytes()))
+    assert detected(tmp_path / "x") == name
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_is_told(form: Form, tmp_path: Path) -> None:
+    assert detected(form.path) == form.source
+    if form.path.is_file() and form.path.suffix != ".parquet":
+        (tmp_path / "x").write_bytes(form.path.read_text(encoding="utf-8").encode("utf-16"))
+        assert detected(tmp_path / "x") == form.source
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_beginning_of_a_file_is_enough(name: str, tmp_path: Path) -> None:
+    raw = sample(name)[1].read_bytes()
+    (tmp_path / "x").write_bytes(raw[: max(len(raw) * 3 // 4, 900)])
+    assert detected(tmp_path / "x") == name
+
+
+def test_files_that_show_nothing_do_not_count(tmp_path: Path) -> None:
+    shutil.copy(sample("trino")[1], tmp_path / "b.json")
+    for name, text in {"a": "", "c": "[]", "d": "\n", "e": "other,columns\n1,2\n"}.items():
+        (tmp_path / name).write_text(text)
+    assert detected(tmp_path) == "trino"
+
+
+def test_history_and_access_of_snowflake_are_read_together(tmp_path: Path) -> None:
+    shutil.copy(sample("snowflake")[1], tmp_path / "a")
+    (tmp_path / "b").write_text(json.dumps({"query_id": "01b1-0001", "objects_modified": []}) + "\n")
+    assert detected(tmp_path) == "snowflake_access"
+
+
+def test_two_sources_are_an_error_that_names_them(tmp_path: Path) -> None:
+    for name in ("mysql", "trino"):
+        shutil.copy(sample(name)[1], tmp_path / name)
+    with pytest.raises(SourceDetectionError, match=r"several sources: .*/mysql of mysql, .*/trino of trino; "):
+        detected(tmp_path)
+
+
+def test_a_file_that_may_be_of_two_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("query,job_id,calls\nSELECT 1,a,1\n")
+    with pytest.raises(SourceDetectionError, match="may be a log of bigquery or pg_stat_statements: say which"):
+        detected(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", '{"sql": "SELECT 1"}\n', "nothing of a log\n", "\0\1\2"])
+def test_what_cannot_be_told_is_an_error_with_a_hint(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(SourceDetectionError, match="say it by --source"):
+        detected(tmp_path)
+
+
+def test_a_table_of_statements_is_any_table(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("QUERY_TEXT,User\nSELECT 1,ann\n")
+    assert detected(tmp_path) == "generic"
+
+
+def test_the_command_says_what_it_took_the_files_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(sample("databricks")[1], "log.json")
+    told = lineage("ingest", "log", "log.json")
+    assert "taken as --source databricks (Databricks system.query.history): log.json" in told.err
+    assert lineage("ingest", "log", "log.json", "--format", "json").json["source"] == "databricks"
+    shutil.copy(sample("mysql")[1], "other.log")
+    told = lineage("ingest", "log", ".")
+    assert (told.code, "several sources" in told.err) == (2, True)
+    told = lineage("ingest", "log", "s3://bucket/log")
+    assert (told.code, "has to be said" in told.err) == (2, True)
+
+
+def test_columns_without_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("log.csv").write_text("SUCCESS,INSERT INTO t SELECT a FROM s,ann,2026-03-01 10:00:00\n")
+    names = "execution_status,query_text,user_name,start_time"
+    assert lineage("ingest", "log", "log.csv").code == 2
+    told = lineage("ingest", "log", "log.csv", "--columns", names, "--format", "json").json
+    assert (told["source"], told["rows"], told["resolved"]) == ("snowflake", 1, 1)
+    told = lineage("ingest", "log", "log.csv", "--source", "snowflake", "--columns", "a,b")
+    assert (told.code, "these rows do not" in told.err) == (2, True)

@@ -78,6 +78,7 @@ DUCKDB = Source(
     columns=_COLUMNS,
     needed=("connection_id",),
     convert=_convert,
+    known_by=(("connection_id", "transaction_id", "message"),),
     reading=Reading(placed=True),
     assembly=Assembly(by=(FILE, "connection_id"), order=("timestamp", "query_id"), rows=_assemble),
     documentation=("https://duckdb.org/docs/stable/operations_manual/logging/overview",),

@@ -94,8 +94,9 @@ format: setup ## let ruff rewrite what it can
 bench: setup ## benchmarks: ratios, and a JSON record under tests/benchmarks/results/
 	@$(BIN)/python -m tests.benchmarks
 
-docs: setup ## write docs/supported.md anew from the cases, graphql/schema.graphql from the service
+docs: setup ## write docs/supported.md, docs/query_logs.md and graphql/schema.graphql anew from what they show
 	@$(BIN)/python -m docs.supported
+	@$(BIN)/python -m docs.query_logs
 	@$(BIN)/python -m lineage_graphql.schema.sdl graphql/schema.graphql
 
 editor: ## fetch the third-party files of the GraphQL editor again (needs npm)

@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage.store import open_store
-from lineage_ingest.query_log import normalised, read_log, source_named
+from lineage_ingest.query_log import SOURCES, Source, read_log, source_named
 from lineage_ingest.query_log.ingest import ingest_log
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions, open_engine
-from tests.query_logs.samples import spelled
+from tests.query_logs.samples import FOLDER as SAMPLES
+from tests.query_logs.samples import normalised_rows, sample
 
-__all__ = ["FOLDER", "Form", "forms", "read_edges", "read_rows"]
+__all__ = ["FOLDER", "Form", "forms", "in_order", "listed_files", "read_edges", "read_rows", "usual_forms"]
 
-FOLDER = Path(__file__).parents[1] / "data" / "query_logs" / "forms"
+FOLDER = SAMPLES / "forms"
+_AT = datetime(2026, 3, 1, tzinfo=UTC)
+_KINDS = {".csv": "CSV", ".jsonl": "JSON lines", ".log": "its own log, as text"}
 
 
 class Form(NamedTuple):
@@ -28,48 +31,71 @@ class Form(NamedTuple):
     path: Path
     title: str
     page: str
+    rows: Path
+    """What is read of it, written by hand."""
+    edges: Path
+
+    @property
+    def read_as(self) -> Source:
+        """The source, set to what the user says of this log."""
+        return sample(self.source)[0] if self.path.parent == SAMPLES else source_named(self.source)
 
     @property
     def expected_rows(self) -> list[dict[str, Any]]:
-        own = self.path.parent / f"{self.path.name.partition('.')[0]}.rows.jsonl"
-        text = (own if own.exists() else self.path.parent / "rows.jsonl").read_text()
-        return [json.loads(line) for line in text.splitlines()]
+        return in_order(self.source, [json.loads(line) for line in self.rows.read_text().splitlines()])
 
     @property
     def expected_edges(self) -> list[str]:
-        return (self.path.parent / "edges.txt").read_text().splitlines()
+        return self.edges.read_text().splitlines()
 
 
 def forms() -> list[Form]:
-    """Return all samples, as forms.toml lists them."""
+    """Return all samples of forms.toml."""
     listed = tomllib.loads((FOLDER / "forms.toml").read_text())
+    found = []
+    for source, samples in listed.items():
+        for name, about in samples.items():
+            folder = FOLDER / source
+            own = folder / f"{name.partition('.')[0]}.rows.jsonl"
+            rows = own if own.exists() else folder / "rows.jsonl"
+            found.append(Form(source, folder / name, about["title"], about["page"], rows, folder / "edges.txt"))
+    return found
+
+
+def usual_forms() -> list[Form]:
+    """Return the samples of tests/data/query_logs, one a source, with the traps of each."""
     return [
-        Form(source, FOLDER / source / name, about["title"], about["page"])
-        for source, samples in listed.items()
-        for name, about in samples.items()
+        Form(
+            name,
+            sample(name)[1],
+            _KINDS[sample(name)[1].suffix],
+            source.documentation[0] if source.documentation else "",
+            SAMPLES / f"{name}.expected.jsonl",
+            SAMPLES / "edges" / f"{name}.txt",
+        )
+        for name, source in SOURCES.items()
     ]
 
 
-def read_rows(form: Form, path: Path | None = None) -> list[dict[str, Any]]:
-    """Return what is read of a sample, in the order in which the statements of a session follow each other.
+def in_order(source: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows in the order of their times and positions. MySQL's sessions have the file's name in theirs."""
+    named = [{k: v for k, v in row.items() if source != "mysql" or k != "session"} for row in rows]
+    return sorted(named, key=lambda row: (row.get("started_at", ""), row.get("position", 0)))
 
-    MySQL's sessions are named by their files, which is left out.
-    """
-    source = source_named(form.source)
-    batches = normalised(read_log(source, [path or form.path]), source)
-    found = [spelled(row, source) for batch in batches for row in batch.to_pylist()]
-    if form.source == "mysql":
-        for row in found:
-            row.pop("session", None)
-    return sorted(found, key=lambda row: (row.get("started_at", ""), row.get("position", 0)))
+
+def read_rows(form: Form, path: Path | None = None) -> list[dict[str, Any]]:
+    """Return what is read of a sample, or of the same in another file."""
+    source = form.read_as
+    return in_order(form.source, normalised_rows(source, read_log(source, [path or form.path])))
 
 
 def read_edges(form: Form, store: Path) -> list[str]:
     """Return the edges between columns that the graph has after a sample was ingested, one a line."""
-    given = LogInput(source_named(form.source), (str(form.path),))
-    at = datetime(2026, 3, 1, tzinfo=UTC)
+    given = LogInput(form.read_as, (str(form.path),))
+    dated = any("started_at" in row for row in form.expected_rows)
+    setting = Setting(given.name, _AT, observed_at=None if dated else _AT)
     with open_store(store) as opened, open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine:
-        ingest_log(engine, opened, Setting(given.name, at))
+        ingest_log(engine, opened, setting)
         edges = opened.edges_of(opened.job_keys())
     return sorted({f"{_name(e.source)} -> {_name(e.target)}" for e in edges if e.kind == "CONTRIBUTES"})
 

@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.query_logs.forms import Form, forms, listed_files, read_edges, read_rows
+from tests.query_logs.forms import Form, forms, listed_files, read_edges, read_rows, usual_forms
 
+ALL = [pytest.param(form, id=f"{form.source}-{form.path.name}") for form in (*usual_forms(), *forms())]
 FORMS = [pytest.param(form, id=f"{form.source}-{form.path.name}") for form in forms()]
 PACKED = {
     "gzip": gzip.compress,
@@ -25,12 +26,12 @@ def test_every_sample_is_listed() -> None:
     assert {form.path for form in forms()} == set(listed_files())
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ALL)
 def test_a_form_gives_its_rows(form: Form) -> None:
     assert read_rows(form) == form.expected_rows
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ALL)
 def test_a_form_gives_its_lineage(form: Form, tmp_path: Path) -> None:
     assert read_edges(form, tmp_path / "s.lbug") == form.expected_edges
 

@@ -1,0 +1,71 @@
+"""Writes docs/query_logs.md, the page that says in which forms query logs are read, from the samples: `make docs`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.query_logs.forms import Form, forms, read_edges, read_rows, usual_forms
+
+PAGE = Path(__file__).with_name("query_logs.md")
+
+_HEAD = """# Query logs: sources and forms
+
+Each line is a sample in [tests/data/query_logs](../tests/data/query_logs), read as `lineage ingest log` reads it, and
+compared with what was written by hand of it: the rows with their texts and how they ended, their order, users, times,
+and the edges between columns. The samples of ClickHouse's formats and of DuckDB are real servers'; the others have the
+form that the page documents. `-`: the log does not say it. What a file is packed by (gzip, zstd, lz4, bz2, Snappy), its
+encoding (UTF-8, UTF-16) and its name make no difference.
+
+`make docs` writes this page; a test fails where it is out of date.
+
+| source | form | rows | order | users | times | lineage |
+|---|---|---|---|---|---|---|
+"""
+Rows = list[dict[str, Any]]
+
+
+def page() -> str:
+    """Return the page as it should be."""
+    listed = [*usual_forms(), *forms()]
+    order = {form.source: number for number, form in enumerate(listed[::-1])}
+    lines = [_line(form) for form in sorted(listed, key=lambda form: -order[form.source])]
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+def _line(form: Form) -> str:
+    found, expected = read_rows(form), form.expected_rows
+    with tempfile.TemporaryDirectory() as folder:
+        edges = read_edges(form, Path(folder) / "graph.lbug")
+    cells = (
+        _cell(sorted(_texts(found)), sorted(_texts(expected))),
+        _cell(_of(found, "query_text"), _of(expected, "query_text")),
+        _cell(_of(found, "user"), _of(expected, "user")),
+        _cell(_times(found), _times(expected)),
+        _cell(edges, form.expected_edges),
+    )
+    title = f"[{form.title}]({form.page})" if form.page else form.title
+    return f"| `{form.source}` | {title} | {' | '.join(cells)} |"
+
+
+def _cell(found: list[Any], expected: list[Any]) -> str:
+    if not any(expected):
+        return "-" if found == expected else "**no**"
+    return "yes" if found == expected else "**no**"
+
+
+def _texts(rows: Rows) -> list[str]:
+    return [f"{row.get('query_text')} {row.get('status')} {row.get('problem')}" for row in rows]
+
+
+def _of(rows: Rows, field: str) -> list[Any]:
+    return [row.get(field) for row in rows]
+
+
+def _times(rows: Rows) -> list[Any]:
+    return [time for row in rows if (time := (row.get("started_at"), row.get("duration_us"))) != (None, None)]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -66,6 +66,7 @@ from lineage_ingest.query_log.pipeline.plan import planned
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 from lineage_ingest.query_log.sources import (
     GENERIC,
+    POSTGRES_STDERR,
     SOURCES,
     ColumnsMissingError,
     DelimiterError,
@@ -217,7 +218,9 @@ def log(
     Example: lineage ingest log --source trino --kafka broker:9092 --topic queries --every 10
     """
     detected = None
-    if source.strip().lower() == _AUTO:
+    if source.strip().lower() == _AUTO and log_line_prefix is not None:
+        source = POSTGRES_STDERR.name
+    elif source.strip().lower() == _AUTO:
         detected = _detected(paths, mapping, columns, other=jdbc_url is not None or kafka is not None)
         source = detected.name
     given = LogInput(

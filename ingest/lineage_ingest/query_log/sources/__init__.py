@@ -36,6 +36,7 @@ __all__ = [
     "LinePrefixError",
     "MappingError",
     "NotOverJdbcError",
+    "POSTGRES_STDERR",
     "Reading",
     "SOURCES",
     "Source",

@@ -53,6 +53,7 @@ _OF_ONE = ("user_name", "database_name", "session_start_time")
 _PART = {"DETAIL": "detail", "STATEMENT": "query"}
 _UNUSED = frozenset(("HINT", "QUERY", "CONTEXT", "LOCATION", "BACKTRACE"))
 _A_MESSAGE = re.compile(r"(?:^|[^A-Za-z])(?:LOG|ERROR|FATAL|PANIC|STATEMENT):  ")
+_A_LINE = rf".*?{_A_MESSAGE.pattern}"
 _UNKNOWN = frozenset(("", "[unknown]"))
 _LOOKED_AT = 500
 _BEGINS = r"^connection (?:received|authorized|authenticated): "
@@ -162,7 +163,7 @@ POSTGRES_STDERR = Source(
     columns=_COLUMNS,
     needed=("message",),
     convert=_convert,
-    reading=Reading("records", records=_records, placed=True, rotated=True),
+    reading=Reading("records", record_start=_A_LINE, records=_records, placed=True, rotated=True),
     assembly=Assembly(by=("session_id", "process_id"), order=(POSITION,), rows=_assemble),
     documentation=(
         "https://www.postgresql.org/docs/current/runtime-config-logging.html#GUC-LOG-LINE-PREFIX",

@@ -24,7 +24,9 @@ from lineage_ingest.query_log.pipeline.opening import (
     spark_session,
 )
 from tests.query_logs.broken_files import break_files
+from tests.query_logs.forms import FOLDER as FORMS_FOLDER
 from tests.query_logs.make import make, runs
+from tests.query_logs.test_spark_event_logs import application
 from tests.soundness.warehouse.campaign import Campaign, Plan
 from tests.soundness.warehouse.check import Settings
 
@@ -100,6 +102,30 @@ def test_both_engines_name_the_same_failed_files(source: str, spark: Any, tmp_pa
         assert {Path(message.partition(": ")[0]).name for message in failed} == broken.keys()
         found.append((failed, jobs, summary.run.counts["rows"], summary.run.counts["left_out"]))
     assert found[0] == found[1]
+
+
+FORMS = ["bigquery/bq_prettyjson.json", "redshift/stl", "mysql/batch.tsv", "clickhouse/CSV.csv", "spark"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_both_engines_read_a_form_alike(form: str, spark: Any, tmp_path: Path) -> None:
+    path = FORMS_FOLDER / form
+    if form == "spark":
+        path = application(tmp_path, "zstd", [4, 9])
+    given = LogInput(source_named(form.partition("/")[0]), (str(path),))
+    dumps = []
+    for kind in (EngineKind.LOCAL, EngineKind.SPARK):
+        with open_store(tmp_path / f"{kind}.lbug") as store, open_engine(given, kind, SparkOptions()) as engine:
+            summary = ingest_log(engine, store, Setting(given.name, AT))
+            assert summary.run.counts["resolved"] > 1
+            assert not summary.failed_files
+            dumps.append(store.dump())
+    for dump in dumps:
+        for _, _, properties in dump.nodes:
+            properties.pop("seconds", None)
+    assert dumps[0].nodes == dumps[1].nodes
+    assert dumps[0].relationships == dumps[1].relationships
+    assert dumps[0].relationships
 
 
 def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:

@@ -95,7 +95,9 @@ def _quoting(head: str, delimiter: str) -> DelimitedForm:
     return DelimitedForm(delimiter, escaped=bool(nulls or re.search(rf"\\(?:{by}|\r?\n)", head)))
 
 
-def read_csv(source: Source, text: Iterable[str], tally: Tally, *, whole: bool = True) -> Iterator[dict[str, str]]:
+def read_csv(
+    source: Source, text: Iterable[str], tally: Tally, *, whole: bool = True
+) -> Iterator[dict[str, str | None]]:
     """Yield the rows of delimited text by column.
 
     Args:
@@ -124,6 +126,8 @@ def read_csv(source: Source, text: Iterable[str], tally: Tally, *, whole: bool =
     rows = _rows(chain(head, lines), form, position)
     wanted = {name.lower(): name for name in source.columns}
     names = list(form.columns or ())
+    kept = [(place, wanted[name]) for place, name in enumerate(names) if name in wanted]
+    header: list[str | None] = []
     types_may_follow = False
     for row in rows:
         if not row:
@@ -134,9 +138,10 @@ def read_csv(source: Source, text: Iterable[str], tally: Tally, *, whole: bool =
                 return
             names = _names_in(row)
             _check_header(source, names, form.delimiter)
-            types_may_follow = True
+            kept = [(place, wanted[name]) for place, name in enumerate(names) if name in wanted]
+            header, types_may_follow = row, True
             continue
-        if _name_in(row[0]) == names[0] and _names_in(row) == names:
+        if row == header:
             continue  # files that were put behind each other, each with its header
         fits = len(row) == len(names)
         if whole and (position.ended or (not fits and not position.line.endswith(("\n", "\r")))):
@@ -147,9 +152,9 @@ def read_csv(source: Source, text: Iterable[str], tally: Tally, *, whole: bool =
         if not fits:
             yield {CORRUPT: form.delimiter.join(value or "" for value in row)}
             continue
-        found = {wanted[name]: value for name, value in zip(names, row, strict=True) if name in wanted}
+        found = {name: row[place] for place, name in kept}
         if not types_may_follow or not is_type_row(source, found):
-            yield {name: value for name, value in found.items() if value is not None}
+            yield found
         types_may_follow = False
 
 
@@ -161,7 +166,7 @@ def _name_in(value: str | None) -> str:
     return (value or "").strip().strip('"').lower()
 
 
-def _read_fixed(source: Source, text: Iterable[str], tally: Tally, *, whole: bool) -> Iterator[dict[str, str]]:
+def _read_fixed(source: Source, text: Iterable[str], tally: Tally, *, whole: bool) -> Iterator[dict[str, str | None]]:
     """Yield the rows of CSV whose number of columns says which they are."""
     wanted = set(source.columns)
     headers = {len(names): [name if name in wanted else "" for name in names] for names in source.reading.headers}
@@ -185,12 +190,23 @@ class _Position:
     def __init__(self) -> None:
         self.line = ""
         self.ended = False
+        self.marked = False
+        """Whether a line since the last row may have a NULL in it."""
 
     def follow(self, lines: Iterator[str]) -> Iterator[str]:
         for line in lines:
             self.line = line
             yield line
         self.ended = True
+
+    def mark(self, lines: Iterator[str], null: re.Pattern[str]) -> Iterator[str]:
+        """Yield lines with marks around what may be a NULL."""
+        for line in lines:
+            if "NULL" in line or "\\N" in line:
+                self.marked = True
+                yield null.sub(rf"{_NULL}\g<0>{_NULL}", line)
+            else:
+                yield line
 
 
 def _rows(
@@ -205,18 +221,15 @@ def _rows(
     if nulls:
         by = re.escape(form.delimiter)
         null = re.compile(rf"(?:(?<={by})|^)(?:\\N|NULL)(?={by}|\r?\n|\r?$)")
-        read = (null.sub(_marked, line) if "\\N" in line or "NULL" in line else line for line in read)
+        read = position.mark(read, null)
     for row in csv.reader(read, delimiter=form.delimiter):
         if form.unescaped:
             yield [_unescaped(value.replace(_NULL, "")) for value in row]
-        elif nulls:
+        elif position.marked:
+            position.marked = False
             yield [_unmarked(value) if _NULL in value else value for value in row]
         else:
-            yield list(row)
-
-
-def _marked(found: re.Match[str]) -> str:
-    return f"{_NULL}{found[0]}{_NULL}"
+            yield row  # type: ignore[misc]  # texts only
 
 
 def _unmarked(value: str) -> str | None:

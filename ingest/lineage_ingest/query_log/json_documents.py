@@ -27,6 +27,7 @@ _NEXT = re.compile(r"(?<=[\[,}\]\n])\s*(?=\{)")
 _WRAPPERS = frozenset(("data", "res", "entries", "rows", "items", "results", "records", "queries"))
 """Keys of an answer under which its rows stand: of ClickHouse, Databricks, Cloud Logging, …"""
 _MAX_KEYS = 50
+_CONCATENATED = re.compile(r"\s*\{")
 _FIRST = re.compile(r"\[\s*([^\s])")
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -39,8 +40,17 @@ def has_documents(head: str) -> bool:
     """
     return bool(
         re.match(r"\s*(?:\[\s*(?:[{\[\]]|\Z)|\{\s*(?:\n|\Z))", head)
+        or _CONCATENATED.match(_rest_of_line(head))
         or re.match(rf'\s*\{{(?:\s*"\w+":\s*(?:"[^"]*"|\w+),)*\s*"(?:meta|{"|".join(_WRAPPERS)})"\s*:\s*\[', head)
     )
+
+
+def _rest_of_line(head: str) -> str:
+    """Return what stands behind the first document, in its line."""
+    try:
+        return head[_DECODER.raw_decode(head, len(head) - len(head.lstrip()))[1] :].partition("\n")[0]
+    except (ValueError, RecursionError):
+        return ""
 
 
 def read_documents(source: Source, text: IO[str], tally: Tally) -> Iterator[dict[str, Any]]:

@@ -37,6 +37,8 @@ def read_json_lines(
         if line.isspace():
             continue
         read = _json(line)
+        if read is None:  # of an array whose elements are a line each, or of a JSON text sequence
+            read = _json(line.strip("\x1e, \t\r\n"))
         if isinstance(read, list) and read and whole and not checked:
             row = order.row(read)
             if row is not None:

@@ -105,3 +105,17 @@ def test_files_without_rows_are_named_and_fail_where_there_is_nothing_else(folde
     ingest("empty.csv", "--fail-on", "never", code=0)
     (folder / "good.jsonl").write_text(json.dumps(GOOD) + "\n")
     assert "without any row: empty.csv" in ingest(".", code=0)
+
+
+def test_a_file_without_a_statement_is_named(folder: Path) -> None:
+    header = "statement_id,statement_text,start_time,executed_by\n"
+    (folder / "keys.csv").write_text(header + "a1,,2026-03-01T10:00:00Z,ann\na2,\\N,2026-03-01T10:00:00Z,bob\n")
+    (folder / "half.csv").write_text(header + "a1,,2026-03-01T10:00:00Z,ann\na2,SELECT 1,2026-03-01T10:00:00Z,bob\n")
+    (folder / "one.csv").write_text(header + "a1,,2026-03-01T10:00:00Z,ann\na2,x\n")
+    said = ingest("keys.csv", "half.csv", "one.csv", code=1)
+    assert "file not read: keys.csv: none of its 2 records has a statement" in said
+    assert "file not read: one.csv: none of its 2 records has a statement" in said
+    assert "file not read: half.csv" not in said
+    load = {"job_id": "j", "job_type": "LOAD", "query": None, "state": "DONE", "creation_time": "2026-03-01T10:00:00Z"}
+    (folder / "loads.jsonl").write_text(json.dumps(load) + "\n")
+    assert "not read" not in ingest("loads.jsonl", code=0)

@@ -112,3 +112,14 @@ def test_a_file_of_many_rows_is_of_one_form(tmp_path: Path) -> None:
     rows = "SELECT 1,ann,x\n" * 40_000 + "SELECT a\\, b,ann,\\N\n"
     found = read(tmp_path / "log.csv", HEADER + rows)
     assert (len(found), found[-1]) == (40_001, ("SELECT a, b", "ann", None))
+
+
+def test_other_names_of_columns_are_read(tmp_path: Path) -> None:
+    databricks = source_named("databricks")
+    file = tmp_path / "history.csv"
+    file.write_text("query_id,Query_Text,query_start_time_ms,user_name\nq1,SELECT 1,1772359200000,ann\n")
+    (row,) = normalised_rows(databricks, read_log(databricks, [file]))
+    assert (row["query_text"], row["statement_id"], row["user"]) == ("SELECT 1", "q1", "ann")
+    assert str(row["started_at"]).startswith("2026-03-01")
+    file.write_text("user_name,statement_text,executed_by\nother,SELECT 1,ann\n")
+    assert normalised_rows(databricks, read_log(databricks, [file]))[0]["user"] == "ann"

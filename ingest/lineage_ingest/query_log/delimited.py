@@ -124,9 +124,8 @@ def read_csv(
     form = form_of(source, "".join(head))
     position = _Position()
     rows = _rows(chain(head, lines), form, position)
-    wanted = {name.lower(): name for name in source.columns}
     names = list(form.columns or ())
-    kept = [(place, wanted[name]) for place, name in enumerate(names) if name in wanted]
+    kept = _kept(source, names)
     header: list[str | None] = []
     types_may_follow = False
     for row in rows:
@@ -138,7 +137,7 @@ def read_csv(
                 return
             names = _names_in(row)
             _check_header(source, names, form.delimiter)
-            kept = [(place, wanted[name]) for place, name in enumerate(names) if name in wanted]
+            kept = _kept(source, names)
             header, types_may_follow = row, True
             continue
         if row == header:
@@ -156,6 +155,12 @@ def read_csv(
         if not types_may_follow or not is_type_row(source, found):
             yield found
         types_may_follow = False
+
+
+def _kept(source: Source, names: Sequence[str]) -> list[tuple[int, str]]:
+    """Return where the columns that are read stand in a row, and what the source calls them."""
+    wanted = source.wanted_of(names)
+    return [(place, wanted[name]) for place, name in enumerate(names) if name in wanted]
 
 
 def _names_in(row: Sequence[str | None]) -> list[str]:
@@ -282,8 +287,8 @@ def _joined(
     Redshift unloads without quotes and escapes by default, and `a || b` has two of its delimiters.
     """
     more = len(row) - len(names)
-    statements = {name.lower() for name in source.needed}
-    places = [place for place, name in enumerate(names) if name in statements]
+    wanted = source.wanted_of(names)
+    places = [place for place, name in enumerate(names) if wanted.get(name) in source.needed]
     if more <= 0 or len(places) != 1 or form.delimiter != "|":
         return None
     place = places[0]

@@ -1,6 +1,7 @@
 """How reading a file of a log went: a report travels with the file's rows, and says where the file failed.
 
-A file that breaks off, cannot be opened, or of which no record can be read is a failed file, not a bad row.
+A file that breaks off, cannot be opened, or of which no record can be read or has a statement, is a failed file, not a
+bad row.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class FileReport(NamedTuple):
     """Records among the rows that could not be read."""
     error: str | None = None
     """Why the file could not be read to its end."""
+    without_text: int = 0
+    """The other rows, where none of them has a statement; else 0."""
 
     @property
     def reason(self) -> str | None:
@@ -38,11 +41,15 @@ class FileReport(NamedTuple):
             return self.error
         if self.rows and self.unreadable == self.rows:
             return f"none of its {self.rows:,} records could be read" if self.rows > 1 else "it could not be read"
+        if self.rows and self.unreadable + self.without_text == self.rows:
+            return f"none of its {self.rows:,} records has a statement" if self.rows > 1 else "it has no statement"
         return None
 
     def dumps(self) -> str:
         """Return the report as text."""
-        return json.dumps([self.file, self.rows, self.unreadable, self.error and self.error[:_LONGEST]])
+        return json.dumps(
+            [self.file, self.rows, self.unreadable, self.error and self.error[:_LONGEST], self.without_text]
+        )
 
 
 class FileReports:
@@ -57,7 +64,11 @@ class FileReports:
         known = self._files.get(found.file, FileReport(found.file, 0, 0))
         errors = [error for error in (known.error, found.error) if error is not None]
         self._files[found.file] = FileReport(
-            found.file, known.rows + found.rows, known.unreadable + found.unreadable, min(errors, default=None)
+            found.file,
+            known.rows + found.rows,
+            known.unreadable + found.unreadable,
+            min(errors, default=None),
+            known.without_text + found.without_text,
         )
 
     def failed(self) -> dict[str, str]:

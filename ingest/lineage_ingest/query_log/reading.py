@@ -23,6 +23,7 @@ from lineage_ingest.query_log.forms import FileForm, look_at
 from lineage_ingest.query_log.json_documents import read_documents
 from lineage_ingest.query_log.json_rows import read_json_lines
 from lineage_ingest.query_log.log_files import find_log_files, parts_of
+from lineage_ingest.query_log.log_schema import Problem
 from lineage_ingest.query_log.records import Tally, read_lines, read_records
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITION, ColumnsMissingError, Source
 
@@ -135,18 +136,41 @@ def read_log_file(
     for part in parts:
         tally = Tally()
         batches = _Batches(source, str(path), tally, position)
+        silent: Any = None
+        is_silent = True
         try:
-            yield from _read_part(source, part, piece, batches, tally)
+            for batch in _read_part(source, part, piece, batches, tally):
+                if is_silent and (is_silent := _is_silent(source, batch)) and silent is None:
+                    silent = batch
+                yield batch
         except (OSError, EOFError, pa.ArrowException, csv.Error, ColumnsMissingError) as error:
             yield from batches.rest()
             tally.failed(str(error))
         position += tally.rows
         rows += tally.rows
-        report = FileReport(str(part), tally.rows, tally.unreadable, tally.error)
+        no_text = (
+            tally.rows - tally.unreadable if is_silent and silent is not None and _lacks_text(source, silent) else 0
+        )
+        report = FileReport(str(part), tally.rows, tally.unreadable, tally.error, no_text)
         if report.reason is not None or not piece.is_whole:
             yield report_batch(report)
         elif not rows and part == parts[-1]:
             yield report_batch(FileReport(str(path), 0, 0))
+
+
+def _is_silent(source: Source, batch: Any) -> bool:
+    """Return whether none of these rows has a value that the source cannot do without."""
+    there = [batch.column(name) for name in batch.schema.names if name in source.needed]
+    return all(texts(column).null_count == batch.num_rows for column in there)
+
+
+def _lacks_text(source: Source, batch: Any) -> bool:
+    """Return whether rows without a text are statements, all the same: not loads, connections and the like."""
+    made = source.normalise(batch)
+    return {str(Problem.UNREADABLE), *made.column("problem").to_pylist()} == {
+        str(Problem.UNREADABLE),
+        str(Problem.NO_TEXT),
+    }
 
 
 def _read_part(source: Source, path: Path, piece: Piece, batches: _Batches, tally: Tally) -> Iterator[Any]:
@@ -226,7 +250,7 @@ def _parquet(source: Source, path: Path, group: int | None, tally: Tally) -> Ite
     with pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
         source.check(names)
-        wanted = source.wanted
+        wanted = source.wanted_of(names)
         own = {FILE, POSITION, CORRUPT}
         columns = [name for name in names if name.lower() in wanted or name in own]
         for one in range(file.num_row_groups) if group is None else [group]:

@@ -169,6 +169,16 @@ class Source:
         """Return the columns that are read, by their names in small letters, also by other views' names of them."""
         return {**dict(self.reading.aliases), **{name.lower(): name for name in self.columns}}
 
+    def wanted_of(self, columns: Iterable[str]) -> dict[str, str]:
+        """Return which of a table's columns are read, as `wanted`: of two names of one column the source's own."""
+        found = {column.lower() for column in columns}
+        own = {name.lower() for name in self.columns} & found
+        return {
+            name: meant
+            for name, meant in self.wanted.items()
+            if name in found and (name in own or meant.lower() not in own)
+        }
+
     def has_columns(self, columns: Iterable[str]) -> bool:
         """Return whether rows with these columns can be this source's."""
         found = {column.lower() for column in columns}

@@ -60,7 +60,9 @@ def _assemble(table: Any) -> Any:
     before = pa.concat_arrays([pa.nulls(1, pa.int64()), keys["query"].slice(0, max(table.num_rows - 1, 0))])
     anew = pc.or_(begins, pc.fill_null(pc.less(keys["query"], before.slice(0, table.num_rows)), False))
     first = carried(keys["at"].cast(pa.int64()).cast(pa.string()), anew, begins)
-    session = pc.binary_join_element_wise(keys["connection"], first, "@", null_handling="skip")
+    # Where all that is joined is null, Arrow leaves the row out.
+    named = pc.binary_join_element_wise(pc.fill_null(keys["connection"], ""), first, "@", null_handling="skip")
+    session = pc.if_else(pc.is_valid(keys["connection"]), named, pa.scalar(None, pa.string()))
     return table.take(order).append_column(_SESSION, session)
 
 

@@ -72,7 +72,16 @@ $(DBT)/.installed: tests/dbt/requirements.lock | $(VENV)/.installed
 	@$(UV) pip sync --quiet --python $(DBT)/bin/python --require-hashes tests/dbt/requirements.lock
 	@touch $@
 
-test: setup $(DBT)/.installed ## every test, against real stores
+.PHONY: mariadb
+mariadb: # a server for tests, from the distribution's packages: there is no wheel of one
+	@PATH="$$PATH:/usr/sbin"; command -v mariadbd >/dev/null && command -v mariadb >/dev/null && exit 0; \
+	echo "installing MariaDB, for tests (ten seconds)"; \
+	if [ "$$(id -u)" = 0 ]; then as=; else as="sudo -n"; fi; \
+	$$as apt-get update -qq >/dev/null && $$as env DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -y -qq --no-install-recommends mariadb-server-core mariadb-client-core >/dev/null \
+	  || { echo "The tests need mariadbd and mariadb: install MariaDB's server and client"; exit 1; }
+
+test: setup $(DBT)/.installed mariadb ## every test, against real stores and servers
 	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup
 
 soundness: setup ## N random queries against DuckDB, on every core (N=100000 SEED=1)

@@ -17,13 +17,14 @@ from lineage.model.statement import StatementLineage
 from lineage.sql.parsing import ParsedStatement
 from lineage.sql.procedural import BlockKind
 
-__all__ = ["TransactionStep", "may_not_run", "rolled_back", "transaction_step", "without_effect"]
+__all__ = ["TransactionStep", "may_not_run", "rolled_back", "step_of", "transaction_step", "without_effect"]
 
 _OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
 """Dialects where a transaction begins with the first statement that writes, not with a BEGIN."""
 _DDL_COMMITS = frozenset(("oracle", "mysql", "snowflake", "exasol", "doris", "starrocks"))
 """Dialects where DDL commits what was open. MySQL 15.3.3, Oracle SQL Language Reference (COMMIT), Snowflake (DDL)."""
 _DDL = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"))
+_OFF = frozenset(("0", "OFF", "FALSE"))
 _UNDO = frozenset(("ROLLBACK", "ABORT"))
 _LONGEST_ABORT = 5  # ABORT TRANSACTION AND NO CHAIN
 _FILLERS = frozenset(("WORK", "TRAN", "TRANSACTION", "TO", "SAVEPOINT"))
@@ -36,7 +37,8 @@ _BEGINS_TWICE = (("NOT", "DEFERRABLE"), ("CONCURRENT", "TRANSACTION"))
 class TransactionStep(NamedTuple):
     """What a statement does to its session's transaction."""
 
-    verb: Literal["begin", "commit", "rollback", "rollback to", "savepoint"]
+    verb: Literal["begin", "commit", "rollback", "rollback to", "savepoint", "manual", "automatic"]
+    """manual: from here on transactions begin by themselves; automatic: each statement is one again."""
     savepoint: str = ""
     chain: bool = False
     """Another transaction begins at once."""
@@ -51,6 +53,8 @@ def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
         return TransactionStep("begin")
     if first == "START" and second == "TRANSACTION":
         return TransactionStep("begin")
+    if first in ("SET", "ALTER") and "AUTOCOMMIT" in words:
+        return TransactionStep("manual" if words[-1] in _OFF else "automatic")
     if first in ("COMMIT", "END") and second != "PREPARED":
         return TransactionStep("commit", chain=chain)
     if first == "PREPARE" and second == "TRANSACTION":
@@ -65,18 +69,31 @@ def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
     return None
 
 
+def step_of(statement: ParsedStatement) -> TransactionStep | None:
+    """Return what a statement does to its session's transaction; None for all that do nothing."""
+    if statement.step is not None and statement.step.operation == "SET":
+        values = " ".join(token.text.upper() for token in statement.tokens[1:]).split(" , ")
+        for name, value in zip(statement.step.assigns, values, strict=False):
+            if name.lower() == "autocommit":
+                return TransactionStep("manual" if value in _OFF else "automatic")
+    return transaction_step(statement.tokens)
+
+
 def rolled_back(statements: Sequence[ParsedStatement], dialect: str) -> frozenset[int]:
     """Return which statements of a text are undone by a ROLLBACK behind them."""
     if not any(s.tokens and s.tokens[0].text.upper() in _UNDO for s in statements):
         return frozenset()
     undone: set[int] = set()
-    opened = 0 if dialect in _OPENS_BY_ITSELF else None
+    by_itself = dialect in _OPENS_BY_ITSELF
+    opened = 0 if by_itself else None
     savepoints: dict[str, int] = {}
     for number, statement in enumerate(statements):
         if not statement.tokens or may_not_run(statement):
             continue
-        step = transaction_step(statement.tokens)
-        after = number if dialect in _OPENS_BY_ITSELF or (step is not None and step.chain) else None
+        step = step_of(statement)
+        if step is not None and step.verb in ("manual", "automatic"):
+            by_itself = step.verb == "manual"
+        after = number if by_itself or (step is not None and step.chain) else None
         if step is None:
             if statement.tokens[0].text.upper() in _DDL and dialect in _DDL_COMMITS and not _is_temporary(statement):
                 opened = after
@@ -84,7 +101,7 @@ def rolled_back(statements: Sequence[ParsedStatement], dialect: str) -> frozense
         elif step.verb == "begin":
             opened = number
             savepoints.clear()
-        elif step.verb == "commit":
+        elif step.verb in ("commit", "manual", "automatic"):
             opened = after
             savepoints.clear()
         elif step.verb == "savepoint":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
@@ -12,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
+
+from tests.played.unprivileged import run_as
 
 __all__ = ["PostgresServer", "PostgresSession", "running_postgres"]
 
-_NOBODY = 65534
 _START = 30
 
 
@@ -115,7 +115,7 @@ def running_postgres(**settings: str) -> Iterator[PostgresServer]:
             shutil.copytree(
                 folder, home / folder.relative_to(package.parent), ignore=shutil.ignore_patterns("*.a", "include")
             )
-    user = _without_root(home)
+    user = run_as(home)
     data = home / "data"
     initdb = (
         binaries / "bin" / "initdb",
@@ -153,15 +153,6 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
     with suppress(subprocess.TimeoutExpired):
         server.wait(20)
     server.kill()
-
-
-def _without_root(home: Path) -> dict[str, Any]:
-    """Return as whom a process runs: PostgreSQL refuses to be root."""
-    if os.geteuid() != 0:
-        return {}
-    for path in (home, *home.rglob("*")):
-        os.chown(path, _NOBODY, _NOBODY, follow_symlinks=False)
-    return {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
 
 
 def _wait(home: Path, binaries: Path, server: subprocess.Popen[bytes]) -> None:

@@ -30,7 +30,7 @@ from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.script import Decision, Script, ambiguous_columns
 from lineage.sql.session import SessionDefaults, session_defaults
 from lineage.sql.texts import Part as ScriptPart
-from lineage.sql.transactions import TransactionStep, may_not_run, transaction_step
+from lineage.sql.transactions import TransactionStep, may_not_run, step_of
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.stated_columns import with_stated
@@ -59,7 +59,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SETS = re.compile(r"\b(?:use|search_path|schema|current_schema|(?:reset|discard)\s+all)\b", re.IGNORECASE)
 _LONGEST_SETTING = 2_000
 _TRANSACTION = re.compile(
-    r"(?:^|;)(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:begin|start|commit|end|rollback|abort|save|savepoint|prepare)\b",
+    r"(?:^|;)(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:begin|start|commit|end|rollback|abort|save|savepoint|"
+    r"prepare|(?:alter\s+session\s+)?set\s+(?:@@)?(?:session[\s.]+)?autocommit)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _STAR = "*"
@@ -473,7 +474,7 @@ def _transaction(part: Part) -> TransactionStep | None:
     if len(text) > _LONGEST_SETTING or not _TRANSACTION.search(text):
         return None
     parsed = list(parse_statements(text, dialect_named(part.dialect)))
-    steps = [step for one in parsed if not may_not_run(one) and (step := transaction_step(one.tokens)) is not None]
+    steps = [step for one in parsed if not may_not_run(one) and (step := step_of(one)) is not None]
     if len(parsed) == 1:
         return steps[0] if steps else None
     ended: TransactionStep | None = None

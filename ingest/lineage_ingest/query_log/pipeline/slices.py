@@ -53,6 +53,8 @@ class _Reading:
     ties: _Ties
     temporary: dict[str, int] = field(default_factory=dict)
     """Which statement made each temporary table."""
+    by_itself: bool = False
+    """Transactions begin by themselves: autocommit is off."""
     opened: int | None = None
     """Where the transaction that is open began."""
     read: dict[str, int] = field(default_factory=dict)
@@ -99,7 +101,10 @@ def _read(reading: _Reading, at: int, template: TemplateInSession, ran: list[Tem
         if any(ran[number].facts.writes for number in inside):
             for number in inside:
                 ties.tie(number, at)
-    if facts.transaction in ("begin", "commit", "rollback"):
-        reading.opened = at if facts.transaction == "begin" or facts.chain else None
+    if facts.transaction in ("manual", "automatic"):
+        reading.by_itself = facts.transaction == "manual"
+    if facts.transaction in ("begin", "commit", "rollback", "manual", "automatic"):
+        opens = facts.transaction in ("begin", "manual") or facts.chain
+        reading.opened = at if opens or reading.by_itself else None
     if reading.opened is None and not facts.transaction and template.dialect in _OPENS_BY_ITSELF:
         reading.opened = at

@@ -16,6 +16,7 @@ from lineage_ingest.query_log.sources.generic import GENERIC, MappingError, mapp
 from lineage_ingest.query_log.sources.hive import HIVE
 from lineage_ingest.query_log.sources.log_line_prefix import LinePrefixError
 from lineage_ingest.query_log.sources.mysql import MYSQL
+from lineage_ingest.query_log.sources.mysql_slow import MYSQL_SLOW
 from lineage_ingest.query_log.sources.pg_stat_statements import PG_STAT_STATEMENTS
 from lineage_ingest.query_log.sources.postgres_csv import POSTGRES_CSV
 from lineage_ingest.query_log.sources.postgres_json import POSTGRES_JSON
@@ -60,6 +61,7 @@ SOURCES: dict[str, Source] = {
         POSTGRES_STDERR,
         PG_STAT_STATEMENTS,
         MYSQL,
+        MYSQL_SLOW,
         TRINO,
         CLICKHOUSE,
         HIVE,

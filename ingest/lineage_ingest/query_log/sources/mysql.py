@@ -15,7 +15,10 @@ Traps:
 - The log is written as statements arrive: it does not know whether they succeeded (the status is `unknown`), how long
   they took, and what they returned.
 - `Prepare` is no run; each `Execute` is, with its parameters filled in.
-- A server that starts anew counts its threads from the beginning: its `Connect` begins a session anew.
+- A server that starts anew counts its threads from the beginning: its `Connect` begins a session anew, and so do
+  `Change user`, `Reset Connection` and what comes after a `Quit`. Without one a thread goes on in the next file of a
+  log that was rotated.
+- Times of MariaDB are in whole seconds: rows of one are told apart by their order, which decides between sessions, too.
 - Times are UTC (`log_timestamps`), or in the system's zone with its offset; the old form is local and does not say.
 - `argument` is a BLOB: clients may export it as `0x…`, MySQL's JSON functions as `base64:type252:…`.
 - This log does not cut texts. (The performance schema's digests do; they are not read here.)
@@ -33,6 +36,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.rotated import log_names, places_in_log
 from lineage_ingest.query_log.sources.runs import carried, starts
 from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Layout, Reading, Source, SourceRows
 from lineage_ingest.query_log.times import times
@@ -55,8 +59,10 @@ _DATABASE = "current_database"
 """Added by `assemble`: the thread's database as the statement ran; `session` tells threads of one number apart."""
 _SESSION = "session"
 _RUNS = pa.array(["Query", "Execute"])
+_ANEW = pa.array(["Connect", "Change user", "Reset Connection"])
 # The argument of Connect and of Change user: `root@localhost on shop using Socket`.
 _ON = r"^(?P<user>.*?)@(?P<host>\S*)(?: on (?P<db>\S*))?(?: using .*)?$"
+_PREPARES = r"(?i)^\s*prepare\s+\S+\s+from\b"
 _BLOB = r"^(?:0[xX](?:[0-9A-Fa-f]{2})+|base64:type\d+:[0-9A-Za-z+/]+=*)$"
 _USE = r"(?i)^\s*use\s+`?(?P<db>[^`;\s]+)`?\s*;?\s*$"
 
@@ -77,6 +83,7 @@ _TABLE = Layout(
 def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
     """Yield (event_time, user_host, thread_id, server_id, command_type, argument) of the lines of a log file."""
     time: str | None = None
+    since = 0
     head: tuple[str, str] | None = None
     argument: list[str] = []
     for line in lines:
@@ -86,11 +93,18 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
                 argument.append(line)
             continue
         if head is not None:
-            yield (time, None, head[0], None, head[1], "\n".join(argument))
-        time = _time(found["time"]) or time
+            yield (_in_second(time, since), None, head[0], None, head[1], "\n".join(argument))
+        written = _time(found["time"])
+        since = 0 if written is not None and written != time else since + 1
+        time = written or time
         head, argument = (found["id"], found["command"]), [found["argument"] or ""]
     if head is not None:
-        yield (time, None, head[0], None, head[1], "\n".join(argument))
+        yield (_in_second(time, since), None, head[0], None, head[1], "\n".join(argument))
+
+
+def _in_second(time: str | None, number: int) -> str | None:
+    """Return the time of a row that is so many rows after the first one of its second."""
+    return time if time is None or "T" in time else f"{time}.{min(number, 999_999):06}"
 
 
 def _time(written: str | None) -> str | None:
@@ -112,13 +126,15 @@ def _assemble(table: Any) -> Any:
             **{name: rows.column(name) for name in MYSQL.columns},
         }
     )
-    order = [(name, "ascending") for name in (FILE, "thread", POSITION, "time")]
-    table = table.sort_by(order).combine_chunks()
+    owner = pc.binary_join_element_wise(log_names(rows.text(FILE)), rows.trimmed("thread_id"), "/")
+    place = places_in_log(owner, rows.text(FILE), rows.count(POSITION), _flat(table.column("time")))
+    table = table.append_column("owner", owner).set_column(table.column_names.index(POSITION), POSITION, place)
+    table = table.sort_by([(name, "ascending") for name in ("owner", POSITION, "time")]).combine_chunks()
     column = {name: _flat(table.column(name)) for name in table.column_names}
     command = coercion.trimmed(column["command_type"])
     text = _decoded(column["argument"])
     argument = pc.fill_null(coercion.texts(text), "")
-    begins = starts(column[FILE], column["thread"])
+    begins = starts(column["owner"])
     connects = pc.fill_null(pc.is_in(command, pa.array(["Connect", "Change user"])), False)
     # `Connect Out` and a refused connection (`Access denied …`) have no `user@host` in front.
     greeting = pc.extract_regex(argument, _ON)
@@ -130,14 +146,18 @@ def _assemble(table: Any) -> Any:
     database = carried(database, pc.or_(pc.or_(connects, told), uses), begins)
     own = coercion.texts(column["user_host"])
     user = pc.coalesce(own, carried(greeting.field(0), connects, begins))
-    began = carried(column[POSITION], pc.or_(begins, pc.fill_null(pc.equal(command, "Connect"), False)), begins)
-    file = pc.fill_null(pc.replace_substring_regex(column[FILE], r"^.*[/\\]", ""), "")
-    session = pc.binary_join_element_wise(file, column["thread"], pc.fill_null(began.cast(pa.string()), "0"), "/")
+    left = pc.fill_null(pc.equal(command, "Quit"), False)
+    left = pc.fill_null(pa.concat_arrays([pa.array([False]), left]).slice(0, len(left)), False)
+    anew = pc.fill_null(pc.is_in(command, _ANEW), False)
+    began = carried(column[POSITION], pc.or_(pc.or_(begins, anew), left), begins)
+    session = pc.binary_join_element_wise(column["owner"], pc.fill_null(began.cast(pa.string()), "0"), "/")
     out = table.set_column(table.column_names.index("user_host"), "user_host", user)
     out = out.set_column(out.column_names.index("argument"), "argument", text)
     out = out.append_column(_DATABASE, pc.if_else(pc.equal(database, ""), pa.scalar(None, pa.string()), database))
-    out = out.append_column(_SESSION, session).drop_columns(["thread", "time"])
-    return out.filter(pc.fill_null(pc.is_in(command, _RUNS), False))
+    out = out.append_column(_SESSION, session).drop_columns(["thread", "time", "owner"])
+    # `PREPARE p FROM …` is no run either; its EXECUTE is logged as a statement, and as what it executes.
+    runs = pc.and_(pc.is_in(command, _RUNS), pc.invert(pc.match_substring_regex(argument, _PREPARES)))
+    return out.filter(pc.fill_null(runs, False))
 
 
 def _decoded(argument: Any) -> Any:
@@ -187,9 +207,15 @@ MYSQL = Source(
     convert=_convert,
     known_by=(("command_type", "argument"),),
     reading=Reading(
-        "records", record_start=RECORD_START, records=_records, preamble=_BANNER.pattern, layouts=(_TABLE,), placed=True
+        "records",
+        record_start=RECORD_START,
+        records=_records,
+        preamble=_BANNER.pattern,
+        layouts=(_TABLE,),
+        placed=True,
+        rotated=True,
     ),
-    assembly=Assembly(by=(FILE, "thread_id"), order=(POSITION, "event_time"), rows=_assemble),
+    assembly=Assembly(by=("thread_id",), order=(POSITION, "event_time"), rows=_assemble),
     jdbc="SELECT CONVERT_TZ(event_time, @@session.time_zone, '+00:00') AS event_time, user_host, thread_id, server_id, "
     "command_type, CONVERT(argument USING utf8mb4) AS argument FROM mysql.general_log "
     "WHERE event_time >= CONVERT_TZ('{since}', '+00:00', @@session.time_zone)",

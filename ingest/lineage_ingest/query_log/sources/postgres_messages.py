@@ -10,7 +10,7 @@ What is written depends on the settings, and a run may be one row or several:
   `execute fetch from NAME/PORTAL: …` goes on with one. Its parameters are in `detail`: they do not shape lineage, are
   often personal, and are not taken.
 - EXECUTE as a statement: `statement: EXECUTE q(1)`, with `prepare: PREPARE q AS SELECT …` in `detail`: that is what
-  ran.
+  ran. PREPARE itself is no run.
 - an error: a row of severity ERROR with the statement in `query` (csvlog) or `statement` (jsonlog); with log_statement
   the statement was written before, as if all were well. SQLSTATE 57014 is a cancelled statement.
 
@@ -48,6 +48,8 @@ _SAID = (
 _HEAD = 400  # characters that what stands before the SQL fits into
 _PREPARED = r"(?is)^\s*prepare: PREPARE\s+(?:\"[^\"]*\"|[^\s(]+)\s*(?:\([^)]*\))?\s+AS\s+(?P<sql>.*)$"
 _CANNOT_FAIL = r"(?i)^\s*(?:begin|start|rollback|abort|savepoint|set|reset|show|discard|deallocate)\b"
+_PREPARES = r"(?i)^\s*prepare\s"
+_OF_TWO = r"(?i)^\s*prepare\s+transaction\b"
 _RUNS = pa.array(["statement", "execute"])
 _ERRORS = pa.array(["ERROR", "FATAL", "PANIC"])
 _FATAL = pa.array(["FATAL", "PANIC"])
@@ -202,7 +204,10 @@ class _Parts:
         rest = pc.replace_substring_regex(message, _SAID, "", max_replacements=1)
         # After a duration comes a statement or the end; something else that begins so is none of this.
         self.sql = pc.if_else(pc.is_valid(self.what), rest, pa.scalar(None, pa.string()))
-        self.is_run = pc.fill_null(pc.is_in(self.what, _RUNS), False)
+        prepares = pc.and_(
+            pc.match_substring_regex(self.sql, _PREPARES), pc.invert(pc.match_substring_regex(self.sql, _OF_TWO))
+        )
+        self.is_run = pc.and_(pc.fill_null(pc.is_in(self.what, _RUNS), False), pc.invert(pc.fill_null(prepares, False)))
         self.is_duration = pc.fill_null(
             pc.and_(pc.and_(pc.is_valid(self.ms), pc.is_null(self.what)), pc.equal(rest, "")), False
         )

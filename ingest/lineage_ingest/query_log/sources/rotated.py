@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -31,14 +32,31 @@ def log_names(files: Any) -> Any:
 def places_in_log(sessions: Any, files: Any, places: Any, times: Any) -> Any:
     """Return numbers that put the rows of each session in order: by their file's first time, then the place there."""
     keys = pc.binary_join_element_wise(pc.fill_null(sessions, ""), pc.fill_null(files, ""), "\x1f")
-    log = pa.table({"key": keys, "session": sessions, "file": files, "time": times.cast(pa.int64())})
-    first = log.group_by(["key", "session", "file"], use_threads=False).aggregate([("time", "min")])
-    ordered = first.sort_by([(name, "ascending") for name in ("session", "time_min", "file")]).combine_chunks()
+    seconds = pc.divide(times.cast(pa.int64()), 1_000_000)
+    log = pa.table({"key": keys, "session": sessions, "file": files, "time": seconds})
+    found = log.group_by(["key", "session", "file"], use_threads=False).aggregate([("time", "min"), ("time", "max")])
+    named = found.append_column(
+        "turn", pa.array([_turn(name or "") for name in found["file"].to_pylist()], pa.string())
+    )
+    by = ("session", "time_min", "time_max", "turn")
+    ordered = named.sort_by([(name, "ascending") for name in by]).combine_chunks()
     number = pa.array(range(ordered.num_rows), pa.int64())
     begins = starts(_flat(ordered["session"]))
     rank = pc.subtract(number, carried(number, begins, begins))
     rank = rank.take(pc.index_in(keys, value_set=_flat(ordered["key"])))
     return pc.add(pc.shift_left(rank, pa.scalar(_FILE, pa.int64())), places)
+
+
+def _turn(name: str) -> str:
+    """Return what puts the files of a log in order by their names: `log.2`, `log.1`, those with dates, `log`.
+
+    >>> sorted(["log", "log.1", "log.10.gz", "log-20260301"], key=_turn)
+    ['log.10.gz', 'log.1', 'log-20260301', 'log']
+    """
+    plain = re.sub(_PACKED, "", name)
+    if found := re.search(r"\.(\d{1,3})$", plain):
+        return f"1{1_000 - int(found[1]):04}"
+    return f"2{plain}" if re.search(r"\d(?:\.log)?$", plain) else f"3{plain}"
 
 
 def _flat(column: Any) -> Any:

@@ -22,6 +22,7 @@ __all__ = [
     "is_bare_query",
     "is_temporary",
     "named_after_text",
+    "select_into",
     "written_tables",
 ]
 
@@ -69,7 +70,7 @@ def defined_by(tree: exp.Expr | None, naming: Naming, full_name: FullName) -> De
         return _definition(tree.this, identifiers, naming, temporary=True)
     if isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
         return _altered(tree, identifiers, naming, full_name)
-    into = tree.args.get("into") if isinstance(tree, exp.Select) else None
+    into = select_into(tree)
     if into is not None and isinstance(into.this, exp.Table):
         temporary = bool(into.args.get("temporary")) or into.this.name.startswith(_MARKS)
         return _definition(into.this, identifiers, naming, temporary=temporary)
@@ -127,6 +128,14 @@ def written_tables(tree: exp.Expr, identifiers: Identifiers, full_name: FullName
             yield from written_tables(cte.this, identifiers, full_name)
 
 
+def select_into(tree: exp.Expr | None) -> exp.Expr | None:
+    """Return the INTO of a query, which stands in the first branch of a set operation; None where it has none."""
+    while isinstance(tree, exp.SetOperation):
+        tree = tree.this
+    into = tree.args.get("into") if isinstance(tree, exp.Select) else None
+    return into if isinstance(into, exp.Expr) else None
+
+
 def into_parts(into: exp.Expr | None, identifiers: Identifiers, dialect: Dialect) -> list[str]:
     """Return the parts of the name of the table that T-SQL's OUTPUT … INTO writes to; none for anything else."""
     if not isinstance(into, exp.Identifier | exp.Anonymous | exp.Table):
@@ -154,7 +163,7 @@ def named_after_text(name: str, tree: exp.Expr | None, naming: Naming) -> str | 
 
 def is_bare_query(tree: exp.Expr | None) -> bool:
     """Return whether a statement is a query whose result goes to whoever asked."""
-    return isinstance(tree, exp.Query) and tree.args.get("into") is None
+    return isinstance(tree, exp.Query) and select_into(tree) is None
 
 
 def is_temporary(create: exp.Create) -> bool:

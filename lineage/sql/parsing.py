@@ -134,7 +134,16 @@ def _program(
     parser: GuardedParser, tokens: list[Token], text: str, dialect: Dialect, budget: Budget
 ) -> Iterator[ParsedStatement]:
     """Yield the statements of procedural text: those of its bodies too, each with what the control flow says of it."""
-    for piece in read_program(tokens, text, dialect):
+    try:
+        pieces = list(read_program(tokens, text, dialect))
+    except Exception as error:  # noqa: BLE001  a defect of ours costs the control flow, not the statements in it
+        message = f"a defect in the reading of programs: {type(error).__name__}"
+        problem = _problem(DiagnosticCode.INTERNAL_ERROR, message, _span(tokens[0], tokens[-1]))
+        yield ParsedStatement(None, tokens, problem.span or _span(tokens[0], tokens[-1]), problem, text)
+        for statement in _statements(tokens, text):
+            yield from _parsed(parser, statement, text, dialect, budget)
+        return
+    for piece in pieces:
         if piece.step is None:
             yield from _parsed(parser, piece.tokens, text, dialect, budget, as_written=False)
             continue

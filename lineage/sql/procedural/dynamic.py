@@ -176,7 +176,7 @@ def executed(tokens: Sequence[Token], constants: Constants, names: Names) -> Exe
         at += 1
     if at < len(tokens) and word_of(tokens[at]) in _RUNNERS:
         at += 1
-        if word_of(tokens[at]) == "@" and at + 2 < len(tokens) and word_of(tokens[at + 2]) == "=":
+        if at + 2 < len(tokens) and word_of(tokens[at]) == "@" and word_of(tokens[at + 2]) == "=":
             at += 3  # @stmt = N'…'
         return _built(_operands(tokens[at:], frozenset((TokenType.COMMA,)))[:1], constants, names)
     if at >= len(tokens):
@@ -185,6 +185,8 @@ def executed(tokens: Sequence[Token], constants: Constants, names: Names) -> Exe
         return renaming
     stop = next((i for i in range(at, len(tokens)) if word_of(tokens[i]) == "USING"), len(tokens))
     expression = tokens[at:stop]
+    if not expression:
+        return None
     first = word_of(expression[0])
     is_string = expression[0].token_type in STRINGS or first in ("(", "CONCAT", "FORMAT", "@", ":")
     if not is_string and not any(token.token_type in _JOINERS for token in expression):

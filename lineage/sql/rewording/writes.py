@@ -29,6 +29,22 @@ def insert_forms(s: Statement) -> Iterator[Tokens]:
         yield s.said("INSERT INTO", s.tokens[origin + 1 : after], listing, s.tokens[end:])
 
 
+@rewording("INSERT", "WITH")
+def insert_with_clauses(s: Statement) -> Iterator[Tokens]:
+    """T-SQL's `INSERT INTO t WITH (TABLOCK) (a, b) …`; Hive's `INSERT INTO t (a) PARTITION (b) …`, as some write it."""
+    at = s.find("INSERT")
+    if at is None:
+        return
+    name = at + 1 + s.says("INTO", at=at + 1)
+    name += s.says("TABLE", at=name)
+    end = s.name(name)
+    if s.says("WITH", "(", at=end) and s.dialect in ("tsql", "fabric"):
+        yield [*s.tokens[:end], *s.tokens[s.closing(end + 1) :]]
+    elif s.says("(", at=end) and s.says("PARTITION", "(", at=(listed := s.closing(end))):
+        behind = s.closing(listed + 1)
+        yield [*s.tokens[:end], *s.tokens[listed:behind], *s.tokens[end:listed], *s.tokens[behind:]]
+
+
 @rewording("INSERT")
 def insert_from_first(s: Statement) -> Iterator[Tokens]:
     """DuckDB's `INSERT INTO t (FROM v SELECT a) UNION …`: the parser takes the bracket for the list of columns."""

@@ -24,6 +24,16 @@ from lineage.sql.relations import Sources, absorb
 from lineage.sql.resolver import Resolver, Stack, expression_rule
 from lineage.sql.scope import Scope
 
+_DATE_PART_AT = {("snowflake", "trunc"): 1, ("snowflake", "truncate"): 1, ("tsql", "date_bucket"): 0}
+"""Where functions that the parser knows by name only take a part of a date, as a bare word."""
+_DATE_PARTS = frozenset(
+    ("year", "y", "yy", "yyy", "yyyy", "yr", "years", "yrs", "quarter", "q", "qq", "qtr", "qtrs", "quarters", "month",
+     "mm", "m", "mon", "mons", "months", "week", "w", "wk", "ww", "weekofyear", "woy", "wy", "week_iso", "isowk",
+     "isoww", "day", "d", "dd", "days", "dayofmonth", "hour", "h", "hh", "hr", "hours", "hrs", "minute", "mi", "min",
+     "minutes", "mins", "n", "second", "s", "ss", "sec", "seconds", "secs", "millisecond", "ms", "msec", "milliseconds",
+     "microsecond", "us", "usec", "microseconds", "mcs", "nanosecond", "ns", "nsec", "nanosec", "nanoseconds")
+)  # fmt: skip
+_CALLS_FIELDS = frozenset(("postgres", "redshift", "materialize", "risingwave"))
 _COMBINATOR = re.compile(
     r"(?:If|Array|Map|SimpleState|State|MergeState|Merge|ForEach|Distinct|OrDefault|OrNull|Resample|ArgMin|ArgMax)\Z"
 )
@@ -62,6 +72,11 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
     if plain == "choose" and arguments:
         _choose(arguments[0], arguments[1:], effect, stack)
         return
+    if (at := _DATE_PART_AT.get((resolver.naming.dialect.name, plain))) is not None and at < len(arguments):
+        arguments = [one for place, one in enumerate(arguments) if place != at or not _is_date_part(one)]
+    elif (field := _field_by_call(resolver, scope, name, arguments)) is not None:
+        stack.append((field, effect))
+        return
     step = resolver.functions.of_name(name)
     below = COMPOSE[effect][step] if effect < FIRST_REFERENCE else effect
     for argument in reversed(arguments):
@@ -71,6 +86,29 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
                     absorb(sink, sources, below, argument)
         else:
             stack.append((argument, below))
+
+
+def _is_date_part(node: exp.Expr) -> bool:
+    return type(node) is exp.Column and node.args.get("table") is None and node.name.lower() in _DATE_PARTS
+
+
+def _field_by_call(resolver: Resolver, scope: Scope, name: str, arguments: list[exp.Expr]) -> exp.Column | None:
+    """Return the column that PostgreSQL's `name(t)` reads: t.name, where the table has such a column.
+
+    https://www.postgresql.org/docs/current/rowtypes.html#ROWTYPES-USAGE
+    """
+    [only] = arguments if len(arguments) == 1 else [None]
+    if type(only) is not exp.Column or only.args.get("table") is not None or resolver.functions.knows(name):
+        return None
+    if resolver.naming.dialect.name not in _CALLS_FIELDS or not isinstance(only.this, exp.Identifier):
+        return None
+    relation = scope.item(resolver.identifiers.alias(only.this))
+    own = resolver.identifiers.column(only.this)
+    if relation is None or relation.is_open or any(item.find(own) is not None for item in scope.items.values()):
+        return None
+    column = exp.Identifier(this=name)
+    is_there = relation.find(resolver.identifiers.column(column)) is not None
+    return exp.Column(this=column, table=only.this) if is_there else None
 
 
 @expression_rule(exp.Elt)

@@ -64,7 +64,7 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> 
             node = node.this
         if type(node) in _BRACKETS and type(node.this) in _IN_BRACKETS and not node.alias:
             inner = node.this
-            if type(inner) is exp.Table or inner.args.get("joins") or inner.alias:
+            if _is_from_item(inner):
                 added = add_source(resolver, inner, scope, rows)
                 return added + _nested_joins(resolver, node, scope, rows, first)
         sees = _seen_by(resolver, node, scope)
@@ -84,6 +84,13 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> 
     for lateral in args.get("laterals") or ():
         added += add_source(resolver, lateral, scope, rows)
     return added + _nested_joins(resolver, node, scope, rows, first) if args.get("joins") else added
+
+
+def _is_from_item(node: exp.Expr) -> bool:
+    """Return whether what stands in brackets is a table or a join, not a query."""
+    while type(node) is exp.Subquery and not (node.args.get("joins") or node.alias):
+        node = node.this
+    return type(node) in _IN_BRACKETS
 
 
 def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:

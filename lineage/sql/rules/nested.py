@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.effects import AGGREGATION, COMPOSE, CONDITIONAL, FIRST_REFERENCE, IDENTITY, TRANSFORMATION
-from lineage.sql.relations import Composite, Sources, absorb
+from lineage.sql.relations import Composite, Sources, absorb, absorb_rows
 from lineage.sql.resolver import Resolver, Stack, expression_rule
 from lineage.sql.scope import Scope
 
@@ -28,8 +28,9 @@ def _with_subtypes(*kinds: type[exp.Expr]) -> frozenset[type[exp.Expr]]:
 
 
 _NESTED = _with_subtypes(
-    exp.Paren, exp.Struct, exp.Dot, exp.Bracket, exp.Array, exp.ArrayAgg, exp.JSONObject, exp.Cast, *_JSON, *_JSON_TEXT
-)
+    exp.Paren, exp.Struct, exp.Dot, exp.Bracket, exp.Array, exp.ArrayAgg, exp.JSONObject, exp.Cast, exp.Subquery,
+    exp.Tuple, *_JSON, *_JSON_TEXT,
+)  # fmt: skip
 """The types that `nested_value` looks at: nearly all expressions are none of them."""
 
 
@@ -47,6 +48,13 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
             return scope.field(
                 nested_or_plain(resolver, node.this, scope), [resolver.identifiers.column(node.expression)]
             )
+        case exp.Dot() if isinstance(node.expression, exp.Literal) and not node.expression.is_string:
+            value = nested_or_plain(resolver, node.this, scope)
+            return scope.field(value, [node.expression.name]) if isinstance(value, Composite) else element_of(value)
+        case exp.Tuple() if resolver.naming.dialect.name == "clickhouse":
+            return _struct(resolver, node, scope)
+        case exp.Subquery() if isinstance(node.this, exp.Select) and node.this.args.get("kind") == "STRUCT":
+            return _row_of(resolver, node, scope)
         case exp.Bracket():
             return _subscript(resolver, node, scope)
         case exp.Array() if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Struct):
@@ -103,7 +111,22 @@ def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
             name = f"col{position + 1}"
         found = nested_or_plain(resolver, value, scope)
         _add_field(fields, name, found)
+        if resolver.naming.dialect.name == "clickhouse":  # `tuple(a, b).2` is b
+            _add_field(fields, str(position + 1), found)
         absorb(total, found, TRANSFORMATION, item)
+    return Composite(total, fields)
+
+
+def _row_of(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
+    """BigQuery's `(SELECT AS STRUCT a, b FROM t)`: one row, whose fields are the columns."""
+    relation = resolver.relation(node, scope)
+    deciding: Sources = {}
+    absorb_rows(deciding, relation.rows, IDENTITY)
+    total: Sources = dict(deciding)
+    fields: dict[str, Sources] = {}
+    for name, sources in relation.columns():
+        fields[name] = {**sources, **deciding}
+        absorb(total, sources, TRANSFORMATION, None)
     return Composite(total, fields)
 
 
@@ -195,6 +218,10 @@ def element_of(value: Sources) -> Composite:
     return Composite(lifted, None, value)
 
 
+_JSON_PATH_MODE = re.compile(r"^\s*(?:lax|strict)\s+(?=\$)", re.IGNORECASE)
+"""What a path of SQL's own JSON language may begin with (SQL:2016, 9.39)."""
+
+
 def json_keys(path: exp.Expr | None) -> list[str] | None:
     """Return the keys of a constant JSON path, without its subscripts; None where it is not constant.
 
@@ -206,9 +233,8 @@ def json_keys(path: exp.Expr | None) -> list[str] | None:
         keys = [part.this for part in path.expressions if isinstance(part, exp.JSONPathKey)]
         return keys if all(isinstance(key, str) for key in keys) else None
     if isinstance(path, exp.Literal) and path.is_string:
-        parts = [
-            part.partition("[")[0] for part in str(path.this).removeprefix("$").strip("{}").replace(",", ".").split(".")
-        ]
+        written = _JSON_PATH_MODE.sub("", str(path.this))
+        parts = [part.partition("[")[0] for part in written.removeprefix("$").strip("{}").replace(",", ".").split(".")]
         return [part for part in parts if part]
     return None
 
@@ -228,7 +254,7 @@ def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
 @expression_rule(exp.Struct, exp.Dot, exp.Bracket, exp.JSONObject, *_JSON, *_JSON_TEXT)
 def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
     """Nested values inside a larger expression."""
-    if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier):
+    if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier | exp.Literal):
         value = _value_with_methods(resolver, node, scope)
         if value is not None:
             below = COMPOSE[effect][TRANSFORMATION]

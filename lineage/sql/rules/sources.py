@@ -169,7 +169,10 @@ def reshaped(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scop
 def subquery(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     """`(query) AS t(a, b)`. Its own ORDER BY and LIMIT stand on the query inside."""
     inner = scope_with_ctes(resolver, node, scope) if node.args.get("with_") else scope
-    relation = resolver.relation(node.this, inner)
+    body = node.this
+    if isinstance(body, exp.Table | exp.Subquery) and body.args.get("joins"):  # (a JOIN b USING (i)) AS j
+        body = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=body.copy())))
+    relation = resolver.relation(body, inner)
     return reshaped(resolver, node, _renamed(resolver, node, relation), scope)
 
 

@@ -56,12 +56,13 @@ def target_columns(
     listed: list[str] = []
     if isinstance(tree.this, exp.Schema):
         listed = _listed_columns(resolver, tree.this.expressions, known)
+        listed += [name for name in _partitions(resolver, tree, fixed=False) if listed and name not in listed]
     pairs = list(relation.columns())
     if tree.args.get("by_name"):
         return pairs
     names = listed
     if not names and not known.is_open:
-        partitioned = _fixed_partitions(resolver, tree)
+        partitioned = _partitions(resolver, tree, fixed=True)
         names = [name for name, _ in known.columns() if name not in partitioned]
     if names:
         if len(pairs) != len(names) and not relation.is_open and (listed or len(pairs) > len(names)):
@@ -93,17 +94,15 @@ def _listed_columns(resolver: Resolver, items: list[exp.Expr], known: Relation) 
     return [name for name, _ in known.columns() if name not in dropped] if not known.is_open else []
 
 
-def _fixed_partitions(resolver: Resolver, tree: exp.Expr) -> set[str]:
-    """Return the columns that PARTITION (dt = 'x') gives a value to: the query does not."""
+def _partitions(resolver: Resolver, tree: exp.Expr, *, fixed: bool) -> list[str]:
+    """Return the columns that `PARTITION (dt = 'x', hour)` gives a value to (`fixed`), or takes from the query."""
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     partition = table.args.get("partition") or tree.args.get("partition")
     if not isinstance(partition, exp.Partition):
-        return set()
-    return {
-        resolver.identifiers.written(item.this)
-        for item in partition.expressions
-        if isinstance(item, exp.EQ) and isinstance(item.this, exp.Column)
-    }
+        return []
+    given = [item.this for item in partition.expressions if isinstance(item, exp.EQ)]
+    columns = given if fixed else partition.expressions
+    return [resolver.identifiers.written(column) for column in columns if isinstance(column, exp.Column)]
 
 
 def _on_conflict(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.statement import ColumnSchema, DatasetKind
+from lineage.sql.definitions import select_into
 from lineage.sql.relations import STAR, Relation, Sources, absorb_rows
 from lineage.sql.resolver import Resolver
 from lineage.sql.scope import Scope
@@ -33,7 +34,7 @@ def query(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if not relation.names:
         columns = list(relation.columns())
         outcome.names, outcome.columns = [name for name, _ in columns], [sources for _, sources in columns]
-    into = tree.args.get("into")
+    into = select_into(tree)
     if into is not None and isinstance(into.this, exp.Table) and isinstance(into.this.this, exp.Identifier):
         outcome.operation = "CREATE_TABLE_AS"
         outcome.defines = True

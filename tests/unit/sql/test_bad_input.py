@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lineage import extract, extract_script, trace_tables
@@ -142,7 +142,19 @@ LET FETCH OPEN TRY CATCH EXCEPTION PREPARE ROLLBACK SAVEPOINT TRANSACTION HANDLE
 """
 
 
+def test_a_defect_in_the_reading_of_programs_costs_no_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_arguments: object) -> None:
+        raise IndexError
+
+    monkeypatch.setattr("lineage.sql.parsing.read_program", fails)
+    statements = extract_script("DECLARE @n INT; INSERT INTO t (a) SELECT b FROM u", "tsql")
+    assert DiagnosticCode.INTERNAL_ERROR in codes(statements)
+    assert [str(edge) for one in statements for edge in one.edges] == ["u.b -> t.a [IDENTITY]"]
+
+
 @settings(max_examples=300, deadline=None)
+@example(["EXECUTE", "USING"], "postgres")
+@example(["EXEC", "sp_executesql"], "tsql")
 @given(st.lists(st.sampled_from((WORDS + PROGRAM).split()), max_size=25), st.sampled_from(sorted(DIALECTS)))
 def test_no_sequence_of_words_raises(words: list[str], dialect: str) -> None:
     for statement in extract_script(" ".join(words), dialect):

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 
 from lineage.model.diagnostics import DiagnosticCode
+from lineage.sql.extractor import options_for
 from lineage.store import open_store
 from lineage_ingest.query_log import ColumnsMissingError, source_named
 from lineage_ingest.query_log.ingest import ingest_log
@@ -23,6 +26,9 @@ from lineage_ingest.query_log.pipeline.opening import (
     open_engine,
     spark_session,
 )
+from lineage_ingest.sql_files import ingest_sql_files
+from tests.played.spark_workload import SPARK_WORKLOAD
+from tests.played.workload import effective_script, stated
 from tests.query_logs.broken_files import break_files
 from tests.query_logs.forms import FOLDER as FORMS_FOLDER
 from tests.query_logs.make import make, runs
@@ -38,10 +44,60 @@ _LOGS = [("snowflake", "parquet"), ("postgres_json", "jsonl"), ("mysql", "jsonl"
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    """A Spark session for all tests here: starting one takes longer than what they do."""
-    with spark_session(SparkOptions(master="local[2]", conf={"spark.sql.shuffle.partitions": "2"})) as session:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Spark session for all tests here: starting one takes longer than what they do. It logs its events."""
+    conf = {
+        "spark.sql.shuffle.partitions": "2", "spark.eventLog.enabled": "true", "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": tmp_path_factory.mktemp("events").as_uri(), "spark.eventLog.rolling.enabled": "false",
+    }  # fmt: skip
+    with spark_session(SparkOptions(master="local[2]", conf=conf)) as session:
         yield session
+
+
+def test_the_events_of_a_workload_say_what_took_effect(spark: Any, tmp_path: Path) -> None:
+    for name in ("core", "mart"):
+        spark.sql(f"CREATE DATABASE {name} LOCATION '{(tmp_path / name).as_uri()}'")
+    for sent in SPARK_WORKLOAD:
+        spark.sparkContext.setJobDescription(sent.text)  # as spark-sql does
+        try:
+            spark.sql(sent.text)
+        except (PySparkException, Py4JJavaError):
+            assert sent.effect is None
+    spark.sparkContext.setJobDescription(None)
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    [events] = Path(spark.conf.get("spark.eventLog.dir").removeprefix("file:")).iterdir()
+    with open_store(tmp_path / "sql.lbug") as store:
+        file = effective_script(SPARK_WORKLOAD, tmp_path)
+        ingest_sql_files([file], store, options_for("spark"), None, observed_at=AT)
+        expected = stated(store)
+    given = LogInput(source_named("spark"), (str(events),))
+    with open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine, open_store(tmp_path / "log.lbug") as store:
+        ingest_log(engine, store, Setting("played", AT))
+        assert stated(store) == expected
+    for name in ("core", "mart"):
+        spark.sql(f"DROP DATABASE {name} CASCADE")
+
+
+@pytest.mark.parametrize("name", ["mysql", "postgres_stderr"])
+def test_a_rotated_log_is_one_on_both_engines(name: str, spark: Any, tmp_path: Path) -> None:
+    """The session's USE or path stands in the first file, what it governs in the second."""
+    starts = {
+        "mysql": ["2026-03-01T10:00:0{n}Z\t    8 Query\t{text}"],
+        "postgres_stderr": ["2026-03-01 10:00:0{n}.000 UTC [8] ann@shop LOG:  statement: {text}"],
+    }
+    sets = "set search_path = a" if name == "postgres_stderr" else "use a"
+    for folder in ("one", "other"):  # two servers, whose sessions have the same names
+        (tmp_path / "log" / folder).mkdir(parents=True)
+        for n, file in ((1, "server.log.1"), (2, "server.log")):
+            text = (sets if folder == "one" else "select 1") if n == 1 else f"insert into {folder} select x from c.o"
+            lines = "\n".join(starts[name]).format(n=n, text=text)
+            (tmp_path / "log" / folder / file).write_text(f"{lines}\n")
+    given = LogInput(source_named(name), (str(tmp_path / "log"),))
+    dumps = [graph_of(given, kind, tmp_path / f"{kind}.lbug", 3) for kind in (EngineKind.LOCAL, EngineKind.SPARK)]
+    assert dumps[0].nodes == dumps[1].nodes
+    assert dumps[0].relationships == dumps[1].relationships
+    written = {target.rpartition("/")[2] for kind, _, target, _ in dumps[0].relationships if kind == "CONTRIBUTES"}
+    assert written == ({"shop.a.one#x", "other#x"} if name == "postgres_stderr" else {"a.one#x", "other#x"})
 
 
 @pytest.mark.parametrize(("source", "kind"), _LOGS)
@@ -152,10 +208,10 @@ def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
     assert [(use.day.day, use.reads) for use in uses] == [(1, 1), (2, 1)]
 
 
-def graph_of(given: LogInput, kind: EngineKind, path: Path) -> Any:
+def graph_of(given: LogInput, kind: EngineKind, path: Path, resolved: int = 10) -> Any:
     with open_store(path) as store, open_engine(given, kind, SparkOptions()) as engine:
         summary = ingest_log(engine, store, Setting(given.name, AT))
-        assert summary.run.counts["resolved"] > 10
+        assert summary.run.counts["resolved"] > resolved
         dump = store.dump()
     for _, _, properties in dump.nodes:
         properties.pop("seconds", None)

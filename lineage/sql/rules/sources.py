@@ -264,6 +264,11 @@ def _tables_given(call: exp.Expr) -> list[exp.Column]:
     return [one.expressions[0] for one in calls if len(one.expressions) == 1 and type(one.expressions[0]) is exp.Column]
 
 
+def _as_table(column: exp.Column) -> exp.Table:
+    """Return the table that a name in brackets means, which the parser takes for a column."""
+    return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(column.parts), strict=False)))
+
+
 def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) -> Relation:
     """A function called as a table: its declared columns, else any column that is asked for, from its arguments."""
     call = _called(call)
@@ -278,9 +283,11 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
             call,
             lasts=True,
         )
+    if _function_name(call) == "stream" and len(call.expressions) == 1 and type(call.expressions[0]) is exp.Column:
+        return resolver.table(_as_table(call.expressions[0])).renamed(_listed(resolver, node))  # Spark's STREAM(t)
     tables = _tables_given(call)
     for given in tables:
-        resolver.table(exp.Table(**dict(zip(("this", "db", "catalog"), reversed(given.parts), strict=False))))
+        resolver.table(_as_table(given))
         resolver.report(
             DiagnosticCode.UNSUPPORTED_SYNTAX,
             Severity.WARNING,

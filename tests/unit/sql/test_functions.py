@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from lineage import extract
 from lineage.model.dialects import DIALECTS
+from lineage.model.statement import Completeness
 from lineage.sql.effects import STEPS
 from lineage.sql.functions import FunctionEffects, FunctionsFileError
 
@@ -97,3 +99,21 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str, says: str) -> None:
 def test_every_dialect_loads() -> None:
     for dialect in DIALECTS:
         assert FunctionEffects.load(dialect).knows("md5")
+
+
+_NOT_CALLED = {"count_star", "combine_aggr", "variant_group_object"}
+"""What DuckDB lists beside its aggregates for its own use."""
+
+
+def test_what_duckdb_calls_an_aggregate_is_one() -> None:
+    listed = duckdb.execute("SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type = 'aggregate'")
+    wrong = []
+    for name in sorted({name for (name,) in listed.fetchall() if name.isidentifier()} - _NOT_CALLED):
+        for arguments in ("a", "a, b", "a, 0.5", "a, b, 1"):
+            [statement] = extract(f"SELECT {name}({arguments}) AS r FROM t", "duckdb")
+            of_a = [edge for edge in statement.edges if (str(edge.source), str(edge.target)) == ("t.a", "r")]
+            how = {str(edge.subtype) for edge in of_a}
+            if statement.completeness is Completeness.FULL and how:
+                wrong += [name] if how != {"AGGREGATION"} else []
+                break
+    assert wrong == []

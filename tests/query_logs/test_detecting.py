@@ -107,3 +107,10 @@ def test_columns_without_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (told["source"], told["rows"], told["resolved"]) == ("snowflake", 1, 1)
     told = lineage("ingest", "log", "log.csv", "--source", "snowflake", "--columns", "a,b")
     assert (told.code, "these rows do not" in told.err) == (2, True)
+
+
+def test_a_folder_to_follow_that_is_empty_needs_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("landing").mkdir()
+    told = lineage("ingest", "log", "landing", "--follow", "--once")
+    assert (told.code, "say whose log it is going to be" in told.err) == (2, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -221,7 +222,9 @@ def log(
     if source.strip().lower() == _AUTO and log_line_prefix is not None:
         source = POSTGRES_STDERR.name
     elif source.strip().lower() == _AUTO:
-        detected = _detected(paths, mapping, columns, other=jdbc_url is not None or kafka is not None)
+        detected = _detected(
+            paths, mapping, columns, other=jdbc_url is not None or kafka is not None, followed=followed or once
+        )
         source = detected.name
     given = LogInput(
         _source(source, mapping, dialect, zone, time_format, delimiter, columns, log_line_prefix),
@@ -276,7 +279,7 @@ def log(
     except LogUnreachableError as error:
         note(str(error), "red")
         raise typer.Exit(3) from error
-    if detected is not None and output is OutputFormat.TABLE:
+    if detected is not None and detected.files and output is OutputFormat.TABLE:
         note(_taken(detected))
     print_log_summary(summary, address, output, show, given.source.name)
     if summary.fails(fail_on):
@@ -293,7 +296,7 @@ def _opener(given: str | None) -> Opener | None:
 
 
 def _detected(
-    paths: list[str] | None, mapping: list[str] | None, columns: str | None, *, other: bool
+    paths: list[str] | None, mapping: list[str] | None, columns: str | None, *, other: bool, followed: bool
 ) -> DetectedSource:
     """Return the source that files show; any table of statements where the user says its columns."""
     if mapping or bool(paths) == other:  # without either, or with both, that is what is wrong
@@ -307,6 +310,9 @@ def _detected(
     except SourceDetectionError as error:
         raise typer.BadParameter(str(error), param_hint="--source") from error
     except NoLogFilesError as error:
+        if followed and all(Path(path).is_dir() for path in paths):
+            message = "nothing is there yet: say whose log it is going to be"
+            raise typer.BadParameter(message, param_hint="--source") from error
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
 
 

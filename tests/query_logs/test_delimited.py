@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 
 import pytest
 
-from lineage_ingest.query_log import read_log, source_named
-from tests.query_logs.samples import normalised_rows
+from lineage_ingest.query_log import SOURCES, read_log, source_named
+from lineage_ingest.query_log.detecting import detect_source
+from tests.query_logs.samples import expected_rows, normalised_rows, sample
 
 GENERIC = source_named("generic")
 Row = tuple[object, object, object]
@@ -123,3 +126,30 @@ def test_other_names_of_columns_are_read(tmp_path: Path) -> None:
     assert str(row["started_at"]).startswith("2026-03-01")
     file.write_text("user_name,statement_text,executed_by\nother,SELECT 1,ann\n")
     assert normalised_rows(databricks, read_log(databricks, [file]))[0]["user"] == "ann"
+
+
+def test_files_behind_each_other_each_have_their_header(tmp_path: Path) -> None:
+    files = (
+        "\ufeff" + HEADER + "SELECT 1,ann,a\r\n",
+        "\ufeff" + HEADER.upper() + "SELECT 2,ann,a\n",
+        "user,query_text,default_schema\nbob,SELECT 3,b\n",
+        "query_text,user\nSELECT 4,eve\n",
+    )
+    rows = [("SELECT 1", "ann", "a"), ("SELECT 2", "ann", "a"), ("SELECT 3", "bob", "b"), ("SELECT 4", "eve", None)]
+    assert read(tmp_path / "log.csv", "".join(files)) == rows
+
+
+def test_the_csvlog_that_was_loaded_into_a_table_has_a_header(tmp_path: Path) -> None:
+    source, file = sample("postgres_csv")
+    lines = file.read_text()
+    names = ",".join(source.reading.headers[-1])
+    table = list(csv.reader(io.StringIO(lines, newline="")))
+    width = len(table[0])
+    headed, turned = tmp_path / "headed.csv", tmp_path / "turned.csv"
+    headed.write_text(",".join(names.split(",")[:width]) + "\n" + lines)
+    with turned.open("w", newline="") as out:  # in another order, with a column more
+        write = csv.writer(out)
+        write.writerows([*row[::-1], "x"] for row in [names.split(",")[:width], *table])
+    for copy in (headed, turned):
+        assert detect_source([copy], SOURCES).name == "postgres_csv"
+        assert normalised_rows(source, read_log(source, [copy])) == expected_rows("postgres_csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 from typing import Any
@@ -104,3 +105,30 @@ def test_names_like_parts_are_parts_of_spark_s_logs_only(tmp_path: Path) -> None
     for number in (1, 2):
         (tmp_path / f"events_{number}_orders.csv").write_text("query_text\nSELECT 1\n")
     assert len(find_log_files([tmp_path], SOURCES["generic"])) == 2
+
+
+def test_what_a_command_returned_is_no_second_run(tmp_path: Path) -> None:
+    """As Spark 4.2 writes it for `spark.sql(text).collect()` and `.show()`, the text being the job's description."""
+    plans = [
+        ("INSERT INTO t SELECT a FROM s", "Execute InsertIntoHadoopFsRelationCommand"),
+        ("INSERT INTO t SELECT a FROM s", "CommandResult"),
+        ("INSERT INTO t SELECT a FROM s", "LocalTableScan"),
+        ("VALUES (1)", "LocalTableScan"),
+        ("VALUES (1)", "LocalTableScan"),
+        ("SELECT a FROM t", "WholeStageCodegen (1)"),
+        ("SELECT a FROM t", "CollectLimit"),
+    ]
+    events = [
+        {
+            "Event": "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart",
+            "executionId": number,
+            "rootExecutionId": number,
+            "description": text,
+            "sparkPlanInfo": {"nodeName": plan},
+            "time": 1772359200000 + number,
+        }
+        for number, (text, plan) in enumerate(plans)
+    ]
+    (tmp_path / "log").write_text("".join(json.dumps(event) + "\n" for event in events))
+    rows = normalised_rows(SPARK, read_log(SPARK, [tmp_path / "log"]))
+    assert [row["statement_id"] for row in rows] == ["0", "3", "4", "5", "6"]

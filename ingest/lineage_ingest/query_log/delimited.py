@@ -110,10 +110,14 @@ def read_csv(
         ColumnsMissingError: the file is not of this source.
     """
     csv.field_size_limit(2**31 - 1)  # statements of megabytes are statements
-    if source.reading.headers:
-        yield from _read_fixed(source, text, tally, whole=whole)
-        return
     lines = iter(text)
+    if source.reading.headers:
+        first = next(lines, "")
+        lines = chain((first,), lines)
+        names = _names_in(first.split(source.delimiter or ","))
+        if not any(set(names).issuperset(known) for known in source.known_by):
+            yield from _read_fixed(source, lines, tally, whole=whole)
+            return
     head: list[str] = []
     size = 0
     for line in lines:
@@ -126,10 +130,14 @@ def read_csv(
     rows = _rows(chain(head, lines), form, position)
     names = list(form.columns or ())
     kept = _kept(source, names)
-    header: list[str | None] = []
+    known = frozenset(names) - {""}
     types_may_follow = False
     for row in rows:
         if not row:
+            continue
+        if names and _name_in(row[0]) in known and source.has_columns(header := _names_in(row)):
+            # Files that were put behind each other, each with its header; whose columns may have another order.
+            names, kept, known, types_may_follow = header, _kept(source, header), frozenset(header), True
             continue
         if not names:
             if any(_NOT_TEXT.search(name or "") for name in row):
@@ -138,10 +146,8 @@ def read_csv(
             names = _names_in(row)
             _check_header(source, names, form.delimiter)
             kept = _kept(source, names)
-            header, types_may_follow = row, True
+            known, types_may_follow = frozenset(names), True
             continue
-        if row == header:
-            continue  # files that were put behind each other, each with its header
         fits = len(row) == len(names)
         if whole and (position.ended or (not fits and not position.line.endswith(("\n", "\r")))):
             tally.failed(BROKEN_OFF)
@@ -168,7 +174,7 @@ def _names_in(row: Sequence[str | None]) -> list[str]:
 
 
 def _name_in(value: str | None) -> str:
-    return (value or "").strip().strip('"').lower()
+    return (value or "").lstrip("\ufeff").strip().strip('"').lower()
 
 
 def _read_fixed(source: Source, text: Iterable[str], tally: Tally, *, whole: bool) -> Iterator[dict[str, str | None]]:

@@ -60,8 +60,8 @@ _DATABASE = "current_database"
 _SESSION = "session"
 _RUNS = pa.array(["Query", "Execute"])
 _ANEW = pa.array(["Connect", "Change user", "Reset Connection"])
-# The argument of Connect and of Change user: `root@localhost on shop using Socket`.
-_ON = r"^(?P<user>.*?)@(?P<host>\S*)(?: on (?P<db>\S*))?(?: using .*)?$"
+# The argument of Connect and of Change user: `root@localhost as proxied on shop using Socket`.
+_ON = r"^(?P<user>.*?)@(?P<host>\S*)(?: as \S*)?(?: on (?P<db>\S*))?(?: using .*)?$"
 _PREPARES = r"(?i)^\s*prepare\s+\S+\s+from\b"
 _BLOB = r"^(?:0[xX](?:[0-9A-Fa-f]{2})+|base64:type\d+:[0-9A-Za-z+/]+=*)$"
 _USE = r"(?i)^\s*use\s+`?(?P<db>[^`;\s]+)`?\s*;?\s*$"

@@ -76,6 +76,7 @@ POSTGRES_CSV = Source(
     columns=(*_NAMES, "session_id", "error_severity", "message", "detail"),
     needed=("message",),
     convert=_convert,
+    known_by=(("log_time", "error_severity", "message"),),
     reading=Reading("table", headers=(_HEADER[:23], _HEADER[:24], _HEADER), severities=(11, "[A-Z]+[1-5]?")),
     assembly=Assembly(by=("session_id",), order=("session_line_num",), rows=_assemble),
     documentation=(

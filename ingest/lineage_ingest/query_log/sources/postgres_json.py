@@ -42,7 +42,7 @@ POSTGRES_JSON = Source(
     columns=(*_NAMES.values(), "session_id", "error_severity", "message", "detail"),
     needed=("message",),
     convert=_convert,
-    known_by=(("error_severity", "message"), ("message", "session_id", "line_num")),
+    known_by=(("timestamp", "error_severity", "message"), ("message", "session_id", "line_num")),
     assembly=Assembly(by=("session_id",), order=("line_num",), rows=_assemble),
     documentation=(
         "https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-JSONLOG",

@@ -9,6 +9,8 @@ Traps:
 - The text of a statement that does not parse is `<redacted>`, unless ENABLE_UNREDACTED_QUERY_SYNTAX_ERROR is set.
 - A cancelled statement is a failed one with the error code 604, or 630 where it took too long.
 - The view's rows come up to 45 minutes late, and START_TIME is in the session's zone (TIMESTAMP_LTZ).
+- A request of several statements (MULTI_STATEMENT) has a row for itself, with its whole text, and one for each of them.
+  Its own is left out: its statements would count twice.
 - Rows have no order within a session but START_TIME, in milliseconds.
 """
 
@@ -22,7 +24,7 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.source import Layout, Reading, Source, SourceRows, selecting, status_of
 
-__all__ = ["HISTORY_COLUMNS", "SNOWFLAKE", "history_fields"]
+__all__ = ["HISTORY_COLUMNS", "SNOWFLAKE", "history_fields", "single_statements"]
 
 _CUT_AT = 100_000
 _CANCELED = "0*(604|630)"
@@ -43,6 +45,7 @@ HISTORY_COLUMNS = (
     "query_text",
     "database_name",
     "schema_name",
+    "query_type",
     "session_id",
     "user_name",
     "execution_status",
@@ -55,7 +58,20 @@ HISTORY_COLUMNS = (
 
 _LAYOUT = Layout(
     (
-        *("query_id", "query_text", "", "database_name", "", "schema_name", "", "session_id", "user_name", "", "", ""),
+        *(
+            "query_id",
+            "query_text",
+            "",
+            "database_name",
+            "",
+            "schema_name",
+            "query_type",
+            "session_id",
+            "user_name",
+            "",
+            "",
+            "",
+        ),
         *("", "", "", "", "execution_status", "error_code", "", "start_time", "", "total_elapsed_time"),
         *("", "", "", "", "", "rows_produced"),
     ),
@@ -66,6 +82,12 @@ _LAYOUT = Layout(
     ),
 )
 """Of the view, which COPY INTO unloads without a header by default."""
+
+
+def single_statements(log: SourceRows) -> SourceRows:
+    """Return the rows that are no request of several statements, which have rows of their own."""
+    several = pc.equal(pc.utf8_upper(log.trimmed("query_type")), "MULTI_STATEMENT")
+    return log.where(pc.invert(pc.fill_null(several, False)))
 
 
 def history_fields(log: SourceRows) -> dict[str, Any]:
@@ -89,7 +111,8 @@ def history_fields(log: SourceRows) -> dict[str, Any]:
     }
 
 
-def _convert(log: SourceRows) -> Any:
+def _convert(every: SourceRows) -> Any:
+    log = single_statements(every)
     return log.batch(**history_fields(log))
 
 

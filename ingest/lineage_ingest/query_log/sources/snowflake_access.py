@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Status
 from lineage_ingest.query_log.sources.json_lines import written_column
 from lineage_ingest.query_log.sources.merging import merged
-from lineage_ingest.query_log.sources.snowflake import HISTORY_COLUMNS, history_fields
+from lineage_ingest.query_log.sources.snowflake import HISTORY_COLUMNS, history_fields, single_statements
 from lineage_ingest.query_log.sources.source import Assembly, Source, SourceRows, selecting
 
 __all__ = ["SNOWFLAKE_ACCESS"]
@@ -30,7 +30,8 @@ __all__ = ["SNOWFLAKE_ACCESS"]
 _OWN = ("query_start_time", "objects_modified", "parent_query_id")
 
 
-def _convert(log: SourceRows) -> Any:
+def _convert(every: SourceRows) -> Any:
+    log = single_statements(every)
     fields = history_fields(log)
     lineage = pa.array(
         [_lineage(written) for written in log.objects("objects_modified")], LOG_SCHEMA.field("source_lineage").type

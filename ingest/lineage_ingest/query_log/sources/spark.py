@@ -15,6 +15,8 @@ Traps:
 - A start and an end are two lines, joined by their id within the file; a start without an end was running.
 - What the Thrift server runs is logged by both kinds of events; the execution of a known statement is left out.
 - A command inside a statement (the write of a CTAS) is an execution of its own, named by `rootExecutionId`.
+- A program that looks at what a command returned (`spark.sql("INSERT …").collect()`) makes another execution of its
+  text, whose plan is but the result; it is left out.
 - `errorMessage` at an end is new in 3.4: before, a failed execution looks like one that succeeded.
 - Nearly all lines are of tasks and stages; only those of interest are read as JSON.
 - spark.sql.event.truncate.length (none by default) cuts the text of an execution, without a mark; the environment's
@@ -46,6 +48,8 @@ _VERB = (
 )
 _CUT_AT = "spark.sql.event.truncate.length"
 _RUNS = ("statement", "id", "root", "start", "end", "user", "session", "status", "position", "cut")
+_RESULTS = frozenset(("CommandResult", "LocalTableScan"))
+"""Plans that give what is there already: of a command that ran, or of constants."""
 _ENDS = {"Finish": Status.SUCCESS, "Error": Status.FAILED, "Canceled": Status.CANCELED, "Timeout": Status.CANCELED}
 
 
@@ -101,6 +105,7 @@ class _Application:
                 "cut": self._cut_at is not None and len(str(text)) >= self._cut_at,
                 "id": event.get("executionId"),
                 "root": event.get("rootExecutionId"),
+                "plan": nested(event, "sparkPlanInfo", "nodeName"),
                 "start": event.get("time"),
                 "user": self._user,
                 "status": Status.RUNNING,
@@ -137,7 +142,12 @@ class _Application:
         """Return what ran: the server's operations, and the executions that are none of theirs."""
         known = {str(run["statement"])[: self._cut_at].strip() for run in self._operations.values()}
         found = list(self._operations.values())
+        computed: set[str] = set()
         for key, run in self._executions.items():
+            if run["plan"] not in _RESULTS:
+                computed.add(str(run["statement"]))
+            elif str(run["statement"]) in computed:
+                continue
             root = _key(run["root"])
             inner = run["root"] is not None and root != key and root in self._executions
             if not inner and str(run["statement"]).strip() not in known:

@@ -1,0 +1,62 @@
+"""Which rows of a product's log are runs, and which of one session: no run counts twice, no two sessions are one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lineage_ingest.query_log import SOURCES, read_log
+from tests.query_logs.samples import normalised_rows
+
+
+def rows(name: str, **files: str) -> list[dict[str, object]]:
+    for file, text in files.items():
+        path = Path(file, "general.log")
+        path.parent.mkdir()
+        path.write_text(text)
+    source = SOURCES[name]
+    return normalised_rows(source, read_log(source, [Path(file, "general.log") for file in files]))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["snowflake", "snowflake_access"])
+def test_a_request_of_several_statements_is_its_statements(name: str) -> None:
+    found = rows(
+        name,
+        log="query_id,query_text,query_type,execution_status\n"
+        'p,"BEGIN; INSERT INTO t SELECT a FROM s; COMMIT",MULTI_STATEMENT,SUCCESS\n'
+        "c,INSERT INTO t SELECT a FROM s,INSERT,SUCCESS\nn,SELECT 1,,SUCCESS\n",
+    )
+    assert sorted(str(row["statement_id"]) for row in found) == ["c", "n"]
+
+
+MYSQL = (
+    "2026-03-01T10:00:0{second}.000000Z\t    8 Connect\t{user}@localhost{proxied} on shop using Socket\n"
+    "2026-03-01T10:00:07.000000Z\t    8 Query\tCREATE TEMPORARY TABLE x AS SELECT a FROM t\n"
+    "2026-03-01T10:00:08.000000Z\t    8 Query\tINSERT INTO r SELECT a FROM x\n"
+)
+
+
+def test_logs_of_two_servers_are_not_one_session() -> None:
+    found = rows(
+        "mysql",
+        one=MYSQL.format(second=1, user="ann", proxied=""),
+        two=MYSQL.format(second=2, user="bob", proxied=""),
+    )
+    assert [row["user"] for row in found] == ["ann", "ann", "bob", "bob"]
+    assert len({row["session"] for row in found}) == 2
+
+
+def test_a_user_who_is_anothers_proxy_has_a_name_and_a_database() -> None:
+    found = rows("mysql", one=MYSQL.format(second=1, user="ann", proxied=" as app_role"))
+    assert {(row["user"], row["default_schema"]) for row in found} == {("ann", "shop")}
+
+
+def test_statistics_joined_with_the_users_have_their_names() -> None:
+    found = rows("pg_stat_statements", one="usename,userid,query,calls\nann,10,SELECT 1,3\n")
+    assert [row["user"] for row in found] == ["ann"]

@@ -60,3 +60,18 @@ def test_a_user_who_is_anothers_proxy_has_a_name_and_a_database() -> None:
 def test_statistics_joined_with_the_users_have_their_names() -> None:
     found = rows("pg_stat_statements", one="usename,userid,query,calls\nann,10,SELECT 1,3\n")
     assert [row["user"] for row in found] == ["ann"]
+
+
+def test_logs_of_numbered_servers_are_not_one_that_was_rotated(tmp_path: Path) -> None:
+    source = SOURCES["mysql"]
+    begins, goes_on = MYSQL.format(second=1, user="ann", proxied="").split("2026-03-01T10:00:08", 1)
+
+    def users(first: str, second: str) -> list[object]:
+        (tmp_path / first).write_text(begins)
+        (tmp_path / second).write_text("2026-03-01T10:00:08" + goes_on)
+        return [
+            row.get("user") for row in normalised_rows(source, read_log(source, [tmp_path / first, tmp_path / second]))
+        ]
+
+    assert users("db1.log", "db2.log") == ["ann", None]
+    assert users("db20260301.log", "db20260302.log") == ["ann", "ann"]

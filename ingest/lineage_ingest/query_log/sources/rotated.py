@@ -14,7 +14,8 @@ from lineage_ingest.query_log.sources.runs import carried, starts
 __all__ = ["log_names", "places_in_log"]
 
 _PACKED = r"\.(?:gz|bz2|zst|lz4|xz)$"
-_ROTATED = r"(?:[-_.]?\d{1,14})*(?:\.log)?(?:[-_.]\d{1,14})*$"
+_ROTATED = r"(?:[-_.]\d{1,14}|\d{6,14})*(?:\.log)?(?:[-_.]\d{1,14})*$"
+"""Dates and numbers behind a name. A number that is part of it is a server's: `db1.log`, `db2.log`."""
 _FILE = 40
 """Bits of a row's place within its file."""
 

@@ -119,3 +119,13 @@ def test_a_file_without_a_statement_is_named(folder: Path) -> None:
     load = {"job_id": "j", "job_type": "LOAD", "query": None, "state": "DONE", "creation_time": "2026-03-01T10:00:00Z"}
     (folder / "loads.jsonl").write_text(json.dumps(load) + "\n")
     assert "not read" not in ingest("loads.jsonl", code=0)
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_broken_file_is_named_beside_what_programs_read(form: str, folder: Path) -> None:
+    (folder / "good.jsonl").write_text(json.dumps(GOOD) + "\n")
+    (folder / "bad.parquet").write_bytes(b"PAR1")
+    done = lineage("ingest", "log", "good.jsonl", "bad.parquet", "--format", form)
+    assert done.code == 1
+    assert "file not read: bad.parquet" in " ".join(done.err.split())
+    assert "not read" not in done.out

@@ -390,6 +390,11 @@ def print_log_summary(
     summary: LogSummary, address: str, output: OutputFormat, show: int = 5, source: str | None = None
 ) -> None:
     """Print what an ingest of a log found: the counts, and what failed most often."""
+    # Files first: of each something is lost that nothing else shows, in whatever form the rest is printed.
+    errors = [d for d in summary.diagnostics if d.diagnostic.severity is Severity.ERROR]
+    files = [d for d in errors if d.diagnostic.code is DiagnosticCode.UNREADABLE_FILE]
+    for record in files:
+        note(f"error: file not read: {record.diagnostic.message}", "red")
     failures = summary.failures[:_FAILURES]
     if output is OutputFormat.JSON:
         listed = [{"reason": reason, "runs": runs} for reason, runs in failures]
@@ -408,11 +413,6 @@ def print_log_summary(
         figures = summary.to_dict()
         print_listing(tuple(figures), [tuple(figures.values())], output)
         return
-    # Files first: of each something is lost that nothing else shows.
-    errors = [d for d in summary.diagnostics if d.diagnostic.severity is Severity.ERROR]
-    files = [d for d in errors if d.diagnostic.code is DiagnosticCode.UNREADABLE_FILE]
-    for record in files:
-        note(f"error: file not read: {record.diagnostic.message}", "red")
     errors = [d for d in errors if d not in files]
     for record in errors[: show or None]:
         note(f"{record.job or record.source}: {record.diagnostic}", "red")

@@ -12,6 +12,9 @@ from lineage.sql.scope import Scope
 from lineage.sql.statements.outcome import Outcome, statement_rule
 from lineage.sql.statements.query import rows_of
 
+_STREAMS = frozenset(("STDIN", "STDOUT", "PROGRAM"))
+"""What PostgreSQL's COPY reads from or writes to that is no dataset: https://www.postgresql.org/docs/current/sql-copy.html"""
+
 
 @statement_rule(exp.Copy)
 def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
@@ -35,10 +38,10 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
             relation = resolver.relation(query, Scope(resolver)).renamed(listed)
             outcome.rows = rows_of(relation)
         else:
-            relation = resolver.location(_path(place))
-            file_columns = dict(relation.columns())
             # Which of the file's columns fills which of the table's is in the file.
-            relation = Relation(listed or [STAR], [file_columns[STAR] for _ in listed or [STAR]])
+            columns = {} if _is_stream(place) else dict(resolver.location(_path(place)).columns())[STAR]
+            names = listed or ([STAR] if columns else [])
+            relation = Relation(names, [columns for _ in names])
         for name, sources in relation.columns():
             placed: Sources = {}
             absorb(placed, sources, IDENTITY, place)
@@ -48,7 +51,8 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 
 def _unload(resolver: Resolver, inner: exp.Expr, places: list[exp.Expr]) -> Outcome:
-    outcome = Outcome("COPY", _path(places[0]) if places else None, target_kind=DatasetKind.FILE)
+    path = _path(places[0]) if places and not _is_stream(places[0]) else None
+    outcome = Outcome("COPY", path, target_kind=DatasetKind.FILE)
     return _from_relation(resolver, outcome, inner)
 
 
@@ -58,6 +62,10 @@ def _from_relation(resolver: Resolver, outcome: Outcome, source: exp.Expr) -> Ou
     outcome.names, outcome.columns = [name for name, _ in pairs], [sources for _, sources in pairs]
     outcome.rows = rows_of(relation)
     return outcome
+
+
+def _is_stream(place: exp.Expr) -> bool:
+    return type(place) is exp.Identifier and not place.args.get("quoted") and place.name.upper() in _STREAMS
 
 
 def _path(place: exp.Expr) -> str:

@@ -144,3 +144,12 @@ def test_what_went_through_a_temporary_table_is_ours_to_follow(tmp_path: Path) -
         ingested(store, log)
         assert found(store) == {f"id>a={IDENTITY}", "full"}
         assert "held" not in " ".join(edges(store))
+
+
+def test_a_write_without_a_text_is_one_whatever_it_was_filled_from(tmp_path: Path) -> None:
+    """COPY INTO a table from a stage, in a log that has no texts."""
+    stated = [{"target_table": "s.tgt", "target_column": "v", "source_table": "s.stage", "source_column": None}]
+    with open_store(tmp_path / "s.lbug") as store:
+        ingested(store, [Ran(None, "one", 0, fields={"source_lineage": stated})])
+        [job] = store.jobs()
+        assert [key.rpartition("/")[2] for key in (*job.reads, *job.writes)] == ["s.stage", "s.tgt"]

@@ -28,9 +28,10 @@ def with_stated(
 ) -> list[StatementLineage]:
     """Return a unit's statements, those of one part (`source`) with what the engine states of the columns it wrote."""
     temporary = {_last(name) for statement in statements for name in statement.temporary}
+    listed = tuple(stated)
     written = {
         target: _Written(target, columns)
-        for target, columns in _by_target(stated, naming).items()
+        for target, columns in _by_target(listed, naming).items()
         if _last(target) not in temporary
     }
     found: list[StatementLineage] = []
@@ -52,12 +53,13 @@ def with_stated(
     known = {(edge.source, edge.target) for s in own for edge in s.edges}
     for target, said in written.items():
         edges = [edge for edge in said.edges() if (edge.source, edge.target) not in known]
-        if edges:
+        if edges or target not in writers:
+            files = [str(one.source_table) for one in listed if one.source_table and one.source_column is None]
             found.append(
                 StatementLineage(
                     "WRITE",
                     target=target,
-                    sources=list(dict.fromkeys(str(edge.source.table) for edge in edges)),
+                    sources=list(dict.fromkeys([*(str(edge.source.table) for edge in edges), *files])),
                     output_columns=list(said.columns),
                     edges=edges,
                     source=source,

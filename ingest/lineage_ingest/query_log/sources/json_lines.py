@@ -69,10 +69,11 @@ def nested(document: Any, *path: str) -> Any:
 def written_column(target: tuple[str, Any], sources: Iterable[tuple[str, Any]]) -> list[dict[str, str | None]]:
     """Return what the log schema has of a column that is written, and of those that its value comes from.
 
-    Columns are a table and a name. Of a value without sources, a constant, it has one entry without them.
+    Columns are a table and a name; a source without columns, a file, has no name. Of a value without sources, a
+    constant, it has one entry without them.
     """
     table, column = target[0], str(target[1])
-    read = sorted((source_table, str(name)) for source_table, name in sources)
+    read = sorted(((one, None if name is None else str(name)) for one, name in sources), key=str)
     return [
         {"target_table": table, "target_column": column, "source_table": source[0], "source_column": source[1]}
         for source in dict.fromkeys(read) or [(None, None)]

@@ -9,7 +9,9 @@ over JDBC joins QUERY_HISTORY, and files of both views may be read together, for
 Traps:
 - VARIANT columns come as JSON text in CSV, and as text or nested in JSON, by the way of export.
 - A column written from nothing but constants has no sources: then the lineage is known, and empty.
-- Only successful statements have rows; reads without a write have none in `objects_modified`.
+- Only successful statements have rows; reads without a write have none in `objects_modified`. Without QUERY_HISTORY
+  beside it, what was read (`direct_objects_accessed`) is a query of those columns.
+- What COPY INTO loads from a stage has that as its source, without a column.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage.model.names import split_name
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Status
 from lineage_ingest.query_log.sources.json_lines import written_column
 from lineage_ingest.query_log.sources.merging import merged
@@ -27,7 +30,11 @@ from lineage_ingest.query_log.sources.source import Assembly, Source, SourceRows
 
 __all__ = ["SNOWFLAKE_ACCESS"]
 
-_OWN = ("query_start_time", "objects_modified", "parent_query_id")
+_OWN = ("query_start_time", "direct_objects_accessed", "objects_modified", "parent_query_id")
+_HAVE_ROWS = frozenset(
+    ("table", "view", "materialized view", "external table", "iceberg table", "dynamic table", "stream")
+)
+"""Kinds of objects that a query reads columns of."""
 
 
 def _convert(every: SourceRows) -> Any:
@@ -40,6 +47,11 @@ def _convert(every: SourceRows) -> Any:
     unsaid = pc.and_(pc.equal(fields["status"], str(Status.UNKNOWN)), ran)
     fields["status"] = pc.if_else(unsaid, str(Status.SUCCESS), fields["status"])
     fields["started_at"] = pc.coalesce(fields["started_at"], log.time("query_start_time"))
+    if fields["query_text"].null_count:
+        read = pa.array([_query_of(accessed) for accessed in log.objects("direct_objects_accessed")], pa.string())
+        fields["query_text"] = pc.if_else(
+            pc.is_valid(lineage), fields["query_text"], pc.coalesce(fields["query_text"], read)
+        )
     return log.batch(parent_id=log.text("parent_query_id"), source_lineage=lineage, **fields)
 
 
@@ -62,12 +74,35 @@ def _lineage(written: Any) -> list[dict[str, str | None]] | None:
             edges += written_column(
                 (name, column.get("columnName")),
                 (
-                    (str(source.get("objectName")), source["columnName"])
+                    (str(source.get("objectName")), source.get("columnName"))
                     for source in sources
-                    if isinstance(source, dict) and source.get("columnName") is not None
+                    if isinstance(source, dict) and source.get("objectName") is not None
                 ),
             )
     return edges if spoke else None
+
+
+def _query_of(accessed: Any) -> str | None:
+    """Return a query that reads what a statement read whose text is not known; None if that was no table's columns.
+
+    >>> _query_of([{"objectDomain": "Table", "objectName": 'DB.S."my t"', "columns": [{"columnName": "A"}]}])
+    'SELECT t1."A" FROM "DB"."S"."my t" AS t1'
+    """
+    listed: list[str] = []
+    tables: list[str] = []
+    for one in accessed if isinstance(accessed, list) else ():
+        if not isinstance(one, dict) or str(one.get("objectDomain")).lower() not in _HAVE_ROWS:
+            continue
+        name, columns = one.get("objectName"), one.get("columns")
+        if isinstance(name, str) and name:
+            tables.append(f"{'.'.join(_quoted(part) for part, _ in split_name(name))} AS t{len(tables) + 1}")
+            names = [str(c.get("columnName")) for c in columns or () if isinstance(c, dict) and c.get("columnName")]
+            listed += (f"t{len(tables)}.{_quoted(column)}" for column in names)
+    return f"SELECT {', '.join(listed) or '1'} FROM {', '.join(tables)}" if tables else None  # noqa: S608  it is read, never run
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _in_order(column: dict[str, Any]) -> tuple[int, str]:

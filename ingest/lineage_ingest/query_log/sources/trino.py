@@ -26,7 +26,7 @@ from lineage_ingest.query_log.sources.source import LINE, Reading, Source, Sourc
 __all__ = ["TRINO"]
 
 _FLAT = ("query", "query_id", "start", "end", "user", "catalog", "schema", "status", "rows")
-_CANCELED = frozenset(("USER_CANCELED", "ADMINISTRATIVELY_KILLED"))
+_CANCELED = frozenset(("USER_CANCELED", "ADMINISTRATIVELY_KILLED", "ADMINISTRATIVELY_PREEMPTED"))
 
 
 def _convert(lines: SourceRows) -> Any:

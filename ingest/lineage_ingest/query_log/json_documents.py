@@ -33,7 +33,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def has_documents(head: str) -> bool:
-    """Return whether a text of JSON that begins so is something else than a document a line.
+    r"""Return whether a text of JSON that begins so is something else than a document a line.
 
     >>> has_documents("[{}]"), has_documents("{\n"), has_documents("{}"), has_documents("[1]")
     (True, True, False, False)

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from lineage import Catalog
+from lineage.model.dialects import dialect_named
+from lineage.model.names import Naming
 from lineage.store import GraphStore, open_store
+from lineage_ingest.query_log.pipeline.stated_columns import with_stated
+from lineage_ingest.query_log.pipeline.units import StatedColumn
 from tests.query_logs.pipeline.running import Ran, edges, ingested
 
 IDENTITY, TRANSFORMATION = "IDENTITY", "TRANSFORMATION"
@@ -153,3 +157,9 @@ def test_a_write_without_a_text_is_one_whatever_it_was_filled_from(tmp_path: Pat
         ingested(store, [Ran(None, "one", 0, fields={"source_lineage": stated})])
         [job] = store.jobs()
         assert [key.rpartition("/")[2] for key in (*job.reads, *job.writes)] == ["s.stage", "s.tgt"]
+
+
+def test_a_file_fills_only_the_table_that_it_is_said_of() -> None:
+    stated = [StatedColumn("s.a", "v", "s.stage", None), StatedColumn("s.b", "v", None, None)]
+    written = with_stated([], "0", stated, Naming(dialect_named("snowflake")))
+    assert [(one.target, one.sources) for one in written] == [("s.a", ["s.stage"]), ("s.b", [])]

@@ -54,7 +54,10 @@ def with_stated(
     for target, said in written.items():
         edges = [edge for edge in said.edges() if (edge.source, edge.target) not in known]
         if edges or target not in writers:
-            files = [str(one.source_table) for one in listed if one.source_table and one.source_column is None]
+            own_files = (
+                one for one in listed if one.source_column is None and _full(one.target_table, naming) == target
+            )
+            files = [one.source_table for one in own_files if one.source_table is not None]
             found.append(
                 StatementLineage(
                     "WRITE",

@@ -27,10 +27,10 @@ from lineage.sql.scope import Scope
 _DATE_PART_AT = {("snowflake", "trunc"): 1, ("snowflake", "truncate"): 1, ("tsql", "date_bucket"): 0}
 """Where functions that the parser knows by name only take a part of a date, as a bare word."""
 _DATE_PARTS = frozenset(
-    ("year", "y", "yy", "yyy", "yyyy", "yr", "years", "yrs", "quarter", "q", "qq", "qtr", "qtrs", "quarters", "month",
-     "mm", "m", "mon", "mons", "months", "week", "w", "wk", "ww", "weekofyear", "woy", "wy", "week_iso", "isowk",
-     "isoww", "day", "d", "dd", "days", "dayofmonth", "hour", "h", "hh", "hr", "hours", "hrs", "minute", "mi", "min",
-     "minutes", "mins", "n", "second", "s", "ss", "sec", "seconds", "secs", "millisecond", "ms", "msec", "milliseconds",
+    ("year", "yy", "yyy", "yyyy", "yr", "years", "yrs", "quarter", "qq", "qtr", "qtrs", "quarters", "month",
+     "mm", "mon", "mons", "months", "week", "wk", "ww", "weekofyear", "woy", "wy", "week_iso", "isowk",
+     "isoww", "day", "dd", "days", "dayofmonth", "hour", "hh", "hr", "hours", "hrs", "minute", "mi", "min",
+     "minutes", "mins", "second", "ss", "sec", "seconds", "secs", "millisecond", "ms", "msec", "milliseconds",
      "microsecond", "us", "usec", "microseconds", "mcs", "nanosecond", "ns", "nsec", "nanosec", "nanoseconds")
 )  # fmt: skip
 _CALLS_FIELDS = frozenset(("postgres", "redshift", "materialize", "risingwave"))
@@ -73,7 +73,9 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
         _choose(arguments[0], arguments[1:], effect, stack)
         return
     if (at := _DATE_PART_AT.get((resolver.naming.dialect.name, plain))) is not None and at < len(arguments):
-        arguments = [one for place, one in enumerate(arguments) if place != at or not _is_date_part(one)]
+        arguments = [
+            one for place, one in enumerate(arguments) if place != at or not _is_date_part(resolver, scope, one)
+        ]
     elif (field := _field_by_call(resolver, scope, name, arguments)) is not None:
         stack.append((field, effect))
         return
@@ -88,8 +90,15 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
             stack.append((argument, below))
 
 
-def _is_date_part(node: exp.Expr) -> bool:
-    return type(node) is exp.Column and node.args.get("table") is None and node.name.lower() in _DATE_PARTS
+def _is_date_part(resolver: Resolver, scope: Scope, node: exp.Expr) -> bool:
+    """Return whether an argument is a part of a date. Snowflake's TRUNC takes a number's scale there as well."""
+    if type(node) is not exp.Column or node.args.get("table") is not None:
+        return False
+    if resolver.naming.dialect.name != "snowflake":
+        return True
+    name = resolver.identifiers.column(node.this)
+    is_column = any(item.find(name) is not None for item in scope.items.values())
+    return node.name.lower() in _DATE_PARTS and not is_column
 
 
 def _field_by_call(resolver: Resolver, scope: Scope, name: str, arguments: list[exp.Expr]) -> exp.Column | None:

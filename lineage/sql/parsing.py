@@ -35,6 +35,7 @@ from lineage.sql.procedural import (
 )
 from lineage.sql.quotes import dialect_of_quotes
 from lineage.sql.rewording import reworded
+from lineage.sql.scan.leading import LEADING
 from lineage.sql.scan.pieces import PieceKind, pieces
 from lineage.sql.templates import fill_placeholders
 
@@ -43,9 +44,7 @@ __all__ = ["ParsedStatement", "parse_statements", "parse_tokens"]
 _DEFAULT = Budget()
 
 # MySQL's and SQLite's REPLACE INTO is an INSERT for lineage; the parser keeps it as a command. The lengths agree.
-_REPLACE_INTO = re.compile(
-    r"((?:\A|;)(?:\s++|--[^\n]*+|#[^\n]*+|/\*.*?\*/)*+)replace(?=\s+into\b)", re.IGNORECASE | re.DOTALL
-)
+_REPLACE_INTO = re.compile(rf"((?:\A|;){LEADING})replace(?=\s+into\b)", re.IGNORECASE)
 _start_of = attrgetter("start")
 _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 

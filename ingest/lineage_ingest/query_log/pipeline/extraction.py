@@ -27,6 +27,7 @@ from lineage.sql import Budget
 from lineage.sql.extractor import ExtractionOptions, options_for
 from lineage.sql.parsing import parse_statements
 from lineage.sql.resolver import SetOperationReferences
+from lineage.sql.scan.leading import LEADING
 from lineage.sql.script import Decision, Script, ambiguous_columns
 from lineage.sql.session import SessionDefaults, session_defaults
 from lineage.sql.texts import Part as ScriptPart
@@ -59,9 +60,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SETS = re.compile(r"\b(?:use|search_path|schema|current_schema|(?:reset|discard)\s+all)\b", re.IGNORECASE)
 _LONGEST_SETTING = 2_000
 _TRANSACTION = re.compile(
-    r"(?:^|;)(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:begin|start|commit|end|rollback|abort|save|savepoint|"
+    rf"(?:^|;){LEADING}(?:begin|start|commit|end|rollback|abort|save|savepoint|"
     r"prepare|(?:alter\s+session\s+)?set\s+(?:@@)?(?:session[\s.]+)?autocommit)\b",
-    re.IGNORECASE | re.DOTALL,
+    re.IGNORECASE,
 )
 _STAR = "*"
 

@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeAlias
 from lineage.model.dialects import dialect_named
 from lineage.model.names import versioned_name
 from lineage.model.statement import ChangeKind, DatasetKind, StatementLineage
+from lineage.sql.scan.leading import LEADING
 
 __all__ = [
     "Bindings",
@@ -46,11 +47,11 @@ Moment: TypeAlias = "tuple[int, str, int]"
 UnitPart: TypeAlias = "tuple[int, int]"
 """A unit, and the number of one of its parts."""
 
-_UNLESS_THERE = re.compile(r"\s*create\s+(?:\w+\s+){0,3}?(?:table|view)\s+if\s+not\s+exists\b", re.IGNORECASE)
+_UNLESS_THERE = re.compile(rf"{LEADING}create\s+(?:\w+\s+){{0,3}}?(?:table|view)\s+if\s+not\s+exists\b", re.IGNORECASE)
 _PLAIN = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*create\s+(?:(?:global|local|temp|temporary|transient|unlogged|external|foreign|materialized|secure|recursive)\s+)*"
-    r"(?:table|view)\s+(?!if\s+not\s+exists\b)",
-    re.IGNORECASE | re.DOTALL,
+    rf"{LEADING}create\s+(?:(?:global|local|temp|temporary|transient|unlogged|external|foreign|materialized|secure|"
+    r"recursive)\s+)*(?:table|view)\s+(?!if\s+not\s+exists\b)",
+    re.IGNORECASE,
 )
 _MOST_VERSIONS = 20
 """A definition whose sources change has at most so many versions; later runs share the first ones."""

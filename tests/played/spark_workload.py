@@ -50,4 +50,23 @@ _CHANGES = same(
     "CREATE VIEW mart.v AS SELECT id FROM mart.older",
 )
 
-SPARK_WORKLOAD = (*_TABLES, *_VIEWS, *_NAMES, *_FAILS, *_CHANGES)
+
+def _many() -> list[Sent]:
+    """Return the same few statements over many tables: in the schema of the session, over a view that changes."""
+    found: list[Sent] = []
+    for number in range(20):
+        table, source = f"t{number}", ("core.orders", "core.customers")[number % 2]
+        view = f"CREATE OR REPLACE TEMPORARY VIEW one AS SELECT id AS a, {number} AS b FROM {source}"
+        schema = "mart" if number % 3 else "core"
+        insert = f"\n  SELECT b, a /* {number} */ FROM one"
+        found += own("app", f"USE {schema}")
+        found += same("app", f"CREATE TABLE mart.{table} (a int, b int) USING parquet", view)
+        name = table if schema == "mart" else f"mart.{table}"
+        found.append(Sent("app", f"INSERT INTO {name}{insert}", f"INSERT INTO mart.{table}{insert}"))
+        found += same("app", f"CREATE VIEW mart.v{number} AS SELECT a AS {table} FROM mart.{table} WHERE b > {number}")
+        found += own("app", f"SELECT * FROM mart.v{number}", f"SELECT nothing{number} FROM mart.{table}")
+        found += own("app", "SHOW TABLES", f"ALTER TABLE mart.{table} SET TBLPROPERTIES ('n' = '{number}')")
+    return [*found, *own("app", "USE default")]
+
+
+SPARK_WORKLOAD = (*_TABLES, *_VIEWS, *_NAMES, *_FAILS, *_CHANGES, *_many())

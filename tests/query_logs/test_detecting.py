@@ -1,4 +1,4 @@
-"""Whose log it is, by what its files hold: each sample is told, and what cannot be told is said."""
+"""Detecting the source of a log from its content: each sample is recognised, and what is not is an error."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def test_two_sources_are_an_error_that_names_them(tmp_path: Path) -> None:
 
 def test_a_file_that_may_be_of_two_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("query,job_id,calls\nSELECT 1,a,1\n")
-    with pytest.raises(SourceDetectionError, match="may be a log of bigquery or pg_stat_statements: say which"):
+    with pytest.raises(SourceDetectionError, match="may be a log of bigquery or pg_stat_statements: name the right one"):
         detected(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n", '{"sql": "SELECT 1"}\n', "nothing of a log\n", "\0\1\2"])
 def test_what_cannot_be_told_is_an_error_with_a_hint(text: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_text(text)
-    with pytest.raises(SourceDetectionError, match="say it by --source"):
+    with pytest.raises(SourceDetectionError, match="name it with --source"):
         detected(tmp_path)
 
 
@@ -88,14 +88,14 @@ def test_a_table_of_statements_is_any_table(tmp_path: Path) -> None:
 def test_the_command_says_what_it_took_the_files_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copy(sample("databricks")[1], "log.json")
-    told = lineage("ingest", "log", "log.json")
-    assert "taken as --source databricks (Databricks system.query.history): log.json" in told.err
+    ended = lineage("ingest", "log", "log.json")
+    assert "read as --source databricks (Databricks system.query.history): log.json" in ended.err
     assert lineage("ingest", "log", "log.json", "--format", "json").json["source"] == "databricks"
     shutil.copy(sample("mysql")[1], "other.log")
-    told = lineage("ingest", "log", ".")
-    assert (told.code, "several sources" in told.err) == (2, True)
-    told = lineage("ingest", "log", "s3://bucket/log")
-    assert (told.code, "has to be said" in told.err) == (2, True)
+    ended = lineage("ingest", "log", ".")
+    assert (ended.code, "several sources" in ended.err) == (2, True)
+    ended = lineage("ingest", "log", "s3://bucket/log")
+    assert (ended.code, "required for a log" in ended.err) == (2, True)
 
 
 def test_columns_without_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,14 +103,14 @@ def test_columns_without_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     Path("log.csv").write_text("SUCCESS,INSERT INTO t SELECT a FROM s,ann,2026-03-01 10:00:00\n")
     names = "execution_status,query_text,user_name,start_time"
     assert lineage("ingest", "log", "log.csv").code == 2
-    told = lineage("ingest", "log", "log.csv", "--columns", names, "--format", "json").json
-    assert (told["source"], told["rows"], told["resolved"]) == ("snowflake", 1, 1)
-    told = lineage("ingest", "log", "log.csv", "--source", "snowflake", "--columns", "a,b")
-    assert (told.code, "these rows do not" in told.err) == (2, True)
+    ended = lineage("ingest", "log", "log.csv", "--columns", names, "--format", "json").json
+    assert (ended["source"], ended["rows"], ended["resolved"]) == ("snowflake", 1, 1)
+    ended = lineage("ingest", "log", "log.csv", "--source", "snowflake", "--columns", "a,b")
+    assert (ended.code, "these rows do not" in ended.err) == (2, True)
 
 
 def test_a_folder_to_follow_that_is_empty_needs_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("landing").mkdir()
-    told = lineage("ingest", "log", "landing", "--follow", "--once")
-    assert (told.code, "say whose log it is going to be" in told.err) == (2, True)
+    ended = lineage("ingest", "log", "landing", "--follow", "--once")
+    assert (ended.code, "name the source of the files to come" in ended.err) == (2, True)

@@ -89,7 +89,7 @@ _LATE = timedelta(days=30)
 
 
 _AUTO = "auto"
-"""The source is told by the files."""
+"""The source is detected from the files."""
 
 
 def _sources(incomplete: str) -> list[str]:
@@ -302,7 +302,7 @@ def _detected(
     if mapping or bool(paths) == other:  # without either, or with both, that is what is wrong
         return DetectedSource(GENERIC.name, ())
     if other or paths is None or any("://" in path for path in paths):
-        raise typer.BadParameter("of a log that is not in files here it has to be said", param_hint="--source")
+        raise typer.BadParameter("required for a log that is not in local files", param_hint="--source")
     try:
         if columns:
             return DetectedSource(source_of_columns(columns.split(","), SOURCES), ())
@@ -311,18 +311,18 @@ def _detected(
         raise typer.BadParameter(str(error), param_hint="--source") from error
     except NoLogFilesError as error:
         if followed and all(Path(path).is_dir() for path in paths):
-            message = "nothing is there yet: say whose log it is going to be"
+            message = "the folder is still empty: name the source of the files to come"
             raise typer.BadParameter(message, param_hint="--source") from error
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
 
 
 def _taken(detected: DetectedSource) -> str:
-    """Return what is said of a source that files showed."""
+    """Return the line of the summary for a source that was detected."""
     files = ", ".join(map(str, detected.files[:_MAX_NAMED]))
     more = len(detected.files) - _MAX_NAMED
     rest = f" and {counted(more, 'more file')}" if more > 0 else ""
     shown = f": {files}{rest}" if files else ""
-    return f"taken as --source {detected.name} ({SOURCES[detected.name].title}){shown}"
+    return f"read as --source {detected.name} ({SOURCES[detected.name].title}){shown}"
 
 
 def _source(

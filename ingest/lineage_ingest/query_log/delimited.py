@@ -103,7 +103,7 @@ def read_csv(
     Args:
         source: whose columns they have.
         text: the lines, with their ends.
-        tally: is told where they break off.
+        tally: records where they break off.
         whole: they are a file, which can be another source's and can break off; not a message.
 
     Raises:
@@ -288,7 +288,7 @@ def _meant(found: re.Match[str]) -> str:
 def _joined(
     row: Sequence[str | None], names: Sequence[str], source: Source, form: DelimitedForm
 ) -> list[str | None] | None:
-    """Return a row whose statement has delimiters in it, put together; None where that cannot be told.
+    """Return a row whose statement has delimiters in it, put together; None where more than one reading is possible.
 
     Redshift unloads without quotes and escapes by default, and `a || b` has two of its delimiters.
     """

@@ -31,7 +31,7 @@ _WITH_OTHERS = {frozenset(("snowflake", "snowflake_access")): "snowflake_access"
 
 
 class SourceDetectionError(ValueError):
-    """Whose log it is cannot be told, or files are of several sources."""
+    """The source of a log is not recognised, or its files are of several sources."""
 
 
 class DetectedSource(NamedTuple):
@@ -59,7 +59,7 @@ def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, gener
         if names is None:
             continue
         if len(names) > 1:
-            raise SourceDetectionError(f"{file} may be a log of {_listed(names)}: say which, by --source")
+            raise SourceDetectionError(f"{file} may be a log of {_listed(names)}: name the right one with --source")
         if names:
             found.setdefault(names[0], []).append(file)
         else:
@@ -77,8 +77,8 @@ def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, gener
     if not unknown:  # nothing in any of them, which reading them says
         return DetectedSource(_FALLBACK, ())
     raise SourceDetectionError(
-        f"whose log it is cannot be told from {_shown(unknown)}: say it by --source ({', '.join(sources)}); "
-        "a table of statements by --source generic, with --map query_text=COLUMN"
+        f"the format of {_shown(unknown)} is not recognised: name it with --source ({', '.join(sources)}); "
+        "for any other table of statements use --source generic --map query_text=COLUMN"
     )
 
 
@@ -90,7 +90,7 @@ def source_of_columns(columns: Sequence[str], sources: Mapping[str, Source]) -> 
     """
     names = _by_columns([{name.strip().lower() for name in columns}], sources)
     if len(names) != 1:
-        raise SourceDetectionError("whose log it is cannot be told from these columns: say it by --source")
+        raise SourceDetectionError("the format is not recognised by these columns: name it with --source")
     return names[0]
 
 

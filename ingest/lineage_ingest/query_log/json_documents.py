@@ -107,7 +107,7 @@ class _Documents:
         Args:
             read: returns so many characters of the text, and none at its end.
             columns: the keys of a record, in small letters, where they are known.
-            name: is told the names of columns where rows are arrays.
+            name: takes the names of columns, where rows are arrays.
             is_record: whether a document is a record, where its keys are known.
         """
         self._read = read

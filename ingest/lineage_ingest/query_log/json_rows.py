@@ -25,7 +25,7 @@ def read_json_lines(
     Args:
         source: whose columns they have.
         text: the lines.
-        tally: is told where they break off.
+        tally: records where they break off.
         whole: they are a file, which can be another source's and can break off; not a message.
 
     Raises:

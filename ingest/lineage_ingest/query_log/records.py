@@ -65,7 +65,7 @@ def read_lines(source: Source, text: Iterable[str], tally: Tally, *, whole: bool
     Args:
         source: what the lines are of.
         text: the lines.
-        tally: is told where they break off, and that nothing of the source is in them.
+        tally: records where they break off, and that nothing of the source is in them.
         whole: they are a file; of a piece of one, the other pieces have to be known.
     """
     wanted, mark = re.compile(source.reading.only), re.compile(source.reading.mark)

@@ -146,7 +146,7 @@ def _digits(column: Any) -> Any:
 
 
 def _local(naive: Any, zone: str | None, ambiguous: Literal["earliest", "latest"] = "earliest") -> Any:
-    """Return local times as moments; of the hour that a clock shows twice the first one, if not told otherwise."""
+    """Return local times as moments; of the hour that a clock shows twice the first one, unless asked otherwise."""
     bounded = _bounded(naive)
     if zone is None or zone.upper() == "UTC":
         return bounded.cast(_MOMENT)

@@ -69,7 +69,7 @@ def test_two_sources_are_an_error_that_names_them(tmp_path: Path) -> None:
 
 def test_a_file_that_may_be_of_two_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("query,job_id,calls\nSELECT 1,a,1\n")
-    with pytest.raises(SourceDetectionError, match="may be a log of bigquery or pg_stat_statements: name the right one"):
+    with pytest.raises(SourceDetectionError, match="may be a log of bigquery or pg_stat_statements: name"):
         detected(tmp_path)
 
 

@@ -13,8 +13,8 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants as codes
+from re import _parser as parser
 from types import FrameType
 from typing import Any
 
@@ -157,7 +157,7 @@ class _Maker:
 
 def _is_in(character: str, code: Any, value: Any) -> bool:
     if code is codes.LITERAL:
-        return ord(character) == value
+        return bool(ord(character) == value)
     if code is codes.RANGE:
         return bool(value[0] <= ord(character) <= value[1])
     if code is codes.CATEGORY:

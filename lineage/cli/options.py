@@ -12,7 +12,7 @@ from lineage.catalog import Catalog, CatalogError
 from lineage.cli.listing import OutputFormat
 from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
 from lineage.sql.budget import Budget, BudgetError
-from lineage.sql.extractor import ExtractionOptions, options_for
+from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.functions import FunctionsFileError
 
 __all__ = [

@@ -18,7 +18,7 @@ from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing
 from lineage.model.decoding import decode_sql
 from lineage.model.files import SQL_SUFFIXES
 from lineage.model.statement import Completeness
-from lineage.sql.extractor import ExtractionOptions
+from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script import Script
 
 __all__ = ["Coverage", "measure_coverage", "print_coverage", "texts_of"]

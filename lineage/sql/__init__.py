@@ -3,10 +3,10 @@
 from lineage.catalog.ddl import parse_with
 from lineage.sql.budget import Budget
 from lineage.sql.ddl import parse_ddl
-from lineage.sql.extractor import extract
+from lineage.sql.extraction import extract
 from lineage.sql.scan import mask_for_parsing, mask_literals
 from lineage.sql.script import extract_script
-from lineage.sql.table_trace import TableTrace, trace_tables
+from lineage.sql.table_tracing import TableTrace, trace_tables
 
 __all__ = ["Budget", "TableTrace", "extract", "extract_script", "mask_for_parsing", "mask_literals", "trace_tables"]
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from lineage.model.dialects import DIALECTS
 from lineage.sql.effects import AGGREGATION, MASKED_AGGREGATION, MASKED_TRANSFORMATION, TRANSFORMATION
-from lineage.sql.extensions import Rules, installed_rules
+from lineage.sql.plugins import Rules, installed_rules
 
 __all__ = ["FunctionEffects", "FunctionsFileError", "pseudo_columns"]
 

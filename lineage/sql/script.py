@@ -30,7 +30,7 @@ from lineage.model.statement import (
 from lineage.sql.budget import Budget
 from lineage.sql.contents import Content, TableContents, VariableContents, same
 from lineage.sql.definitions import Definition, Position
-from lineage.sql.extractor import ExtractionOptions, options_for, resolve_statement
+from lineage.sql.extraction import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.inlining import Functions
 from lineage.sql.output import as_made_by
 from lineage.sql.relations import Relation

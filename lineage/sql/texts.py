@@ -12,7 +12,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming
 from lineage.model.statement import StatementLineage
 from lineage.sql.definitions import Definition, is_bare_query, named_after_text
-from lineage.sql.extractor import ExtractionOptions
+from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.parsing import ParsedStatement, parse_statements
 from lineage.sql.procedural import Variables
 from lineage.sql.session import SessionNaming, naming_after

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import GraphStore
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.contract.log_rows import BEGIN, ingest_rows, reached

@@ -9,7 +9,7 @@ from typing import Any
 
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import GraphStore
 from lineage.store.protocol import JobIdentity, JobSelection, RetiredJobs
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from lineage.model.diagnostics import DiagnosticCode
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import open_store
 from lineage_ingest.query_log import ColumnsMissingError, source_named
 from lineage_ingest.query_log.ingest import ingest_log

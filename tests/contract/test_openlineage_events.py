@@ -349,7 +349,7 @@ class FailingForStars(Failing):
 
 
 def test_sql_files_and_events_meet(store: GraphStore, tmp_path: Path) -> None:
-    from lineage.sql.extractor import options_for  # noqa: PLC0415
+    from lineage.sql.extraction import options_for  # noqa: PLC0415
     from lineage_ingest.sql_files import ingest_sql_files  # noqa: PLC0415
 
     file = tmp_path / "v.sql"

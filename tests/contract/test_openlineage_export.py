@@ -14,7 +14,7 @@ from lineage.catalog import Catalog
 from lineage.export.openlineage import openlineage_events
 from lineage.model.batch import ColumnRecord, DatasetRecord
 from lineage.model.statement import DatasetKind
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import GraphStore, open_store
 from lineage_ingest.openlineage import EventIngest
 from lineage_ingest.openlineage.checking import check

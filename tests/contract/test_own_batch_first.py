@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import GraphStore, open_store
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 

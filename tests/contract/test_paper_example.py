@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lineage.model.transformations import EdgeKind
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store.protocol import Direction, GraphStore
 from lineage.traversal import Reached, impact, resolve, root_cause
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files

@@ -10,7 +10,7 @@ import pytest
 from lineage.catalog import Catalog
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
-from lineage.sql.extractor import ExtractionOptions
+from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
 from lineage.traversal import impact, resolve
 from lineage_ingest.sql_files import ingest_sql_files

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lineage.catalog import Catalog
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store.protocol import Direction, GraphDump, GraphStore
 from lineage.traversal import impact, resolve, root_cause
 from lineage_ingest.sql_files import ingest_sql_files

@@ -12,7 +12,7 @@ import pytest
 
 from lineage.catalog import Catalog
 from lineage.export.openlineage import openlineage_events
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import GraphStore, open_store
 from lineage.traversal import impact, resolve, root_cause
 from lineage.traversal.difference import difference

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store.protocol import Direction, GraphStore
 from lineage.traversal import impact, resolve
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files

@@ -14,7 +14,7 @@ import pytest
 
 from lineage.catalog import Catalog
 from lineage.export.openlineage import openlineage_events
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import open_store
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.contract.test_openlineage_export import DEMO, make

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import neo4j
 
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import GraphStore
 from lineage.store.protocol import StoredColumn
 from lineage.traversal import Target, impact

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import open_store
 from lineage_ingest.query_log import normalised, read_log, source_named
 from lineage_ingest.query_log.ingest import ingest_log

@@ -27,7 +27,7 @@ from lineage.model.statement import (
 )
 from lineage.model.transformations import EdgeKind
 from lineage.sql.budget import Budget
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.sql.script import Script
 from lineage_ingest.openlineage.places import Place, place_of
 

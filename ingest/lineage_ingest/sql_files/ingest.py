@@ -13,7 +13,7 @@ from lineage.catalog import Catalog
 from lineage.model.files import SQL_SUFFIXES, Environment
 from lineage.model.names import is_column_key
 from lineage.model.statement import StatementLineage
-from lineage.sql.extractor import ExtractionOptions
+from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script import Script
 from lineage.store.protocol import GraphStore
 from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.effects import IDENTITY, JOIN, TRANSFORMATION
-from lineage.sql.extensions import installed_rules
+from lineage.sql.plugins import installed_rules
 from lineage.sql.relations import (
     STAR,
     BaseTable,

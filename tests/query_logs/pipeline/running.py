@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from lineage import Catalog
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.ingest import LogSummary, ingest_log
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, log_batch

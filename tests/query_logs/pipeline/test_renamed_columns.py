@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store import GraphStore, open_store
 from lineage.traversal.lookup import resolve_column
 from lineage_ingest.sql_files import ingest_sql_files

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lineage import Catalog
 from lineage.model.diagnostics import DiagnosticCode
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.store.protocol import GraphDump, GraphStore
 from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column, root_cause
 from lineage.traversal.answer import Answer

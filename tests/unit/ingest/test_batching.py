@@ -6,7 +6,7 @@ from lineage import Catalog
 from lineage.model.batch import EdgeRecord, LineageBatch
 from lineage.model.evidence import places_of, position_in_source
 from lineage.model.statement import ChangeKind, DatasetKind
-from lineage.sql.extractor import options_for
+from lineage.sql.extraction import options_for
 from lineage.sql.script import Script
 from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lineage import extract
-from lineage.sql.extensions import Rules, installed_rules
+from lineage.sql.plugins import Rules, installed_rules
 
 MODULE = """
 def register(rules):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.sql import extract
-from lineage.sql.table_trace import TableTrace, trace_tables
+from lineage.sql.table_tracing import TableTrace, trace_tables
 
 names = st.sampled_from("abcd")
 traces = st.one_of(

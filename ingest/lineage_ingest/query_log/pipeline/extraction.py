@@ -24,7 +24,7 @@ from lineage.model.statement import (
     StatementLineage,
 )
 from lineage.sql import Budget
-from lineage.sql.extractor import ExtractionOptions, options_for
+from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.parsing import parse_statements
 from lineage.sql.resolver import SetOperationReferences
 from lineage.sql.scan.leading import LEADING

@@ -17,10 +17,10 @@ from lineage.model.names import Naming, parse_table_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget, BudgetExceededError
-from lineage.sql.extensions import installed_rules
 from lineage.sql.functions import FunctionEffects
 from lineage.sql.output import completeness_of, edge_count, edges_of
 from lineage.sql.parsing import ParsedStatement, parse_statements
+from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import HOLE, Step
 from lineage.sql.relations import Relation
 from lineage.sql.resolver import Resolver, SetOperationReferences

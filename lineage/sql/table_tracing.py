@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from lineage.model.dialects import Dialect
 from lineage.model.statement import StatementLineage
-from lineage.sql.extractor import extract
+from lineage.sql.extraction import extract
 
 __all__ = ["TableTrace", "trace_tables"]
 

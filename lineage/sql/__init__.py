@@ -2,8 +2,8 @@
 
 from lineage.catalog.ddl import parse_with
 from lineage.sql.budget import Budget
-from lineage.sql.ddl import parse_ddl
 from lineage.sql.extraction import extract
+from lineage.sql.parse.ddl import parse_ddl
 from lineage.sql.scan import mask_for_parsing, mask_literals
 from lineage.sql.script import extract_script
 from lineage.sql.table_tracing import TableTrace, trace_tables

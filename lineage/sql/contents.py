@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lineage.model.dialects import Dialect
 from lineage.sql.definitions import Position
-from lineage.sql.parsing import ParsedStatement
+from lineage.sql.parse.statements import ParsedStatement
 from lineage.sql.procedural import Names, Variables
 from lineage.sql.relations import BaseTables, Relation, Sources
 from lineage.sql.renames import Renames

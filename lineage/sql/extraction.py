@@ -19,16 +19,16 @@ from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget, BudgetExceededError
 from lineage.sql.functions import FunctionEffects
 from lineage.sql.output import completeness_of, edge_count, edges_of
-from lineage.sql.parsing import ParsedStatement, parse_statements
+from lineage.sql.parse.no_lineage import moves_no_data
+from lineage.sql.parse.statements import ParsedStatement, parse_statements
+from lineage.sql.parse.table_level import trace_tokens
+from lineage.sql.parse.trees import take_apart
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import HOLE, Step
 from lineage.sql.relations import Relation
 from lineage.sql.resolver import Resolver, SetOperationReferences
 from lineage.sql.statements import STATEMENT_RULES, Outcome, define_by_query, step_outcome, variable_scope, write
 from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableSource
-from lineage.sql.token_trace import trace_tokens
-from lineage.sql.trees import take_apart
-from lineage.sql.without_data import moves_no_data
 
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
 

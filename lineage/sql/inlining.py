@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
-from lineage.sql.parsing import ParsedStatement, parse_tokens
+from lineage.sql.parse.statements import ParsedStatement, parse_tokens
 from lineage.sql.procedural import FunctionBody, Names, Step
 
 __all__ = ["Functions"]

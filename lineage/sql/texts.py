@@ -13,13 +13,13 @@ from lineage.model.names import Naming
 from lineage.model.statement import StatementLineage
 from lineage.sql.definitions import Definition, is_bare_query, named_after_text
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.parsing import ParsedStatement, parse_statements
+from lineage.sql.parse.statements import ParsedStatement, parse_statements
+from lineage.sql.parse.trees import take_apart
 from lineage.sql.procedural import Variables
 from lineage.sql.session import SessionNaming, naming_after
 from lineage.sql.table_walk import TableWalk
 from lineage.sql.tables import TableEntry
 from lineage.sql.transactions import may_not_run, rolled_back
-from lineage.sql.trees import take_apart
 
 __all__ = ["Part", "Text", "definers", "last_part", "tied_by_changes"]
 

@@ -146,7 +146,7 @@ def test_a_defect_in_the_reading_of_programs_costs_no_statement(monkeypatch: pyt
     def fails(*_arguments: object) -> None:
         raise IndexError
 
-    monkeypatch.setattr("lineage.sql.parsing.read_program", fails)
+    monkeypatch.setattr("lineage.sql.parse.statements.read_program", fails)
     statements = extract_script("DECLARE @n INT; INSERT INTO t (a) SELECT b FROM u", "tsql")
     assert DiagnosticCode.INTERNAL_ERROR in codes(statements)
     assert [str(edge) for one in statements for edge in one.edges] == ["u.b -> t.a [IDENTITY]"]

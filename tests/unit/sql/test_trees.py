@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 
 from lineage import extract
-from lineage.sql.trees import take_apart, take_apart_in_python
+from lineage.sql.parse.trees import take_apart, take_apart_in_python
 
 TEXT = """
     WITH recent AS (SELECT id, CASE WHEN paid THEN amount END AS amount FROM orders WHERE day > '2024-01-01')

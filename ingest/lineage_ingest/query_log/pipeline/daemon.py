@@ -10,7 +10,7 @@ import gc
 from pyspark.daemon import manager
 
 from lineage.model.dialects import DIALECTS
-from lineage.sql.guarded import parser_named
+from lineage.sql.parse.guard import parser_named
 from lineage_ingest.query_log.pipeline import workers
 
 __all__ = ["workers"]

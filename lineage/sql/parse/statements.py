@@ -20,9 +20,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect, dialect_named
 from lineage.sql.budget import Budget
-from lineage.sql.guarded import PARSER_DEFECTS, GuardedParser, NestingError, parser_named, tools_of
-from lineage.sql.named_by_text import has_names_in_text, name_by_text
-from lineage.sql.permissive import behind_head, is_worth, recovered
+from lineage.sql.parse.guard import PARSER_DEFECTS, GuardedParser, NestingError, parser_named, tools_of
+from lineage.sql.parse.named_by_text import has_names_in_text, name_by_text
+from lineage.sql.parse.placeholders import fill_placeholders
+from lineage.sql.parse.quotes import dialect_of_quotes
+from lineage.sql.parse.recovery import behind_head, is_worth, recovered
+from lineage.sql.parse.rewrites import rewrite_tokens
 from lineage.sql.procedural import (
     BATCHES,
     Fragment,
@@ -33,11 +36,8 @@ from lineage.sql.procedural import (
     tokens_of,
     with_semicolons,
 )
-from lineage.sql.quotes import dialect_of_quotes
-from lineage.sql.rewording import reworded
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.scan.pieces import PieceKind, pieces
-from lineage.sql.templates import fill_placeholders
 
 __all__ = ["ParsedStatement", "parse_statements", "parse_tokens"]
 
@@ -257,7 +257,7 @@ def _parsed(
     is_refused = problem is not None and problem.code is DiagnosticCode.PARSE_ERROR
     if is_command or is_refused or (trees and _is_misread(trees[0])):
         try:
-            if said := _reworded(parser, tokens, text, dialect):
+            if said := _rewritten(parser, tokens, text, dialect):
                 trees, problem, is_command = said, None, False
         except NestingError as error:
             problem, tokens = _problem(DiagnosticCode.NESTING_TOO_DEEP, str(error), span), error.tokens
@@ -310,7 +310,7 @@ def _is_misread(tree: exp.Expr | None) -> bool:
     return any(isinstance(action, exp.Query) for action in tree.args.get("actions") or ())
 
 
-def _reworded(parser: GuardedParser, tokens: list[Token], text: str, dialect: Dialect) -> list[exp.Expr | None]:
+def _rewritten(parser: GuardedParser, tokens: list[Token], text: str, dialect: Dialect) -> list[exp.Expr | None]:
     """Return the trees of a statement said in other words; none where that is not known or does not parse either.
 
     Raises:
@@ -320,7 +320,7 @@ def _reworded(parser: GuardedParser, tokens: list[Token], text: str, dialect: Di
     trees: list[exp.Expr | None] = []
     piece: list[Token] = []
     try:
-        for piece in reworded(tokens, text, parser_named(dialect), dialect.name):
+        for piece in rewrite_tokens(tokens, text, parser_named(dialect), dialect.name):
             trees += parser.parse(piece, text)
     except ParseError as error:
         raise _NoSqlError(error, piece) from error

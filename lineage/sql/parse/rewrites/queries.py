@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lineage.sql.rewording.statement import Statement, Tokens, rewording
+from lineage.sql.parse.rewrites.statement import Statement, Tokens, rewrite
 
 
-@rewording("PIVOT", "UNPIVOT")
+@rewrite("PIVOT", "UNPIVOT")
 def ordered_pivot(s: Statement) -> Iterator[Tokens]:
     """DuckDB's `PIVOT … ORDER BY … LIMIT …`: the parser reads them behind a query only."""
     ends = [at for at in (s.find("ORDER", "BY"), s.find("ORDER BY"), s.find("LIMIT")) if at is not None]
@@ -15,7 +15,7 @@ def ordered_pivot(s: Statement) -> Iterator[Tokens]:
         yield s.said("SELECT * FROM (", s.tokens[: min(ends)], ")", s.tokens[min(ends) :])
 
 
-@rewording("*")
+@rewrite("*")
 def pipe_operators(s: Statement) -> Iterator[Tokens]:
     """`|> SET`, `|> DROP`, `|> RENAME`, `|> DISTINCT`: stars with REPLACE, EXCEPT and RENAME, and DISTINCT.
 

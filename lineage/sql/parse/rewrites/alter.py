@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from sqlglot.tokenizer_core import Token
 
 from lineage.catalog.alterations import MOVED
+from lineage.sql.parse.rewrites.statement import NO_COLUMN, QUERY, Statement, Tokens, items, plain_column, rewrite
 from lineage.sql.procedural.tokens import STRINGS
-from lineage.sql.rewording.statement import NO_COLUMN, QUERY, Statement, Tokens, items, plain_column, rewording
 
 _NO_COLUMN_OF_ALTER = frozenset(
     ("SEARCH", "STORAGE", "ROW", "POLICY", "PARTITIONS", "TAG", "CLUSTERING", "JOIN", "AGGREGATION", "COMMENT", "DATA",
@@ -18,7 +18,7 @@ _NO_COLUMN_OF_ALTER = frozenset(
 _VERBS = frozenset(("ADD", "DROP", "RENAME", "CHANGE", "MODIFY", "ALTER", "SET", "COMMENT"))
 
 
-@rewording("RENAME", "EXCHANGE")
+@rewrite("RENAME", "EXCHANGE")
 def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
     """`RENAME TABLE a TO b, c TO d` (MySQL, ClickHouse), `EXCHANGE TABLES a AND b` (ClickHouse)."""
     if s.words[1:2] not in (["TABLE"], ["TABLES"]):
@@ -34,7 +34,7 @@ def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
         at = other + 1
 
 
-@rewording("ALTER")
+@rewrite("ALTER")
 def define_anew(s: Statement) -> Iterator[Tokens]:
     """`ALTER VIEW v (a) WITH SCHEMABINDING AS query` says anew what a view is, as CREATE OR REPLACE VIEW does."""
     kind = 1 + s.says("MATERIALIZED", at=1)
@@ -45,7 +45,7 @@ def define_anew(s: Statement) -> Iterator[Tokens]:
             yield s.said("CREATE OR REPLACE", s.tokens[1 : kind + 1], s.tokens[name:])
 
 
-@rewording("ALTER")
+@rewrite("ALTER")
 def move_rows(s: Statement) -> Iterator[Tokens]:
     """ALTER TABLE with which the rows of one table become those of another; ClickHouse's ALTER TABLE … UPDATE."""
     if s.says("ALTER", "MATERIALIZED", "VIEW"):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from sqlglot.dialects.dialect import Dialect as Parser
 
-from lineage.sql.rewording import alter, create, files, queries, writes
-from lineage.sql.rewording.statement import RULES, Statement, Tokens
+from lineage.sql.parse.rewrites import alter, create, files, queries, writes
+from lineage.sql.parse.rewrites.statement import RULES, Statement, Tokens
 
-__all__ = ["alter", "create", "files", "queries", "reworded", "writes"]
+__all__ = ["alter", "create", "files", "queries", "rewrite_tokens", "writes"]
 
 
-def reworded(tokens: Tokens, text: str, parser: Parser, dialect: str) -> list[Tokens]:
+def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: str) -> list[Tokens]:
     """Return the statements, as tokens, that say what this one says; none where no rule knows it."""
     statement = Statement(tokens, text, parser, dialect)
     for rule in (*RULES.get(statement.words[0], ()), *RULES["*"]):

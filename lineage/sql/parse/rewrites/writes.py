@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.sql.rewording.statement import QUERY, Statement, Tokens, rewording
+from lineage.sql.parse.rewrites.statement import QUERY, Statement, Tokens, rewrite
 
 _COMPOUND = frozenset("+-*/%&|^")
 _MODIFIERS = frozenset(("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "QUICK", "IGNORE"))
 
 
-@rewording("INSERT")
+@rewrite("INSERT")
 def insert_forms(s: Statement) -> Iterator[Tokens]:
     """`INSERT OVERWRITE DIRECTORY 'p' USING parquet query` (Spark), `INSERT INTO (SELECT a FROM t) …` (Oracle)."""
     if (directory := s.find("DIRECTORY")) is not None and directory < 4:
@@ -29,7 +29,7 @@ def insert_forms(s: Statement) -> Iterator[Tokens]:
         yield s.said("INSERT INTO", s.tokens[origin + 1 : after], listing, s.tokens[end:])
 
 
-@rewording("INSERT", "WITH")
+@rewrite("INSERT", "WITH")
 def insert_with_clauses(s: Statement) -> Iterator[Tokens]:
     """T-SQL's `INSERT INTO t WITH (TABLOCK) (a, b) …`; Hive's `INSERT INTO t (a) PARTITION (b) …`, as some write it."""
     at = s.find("INSERT")
@@ -45,7 +45,7 @@ def insert_with_clauses(s: Statement) -> Iterator[Tokens]:
         yield [*s.tokens[:end], *s.tokens[listed:behind], *s.tokens[end:listed], *s.tokens[behind:]]
 
 
-@rewording("INSERT")
+@rewrite("INSERT")
 def insert_from_first(s: Statement) -> Iterator[Tokens]:
     """DuckDB's `INSERT INTO t (FROM v SELECT a) UNION …`: the parser takes the bracket for the list of columns."""
     if s.says("INSERT", "INTO") and s.says("(", "FROM", at=(opened := s.name(2))):
@@ -53,7 +53,7 @@ def insert_from_first(s: Statement) -> Iterator[Tokens]:
         yield s.said(s.tokens[:opened], "(", s.tokens[opened:end], ")", s.tokens[end:])
 
 
-@rewording("INSERT")
+@rewrite("INSERT")
 def insert_of_rows_beside_it(s: Statement) -> Iterator[Tokens]:
     """ClickHouse's `INSERT INTO t (a) VALUES`, `… FORMAT CSV`: the rows follow the statement, or come with it.
 
@@ -81,7 +81,7 @@ def insert_of_rows_beside_it(s: Statement) -> Iterator[Tokens]:
         yield s.said("INSERT INTO", s.tokens[into:end], f"VALUES ({nulls})")
 
 
-@rewording("REPLACE", "DELETE", "UPDATE", "INSERT")
+@rewrite("REPLACE", "DELETE", "UPDATE", "INSERT")
 def modifiers(s: Statement) -> Iterator[Tokens]:
     """MySQL's `DELETE QUICK IGNORE FROM`, `REPLACE DELAYED t VALUES …`, which is an INSERT for lineage."""
     end = 1
@@ -93,7 +93,7 @@ def modifiers(s: Statement) -> Iterator[Tokens]:
         yield [s.tokens[0], *s.tokens[end:]]
 
 
-@rewording("TRUNCATE")
+@rewrite("TRUNCATE")
 def truncate(s: Statement) -> Iterator[Tokens]:
     """ClickHouse's `TRUNCATE [TABLE] [IF EXISTS] t [SYNC]`."""
     start = 1 + s.says("TABLE", at=1)
@@ -102,7 +102,7 @@ def truncate(s: Statement) -> Iterator[Tokens]:
         yield s.said("TRUNCATE TABLE", s.tokens[start : s.name(start)])
 
 
-@rewording("UPDATE", "DELETE")
+@rewrite("UPDATE", "DELETE")
 def through_a_query(s: Statement) -> Iterator[Tokens]:
     """`UPDATE (query) SET …`, `DELETE FROM (query)` (Oracle); `UPDATE OR IGNORE t` (SQLite)."""
     if s.says("UPDATE", "OR"):
@@ -113,7 +113,7 @@ def through_a_query(s: Statement) -> Iterator[Tokens]:
         yield s.said("WITH __rows AS", s.tokens[opened:end], s.tokens[:opened], "__rows", s.tokens[end:])
 
 
-@rewording("INSERT", "UPDATE", "DELETE", "MERGE", "WITH")
+@rewrite("INSERT", "UPDATE", "DELETE", "MERGE", "WITH")
 def output_into(s: Statement) -> Iterator[Tokens]:
     """T-SQL's OUTPUT … INTO: the parser reads one part of a name behind INTO, and in a DELETE nothing behind OUTPUT."""
     at = s.find("OUTPUT")
@@ -138,7 +138,7 @@ def output_into(s: Statement) -> Iterator[Tokens]:
     yield tokens
 
 
-@rewording("UPDATE", "MERGE", "WITH")
+@rewrite("UPDATE", "MERGE", "WITH")
 def compound_assignments(s: Statement) -> Iterator[Tokens]:
     """T-SQL's `SET a += b` is `SET a = a + b`."""
     if s.dialect not in ("tsql", "fabric"):
@@ -160,7 +160,7 @@ def compound_assignments(s: Statement) -> Iterator[Tokens]:
         yield [*tokens, *s.tokens[begin:]]
 
 
-@rewording("INSERT", "UPDATE", "DELETE")
+@rewrite("INSERT", "UPDATE", "DELETE")
 def returning_into(s: Statement) -> Iterator[Tokens]:
     """Oracle's `RETURNING a, b INTO :x, :y` hands values to the program that runs the statement."""
     at = s.find("RETURNING")
@@ -179,7 +179,7 @@ def _after_output(s: Statement, at: int) -> int:
     return len(s.words)
 
 
-@rewording("MERGE")
+@rewrite("MERGE")
 def merge_forms(s: Statement) -> Iterator[Tokens]:
     """`MERGE WITH SCHEMA EVOLUTION INTO` (Databricks); `UPDATE SET … DELETE WHERE test` (Oracle)."""
     if s.says("MERGE", "WITH", "SCHEMA", "EVOLUTION"):

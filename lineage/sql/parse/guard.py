@@ -6,6 +6,7 @@ own words, since SQL out of strings, bodies and repairs is not what stands betwe
 
 from __future__ import annotations
 
+import sys
 import threading
 
 from sqlglot import exp
@@ -15,10 +16,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
 from lineage.model.dialects import Dialect
-from lineage.sql.nesting import too_deep
 from lineage.sql.procedural import STRINGS
+from lineage.sql.scan import nesting_depth
 
-__all__ = ["PARSER_DEFECTS", "GuardedParser", "NestingError", "parser_named", "tools_of"]
+__all__ = ["PARSER_DEFECTS", "GuardedParser", "NestingError", "parser_named", "too_deep", "tools_of"]
 
 PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionError)
 """What sqlglot lets through where a statement is so wrong that its own builders trip over it."""
@@ -26,9 +27,14 @@ PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionE
 _OPERANDS = STRINGS | {TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.HINT}
 _QUOTES = str.maketrans({"'": " ", '"': " ", "`": " ", "{": "{ "})
 """What would open a string, a name or a template where the tokens have none."""
-
-
 _LONG_NAME = 64
+_SURELY_SHALLOW = 64
+"""Characters. The least that counts sixteen, a join without ON, takes seven."""
+_SHALLOW = 50
+"""Levels for which Python's default limit is enough, wherever the caller is."""
+_FRAMES_OF_A_LEVEL = 12
+"""Python frames. A query in a query takes the resolver six; the rest is for what else stands on the stack."""
+_FRAMES_AROUND = 1_000
 
 
 class NestingError(Exception):
@@ -117,3 +123,20 @@ def _operand(token: Token) -> str:
         return "0"
     within = sum(map(token.text.count, "([{< "))
     return "(" * within + "0" + ")" * within
+
+
+def too_deep(text: str, dialect: str, limit: int) -> str | None:
+    """Return a message where a statement nests deeper than the limit (as `nesting_depth` counts), else None.
+
+    Python's own limit of recursion is raised to what a statement within the limit needs; it is never lowered again,
+    since another thread may be in the midst of a deep one.
+    """
+    if len(text) <= _SURELY_SHALLOW and len(text) * 16 <= limit * 7:
+        return None
+    depth = nesting_depth(text, dialect)
+    if depth > limit:
+        return f"the statement nests {depth:,} deep, more than {limit:,}"
+    frames = _FRAMES_AROUND + _FRAMES_OF_A_LEVEL * depth
+    if depth > _SHALLOW and sys.getrecursionlimit() < frames:
+        sys.setrecursionlimit(frames)
+    return None

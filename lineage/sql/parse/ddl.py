@@ -11,8 +11,8 @@ from sqlglot.errors import ParseError
 
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
-from lineage.sql.guarded import PARSER_DEFECTS, NestingError, tools_of
-from lineage.sql.parsing import parse_statements
+from lineage.sql.parse.guard import PARSER_DEFECTS, NestingError, tools_of
+from lineage.sql.parse.statements import parse_statements
 
 __all__ = ["parse_ddl"]
 

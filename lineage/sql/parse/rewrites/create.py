@@ -6,12 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot.tokenizer_core import TokenType
 
-from lineage.sql.rewording.statement import NO_COLUMN, QUERY, Statement, Tokens, items, outside, plain_column, rewording
+from lineage.sql.parse.rewrites.statement import (
+    NO_COLUMN,
+    QUERY,
+    Statement,
+    Tokens,
+    items,
+    outside,
+    plain_column,
+    rewrite,
+)
 
 _CREATED = frozenset(("TABLE", "VIEW", "TASK", "PIPE", "STREAM"))
 
 
-@rewording("CREATE")
+@rewrite("CREATE")
 def create_forms(s: Statement) -> Iterator[Tokens]:
     """Kinds and clauses of CREATE that the parser does not know, without those that say nothing here."""
     words = s.words
@@ -49,7 +58,7 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
         yield _without_options(s, kind, end)
 
 
-@rewording("CREATE", "DROP")
+@rewrite("CREATE", "DROP")
 def synonym(s: Statement) -> Iterator[Tokens]:
     """`CREATE [OR REPLACE] [PUBLIC] SYNONYM s FOR t` (Oracle, T-SQL): another name, by which all of t is read."""
     kind = next((at for at in range(1, min(len(s.words), 6)) if s.words[at] == "SYNONYM"), None)

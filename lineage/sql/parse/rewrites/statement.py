@@ -1,4 +1,4 @@
-"""A statement's tokens as the rules of rewording see them, and how these rules are registered."""
+"""A statement's tokens as the rewrite rules see them, and how these rules are registered."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
     "items",
     "outside",
     "plain_column",
-    "rewording",
+    "rewrite",
 ]
 
 
@@ -129,7 +129,7 @@ class Statement:
         return total
 
 
-def rewording(*first: str) -> Callable[[Rule], Rule]:
+def rewrite(*first: str) -> Callable[[Rule], Rule]:
     """Register a rule for statements that begin with one of these words."""
 
     def register(rule: Rule) -> Rule:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lineage.sql.parse.rewrites.statement import Statement, Tokens, rewrite
 from lineage.sql.procedural.tokens import STRINGS
-from lineage.sql.rewording.statement import Statement, Tokens, rewording
 
 
-@rewording("UNLOAD")
+@rewrite("UNLOAD")
 def unload(s: Statement) -> Iterator[Tokens]:
     """`UNLOAD ('query') TO 's3://…'` (Redshift), `UNLOAD (query) TO …` (Athena)."""
     to = s.find("TO")
@@ -19,7 +19,7 @@ def unload(s: Statement) -> Iterator[Tokens]:
     yield s.said("COPY (", query, ") TO", s.tokens[to + 1 : to + 2])
 
 
-@rewording("LOAD")
+@rewrite("LOAD")
 def load_with_options(s: Statement) -> Iterator[Tokens]:
     """BigQuery's `LOAD DATA INTO t … OPTIONS (…) FROM FILES (…)`: what stands between says nothing here."""
     files, into = s.find("FROM", "FILES"), s.find("INTO") or s.find("OVERWRITE")
@@ -29,7 +29,7 @@ def load_with_options(s: Statement) -> Iterator[Tokens]:
         yield s.said("LOAD DATA INTO", s.tokens[into + 1 : end], columns, s.tokens[files : s.closing(files + 2)])
 
 
-@rewording("LOAD", "BULK")
+@rewrite("LOAD", "BULK")
 def load(s: Statement) -> Iterator[Tokens]:
     """`LOAD DATA INFILE 'f' INTO TABLE t (a, @b) SET c = …` (MySQL), `BULK INSERT t FROM 'f'` (T-SQL)."""
     if s.says("BULK", "INSERT"):
@@ -54,7 +54,7 @@ def load(s: Statement) -> Iterator[Tokens]:
     yield s.said("COPY", s.tokens[into + 2 : end], listing, "FROM", s.tokens[file + 1 : file + 2])
 
 
-@rewording("INSERT")
+@rewrite("INSERT")
 def insert_from_a_file(s: Statement) -> Iterator[Tokens]:
     """ClickHouse's `INSERT INTO t (a, b) FROM INFILE 'f' COMPRESSION 'gzip' FORMAT CSV`."""
     file = s.find("FROM", "INFILE")
@@ -66,7 +66,7 @@ def insert_from_a_file(s: Statement) -> Iterator[Tokens]:
         yield s.said("COPY", s.tokens[into:end], "FROM", s.tokens[file + 2 : file + 3])
 
 
-@rewording("SELECT", "WITH")
+@rewrite("SELECT", "WITH")
 def into_outfile(s: Statement) -> Iterator[Tokens]:
     """`SELECT … INTO OUTFILE 'f' … FROM t` (MySQL), `SELECT … INTO OUTFILE 'f'` (ClickHouse)."""
     at = s.find("INTO", "OUTFILE")

@@ -13,7 +13,7 @@ from lineage.cli.listing import OutputFormat
 from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
 from lineage.sql.budget import Budget, BudgetError
 from lineage.sql.extraction import ExtractionOptions, options_for
-from lineage.sql.functions import FunctionsFileError
+from lineage.sql.resolve.functions import FunctionsFileError
 
 __all__ = [
     "BudgetOption",

@@ -13,9 +13,9 @@ from lineage.model.dialects import Dialect
 from lineage.sql.definitions import Position
 from lineage.sql.parse.statements import ParsedStatement
 from lineage.sql.procedural import Names, Variables
-from lineage.sql.relations import BaseTables, Relation, Sources
 from lineage.sql.renames import Renames
-from lineage.sql.row_changes import after_change
+from lineage.sql.resolve.relations import BaseTables, Relation, Sources
+from lineage.sql.resolve.row_changes import after_change
 
 __all__ = ["Content", "Position", "TableContents", "VariableContents", "same"]
 

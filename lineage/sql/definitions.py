@@ -12,7 +12,7 @@ from sqlglot import exp
 from lineage.catalog.alterations import altered_columns, new_table_name
 from lineage.model.dialects import Dialect
 from lineage.model.names import Naming, parse_table_name
-from lineage.sql.identifiers import Identifiers
+from lineage.sql.resolve.identifiers import Identifiers
 
 __all__ = [
     "Definition",

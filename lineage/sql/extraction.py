@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-import lineage.sql.rules  # noqa: F401  registers the rules
+import lineage.sql.resolve.rules  # noqa: F401  registers the rules
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialects import Dialect, dialect_named
@@ -17,18 +17,25 @@ from lineage.model.names import Naming, parse_table_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget, BudgetExceededError
-from lineage.sql.functions import FunctionEffects
-from lineage.sql.output import completeness_of, edge_count, edges_of
 from lineage.sql.parse.no_lineage import moves_no_data
 from lineage.sql.parse.statements import ParsedStatement, parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.plugins import installed_rules
 from lineage.sql.procedural import HOLE, Step
-from lineage.sql.relations import Relation
-from lineage.sql.resolver import Resolver, SetOperationReferences
-from lineage.sql.statements import STATEMENT_RULES, Outcome, define_by_query, step_outcome, variable_scope, write
-from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableSource
+from lineage.sql.resolve.edges import completeness_of, edge_count, edges_of
+from lineage.sql.resolve.functions import FunctionEffects
+from lineage.sql.resolve.relations import Relation
+from lineage.sql.resolve.resolver import Resolver, SetOperationReferences
+from lineage.sql.resolve.statements import (
+    STATEMENT_RULES,
+    Outcome,
+    define_by_query,
+    step_outcome,
+    variable_scope,
+    write,
+)
+from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableSource
 
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
 
@@ -68,7 +75,8 @@ def options_for(
 ) -> ExtractionOptions:
     """Return options with the defaults folded as the dialect folds them.
 
-    `functions` are files that say which functions mask or aggregate, in the form of `lineage/sql/functions.toml`.
+    `functions` are files that say which functions mask or aggregate, in the form of
+    `lineage/sql/resolve/functions.toml`.
 
     Raises:
         UnknownDialectError: no dialect has that name.

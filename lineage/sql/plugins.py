@@ -14,7 +14,8 @@ A package offers them in the entry-point group `lineage.rules`; each entry point
         rules.command("VAULTCOPY", r"FROM (?P<upstream>\\S+) TO (?P<destination>\\S+)")
 
 What a rule cannot say in these words it says on sqlglot's syntax tree, with `expression_rule`, `relation_rule` (of
-`lineage.sql.resolver`) and `statement_rule` (of `lineage.sql.statements`), which `register` may call too.
+`lineage.sql.resolve.resolver`) and `statement_rule` (of `lineage.sql.resolve.statements`), which `register` may call
+too.
 """
 
 from __future__ import annotations

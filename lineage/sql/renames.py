@@ -11,7 +11,16 @@ from itertools import chain
 
 from lineage.model.statement import ChangeKind, TableChange
 from lineage.sql.definitions import Position
-from lineage.sql.relations import BaseTable, BaseTables, Composite, Relation, Rows, Sources, TableRows, absorb_rows
+from lineage.sql.resolve.relations import (
+    BaseTable,
+    BaseTables,
+    Composite,
+    Relation,
+    Rows,
+    Sources,
+    TableRows,
+    absorb_rows,
+)
 
 __all__ = ["NamesSince", "Renames"]
 

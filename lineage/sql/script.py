@@ -32,13 +32,13 @@ from lineage.sql.contents import Content, TableContents, VariableContents, same
 from lineage.sql.definitions import Definition, Position
 from lineage.sql.extraction import ExtractionOptions, options_for, resolve_statement
 from lineage.sql.inlining import Functions
-from lineage.sql.output import as_made_by
-from lineage.sql.relations import Relation
 from lineage.sql.renames import Renames
-from lineage.sql.resolver import SetOperationReferences
-from lineage.sql.statements import Outcome
+from lineage.sql.resolve.edges import as_made_by
+from lineage.sql.resolve.relations import Relation
+from lineage.sql.resolve.resolver import SetOperationReferences
+from lineage.sql.resolve.statements import Outcome
+from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.table_walk import TableWalk
-from lineage.sql.tables import CatalogTables, NeedsDefinitionError, TableEntry
 from lineage.sql.texts import Part, Text, definers, last_part, tied_by_changes
 from lineage.sql.transactions import without_effect
 

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from lineage.model.names import Naming, format_name, split_name
 from lineage.sql.definitions import Definition, Position, defined_by, written_tables
-from lineage.sql.identifiers import Identifiers
-from lineage.sql.tables import TableEntry
+from lineage.sql.resolve.identifiers import Identifiers
+from lineage.sql.resolve.tables import TableEntry
 
 __all__ = ["TableWalk"]
 

@@ -16,9 +16,9 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.parse.statements import ParsedStatement, parse_statements
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.procedural import Variables
+from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.session import SessionNaming, naming_after
 from lineage.sql.table_walk import TableWalk
-from lineage.sql.tables import TableEntry
 from lineage.sql.transactions import may_not_run, rolled_back
 
 __all__ = ["Part", "Text", "definers", "last_part", "tied_by_changes"]

@@ -10,8 +10,8 @@ import pytest
 from lineage import extract
 from lineage.model.dialects import DIALECTS
 from lineage.model.statement import Completeness
-from lineage.sql.effects import STEPS
-from lineage.sql.functions import FunctionEffects, FunctionsFileError
+from lineage.sql.resolve.functions import FunctionEffects, FunctionsFileError
+from lineage.sql.resolve.transformation_codes import STEPS
 
 
 def masks(expression: str, dialect: str, *files: Path) -> bool:

@@ -5,7 +5,7 @@ from sqlglot import exp
 
 from lineage.model.dialects import dialect_named
 from lineage.model.spelling import Spelled
-from lineage.sql.identifiers import identifiers_of
+from lineage.sql.resolve.identifiers import identifiers_of
 
 
 def _identifier(written: str, dialect: str) -> exp.Expr:

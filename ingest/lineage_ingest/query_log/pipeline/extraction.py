@@ -26,7 +26,7 @@ from lineage.model.statement import (
 from lineage.sql import Budget
 from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.parse.statements import parse_statements
-from lineage.sql.resolver import SetOperationReferences
+from lineage.sql.resolve.resolver import SetOperationReferences
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.script import Decision, Script, ambiguous_columns
 from lineage.sql.session import SessionDefaults, session_defaults

@@ -1,0 +1,167 @@
+"""From what a statement rule found to edges."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import Diagnostic, Severity, Span
+from lineage.model.names import column_text
+from lineage.model.statement import ColumnRef, Completeness, EarlierStatement, Edge, RowReference, TableRef
+from lineage.sql.resolve.relations import Composite, FieldPath, Mention, Relation, Rows, Sources, TableRows, absorb_rows
+from lineage.sql.resolve.spans import span_of
+from lineage.sql.resolve.statements import Outcome
+from lineage.sql.resolve.transformation_codes import LIMITED_SORT, STEPS
+
+__all__ = ["as_made_by", "completeness_of", "edge_count", "edges_of"]
+
+_Place: TypeAlias = tuple[Span | None, tuple[Span, ...], EarlierStatement | None]
+_Places: TypeAlias = dict[int, _Place]
+_new = tuple.__new__  # past the constructors
+_OFTEN = frozenset((exp.Column, exp.Table))
+_MOST_PLACES = 12
+"""Of more places the last ones are kept, and the first two."""
+_FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effect, s in enumerate(STEPS))
+
+
+def edge_count(outcome: Outcome, allowed: int) -> int:
+    """Return how many edges from columns an outcome makes, at the most; no more than `allowed` are told apart."""
+    most = sum(sum(map(len, written.columns)) + len(written.rows) for written in (outcome, *outcome.others))
+    if most <= allowed:
+        return most
+    return sum(
+        type(source) is not TableRows
+        for written in (outcome, *outcome.others)
+        for sources in (*written.columns, written.rows)
+        for source, _ in sources
+    )
+
+
+def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], tuple[RowReference, ...]]:
+    """Return the edges of a statement: column by column in the target's order, then the influences on its rows.
+
+    Beside them the tables whose rows decide its rows or columns. That a table's own rows decide them is no influence.
+
+    `whole` is the statement's place, for an edge that no smaller place shows (MERGE … INSERT *).
+    """
+    edges: list[Edge] = []
+    tables: dict[RowReference, None] = {}
+    known: _Places = {id(None): (whole, (), None)}
+    append, new, fields = edges.append, _new, _FIELDS
+    first, last = (whole.start, whole.end) if whole is not None else (0, sys.maxsize)
+
+    def add(sources: Sources, target: ColumnRef | TableRef) -> None:
+        latest: Any = None
+        span, via, before = known[id(None)]
+        for (source, effect), mention in sources.items():
+            if mention is not latest:
+                latest = mention
+                # Nearly all are columns and tables, each at a place of its own that need not be kept.
+                if type(mention) not in _OFTEN or (span := span_of(latest)) is None or not first <= span[0] <= last:
+                    span, via, before = known.get(id(mention)) or _read_at(mention, whole, known)
+                else:
+                    via, before = (), None
+            kind, subtype, masking, limited = fields[effect]
+            # Past the constructors, which take as long again as the tuples.
+            if type(source) is not TableRows:
+                doubt = source.ambiguous
+                append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, doubt, via, before)))
+            elif source.table != target.table:
+                tables.setdefault(new(RowReference, (source.reference, target, subtype, span, via, before)))
+
+    for written in (outcome, *outcome.others):
+        table = written.target
+        for name, sources in _by_name(written):
+            path = name if type(name) is FieldPath else column_text(name)
+            add(sources, new(ColumnRef, (table, path)))
+        add(written.rows, TableRef(table))
+    return edges, tuple(tables)
+
+
+def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
+    """Return where a source is read, and where what that gives is read in turn; only places within the statement.
+
+    `known` are those that were asked for already, by what tells a mention from all others.
+    """
+    pairs: list[tuple[Mention, exp.Expr]] = []
+    while type(mention) is tuple and id(mention) not in known:
+        pairs.append(mention)
+        mention = mention[0]
+    found = known.get(id(mention))
+    if found is None:
+        found = (whole, (), mention) if type(mention) is EarlierStatement else (_span_within(mention, whole), (), None)
+        known[id(mention)] = found
+    while pairs:
+        pair = pairs.pop()
+        node = pair[1]
+        place = known.get(id(node))
+        if place is None:
+            place = known[id(node)] = (_span_within(node, whole), (), None)
+        then = place[0]
+        if then is not whole and then is not None:
+            span, via, before = found
+            if span is whole:
+                found = (then, (), before)
+            elif via:
+                found = (span, (*via, then) if len(via) < _MOST_PLACES else (via[0], *via[2:], then), before)
+            else:
+                found = (span, (then,), before)
+        known[id(pair)] = found
+    return found
+
+
+def _span_within(node: Any, whole: Span | None) -> Span | None:
+    """Return the place of a node; the whole statement for one that comes from elsewhere than its text."""
+    span = span_of(node)
+    return span if span is not None and (whole is None or whole[0] <= span[0] <= whole[1]) else whole
+
+
+def as_made_by(relation: Relation, source: str, whole: Span | None) -> Relation:
+    """Return the relation of a temporary table for the statements that read it: its places are those of its statement.
+
+    `source` names the text, `whole` is the statement's place in it.
+    """
+    if whole is None or type(relation) is not Relation:
+        return relation
+    known: _Places = {id(None): (whole, (), None)}
+    made: dict[int, EarlierStatement] = {}
+
+    def marked(sources: Sources) -> Sources:
+        if isinstance(sources, Composite):
+            return sources
+        return {key: statement(mention) for key, mention in sources.items()}
+
+    def statement(mention: Mention) -> EarlierStatement:
+        span, via, before = place = known.get(id(mention)) or _read_at(mention, whole, known)
+        if id(place) not in made:
+            made[id(place)] = EarlierStatement(source, whole, () if span is None else (span, *via), before)
+        return made[id(place)]
+
+    rows: Rows | None = None
+    if relation.rows is not None:
+        rows = Rows()
+        absorb_rows(rows.own, relation.rows)
+        rows.own = marked(rows.own)
+    sources = [marked(one) for one in relation.sources]
+    return Relation(list(relation.names), sources, rows, relation.opens)
+
+
+def _by_name(outcome: Outcome) -> Iterable[tuple[str, Sources]]:
+    """Return the output columns; those of one name as one."""
+    if len(set(outcome.names)) == len(outcome.names):
+        return zip(outcome.names, outcome.columns, strict=True)
+    merged: dict[str, Sources] = {}
+    for name, sources in zip(outcome.names, outcome.columns, strict=True):
+        merged[name] = {**sources, **merged.get(name, {})}
+    return merged.items()
+
+
+def completeness_of(diagnostics: list[Diagnostic]) -> tuple[Completeness, str | None]:
+    """Return how complete a resolved statement is, and the first finding that makes it less than full."""
+    for diagnostic in diagnostics:
+        if diagnostic.severity is not Severity.INFO:
+            return Completeness.PARTIAL, f"{diagnostic.code}: {diagnostic.message}"
+    return Completeness.FULL, None

@@ -1,0 +1,141 @@
+"""What functions do to a value: compute with it, aggregate it, hide it. The names are data, in functions.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from lineage.model.dialects import DIALECTS
+from lineage.sql.plugins import Rules, installed_rules
+from lineage.sql.resolve.transformation_codes import (
+    AGGREGATION,
+    MASKED_AGGREGATION,
+    MASKED_TRANSFORMATION,
+    TRANSFORMATION,
+)
+
+__all__ = ["FunctionEffects", "FunctionsFileError", "pseudo_columns"]
+
+
+class FunctionsFileError(ValueError):
+    """A file of functions is not TOML, or of another form; the message says where and what was expected."""
+
+
+class FunctionEffects:
+    """Tells the effect of a function by its type in the syntax tree or, where it has none, by its name."""
+
+    def __init__(self, masking: Iterable[str], aggregates: Iterable[str]) -> None:
+        self._masking = frozenset(map(_plain, masking))
+        self._aggregates = frozenset(map(_plain, aggregates))
+        self.steps: dict[type[exp.Expr], int] = {}
+        """Effects by type, once they were asked for. No effect of a function is 0."""
+
+    @classmethod
+    def load(cls, dialect: str = "ansi", files: Iterable[str | Path] = ()) -> FunctionEffects:
+        """Return what functions do in a dialect: the product's own list, and what packages and files add to it.
+
+        Raises:
+            FunctionsFileError: a file is not of the form of functions.toml.
+            OSError: a file cannot be read.
+        """
+        return _effects(installed_rules(), dialect, tuple(_user_file(Path(file)) for file in files))
+
+    def of_name(self, name: str) -> int:
+        """Return the effect of a function that the parser knows by name only.
+
+        >>> from lineage.sql.resolve.transformation_codes import STEPS
+        >>> STEPS[FunctionEffects.load().of_name("SHA256")]
+        Step(subtype=<Subtype.TRANSFORMATION: 'TRANSFORMATION'>, masking=True)
+        """
+        plain = _plain(name)
+        return self._effect(plain in self._masking, plain in self._aggregates)
+
+    def knows(self, name: str) -> bool:
+        """Return whether something is said of a function of this name."""
+        plain = _plain(name)
+        return plain in self._masking or plain in self._aggregates
+
+    def of_type(self, kind: type[exp.Func]) -> int:
+        """Return the effect of a function that the parser knows."""
+        names = set(map(_plain, kind.sql_names()))
+        picks = not names.isdisjoint(map(_plain, _data()["aggregates"]["picks"]))
+        aggregates = (issubclass(kind, exp.AggFunc) and not picks) or not names.isdisjoint(self._aggregates)
+        return self._effect(not names.isdisjoint(self._masking), aggregates)
+
+    @staticmethod
+    def _effect(masking: bool, aggregates: bool) -> int:
+        if masking:
+            return MASKED_AGGREGATION if aggregates else MASKED_TRANSFORMATION
+        return AGGREGATION if aggregates else TRANSFORMATION
+
+
+def _plain(name: str) -> str:
+    """Return a function's name as it is compared: the parser's own names set underscores where others have none."""
+    return name.lower().replace("_", "")
+
+
+class _UserFile(NamedTuple):
+    """What a user's file says: masking functions by dialect, and aggregates."""
+
+    masking: tuple[tuple[str, tuple[str, ...]], ...]
+    aggregates: tuple[str, ...]
+
+
+@lru_cache(maxsize=64)
+def _effects(installed: Rules, dialect: str, files_: tuple[_UserFile, ...]) -> FunctionEffects:
+    """Return one object for all statements that know the same functions: what it learns of types is shared."""
+    data = _data()
+    asked = ["any", "parser", dialect]
+    for name in asked:
+        asked.extend(other for other in data["masking_like"].get(name, ()) if other not in asked)
+    if dialect == "ansi":  # of no dialect in particular: what any of them has
+        asked = list(data["masking"])
+    masking = [name for group in asked for name in data["masking"].get(group, ())]
+    masking += [name for file in files_ for group, names in file.masking if group in asked for name in names]
+    aggregates = [*data["aggregates"]["names"], *(name for file in files_ for name in file.aggregates)]
+    return FunctionEffects((*masking, *installed.masking_names), (*aggregates, *installed.aggregate_names))
+
+
+@lru_cache(maxsize=64)
+def _user_file(path: Path) -> _UserFile:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FunctionsFileError(f"{path}: not TOML: {error}") from error
+    if unknown := sorted(data.keys() - {"masking", "aggregates"}):
+        raise FunctionsFileError(f"{path}: no section [{unknown[0]}]; known are [masking] and [aggregates]")
+    for section, held in data.items():
+        if not isinstance(held, dict):
+            raise FunctionsFileError(f"{path}: {section}: expected a section [{section}] with lists of function names")
+    dialects = {*DIALECTS, "any"}
+    masking = []
+    for group, names in data.get("masking", {}).items():
+        if group not in dialects:
+            raise FunctionsFileError(f"{path}: [masking] {group}: no dialect of that name; `any` stands for all")
+        masking.append((group, _names(path, f"[masking] {group}", names)))
+    aggregates = _names(path, "[aggregates] names", data.get("aggregates", {}).get("names", []))
+    return _UserFile(tuple(masking), aggregates)
+
+
+def _names(path: Path, place: str, names: object) -> tuple[str, ...]:
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise FunctionsFileError(f"{path}: {place}: expected a list of function names")
+    return tuple(names)
+
+
+@cache
+def pseudo_columns(dialect: str) -> frozenset[str]:
+    """Return the columns of a dialect that every row has and no schema lists, folded as the dialect folds them."""
+    data = tomllib.loads(files("lineage.sql.resolve").joinpath("pseudo_columns.toml").read_text(encoding="utf-8"))
+    return frozenset(data.get(dialect, ()))
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(files("lineage.sql.resolve").joinpath("functions.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,438 @@
+"""Relations: what a table, a sub-query, a CTE or a join's side offers to the query that reads it.
+
+Every column of a relation carries its sources already traced to base columns, so a column that is read a
+hundred times is traced once. A relation's influences on its rows form a graph (`Rows`) that is flattened once,
+at the statement's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from lineage.model.names import column_text
+from lineage.model.statement import ColumnRef, EarlierStatement, TableRef
+from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, ROWS
+
+__all__ = [
+    "STAR",
+    "BaseTable",
+    "BaseTables",
+    "Composite",
+    "FieldPath",
+    "FunctionTable",
+    "Mention",
+    "OfTemporary",
+    "Relation",
+    "RenamedStar",
+    "RowFields",
+    "Rows",
+    "Source",
+    "Sources",
+    "TableRows",
+    "TemporaryTable",
+    "absorb",
+    "absorb_rows",
+    "placed",
+    "read_again",
+]
+
+STAR = "*"
+"""The name of what a star over an unknown table stands for."""
+
+
+class FieldPath(str):
+    """The path of a nested field as text, where a column's name is expected: UPDATE sets fields, too."""
+
+    __slots__ = ()
+
+
+class Source:
+    """A column of a base table, by its path as text. There is one object for one column, so identity is equality."""
+
+    __slots__ = ("ambiguous", "column", "reference", "table")
+
+    def __init__(self, table: str, column: str, ambiguous: bool = False) -> None:
+        self.table = table
+        self.column = column
+        self.ambiguous = ambiguous
+        self.reference: ColumnRef | TableRef = ColumnRef(table, column)
+        """What an edge from this column names."""
+
+    def __repr__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+class TableRows(Source):
+    """The rows of a base table: which there are decides which rows a query over the table has."""
+
+    __slots__ = ()
+
+    def __init__(self, table: str) -> None:
+        super().__init__(table, "")
+        self.reference = TableRef(table)
+
+
+Mention: TypeAlias = "exp.Expr | EarlierStatement | tuple[Mention, exp.Expr] | None"
+"""Where a column is read; with where what that gives is read in turn, as often as it is: `((a, b), c)`."""
+
+Sources: TypeAlias = "dict[tuple[Source, int], Mention]"
+"""Base columns and the effect they have, each with its place of mention; None: where it is read is the place."""
+
+
+class Composite(dict[tuple[Source, int], "Mention"]):
+    """The sources of a value that has fields: built as a struct (`fields`), or an element of a column (`whole`)."""
+
+    __slots__ = ("fields", "whole")
+
+    def __init__(
+        self, sources: Sources, fields: Mapping[str, Sources] | None = None, whole: Sources | None = None
+    ) -> None:
+        super().__init__(sources)
+        self.fields = fields
+        self.whole = whole
+
+
+class OfTemporary(dict[tuple[Source, int], "Mention"]):
+    """The sources of a column of a temporary table, each with the statement that made that, if it is known."""
+
+    __slots__ = ()
+
+
+def absorb(sink: Sources, sources: Sources, effect: int, mention: exp.Expr | None) -> None:
+    """Add `sources`, seen through `effect`, to `sink`; the first mention of a source is kept."""
+    composed = COMPOSE[effect]
+    for (source, inner), place in sources.items():
+        key = (source, composed[inner])
+        if key not in sink:
+            sink[key] = mention if place is None else place if mention is None else (place, mention)
+
+
+def read_again(first: Mention, then: Mention) -> Mention:
+    """Return the mention of what is read at `first`, and what that gives at `then`."""
+    outer: list[exp.Expr] = []
+    while isinstance(then, tuple):
+        then, last = then
+        outer.append(last)
+    found = first
+    for node in (then, *reversed(outer)):
+        if found is None:
+            found = node
+        elif isinstance(node, exp.Expr):
+            found = (found, node)
+    return found
+
+
+def placed(sources: Sources, mention: exp.Expr) -> Sources:
+    """Return sources that each have a place: `mention`, where they had none. Those that have are shared."""
+    if type(sources) is dict and len(sources) == 1:  # nearly all
+        [(only, at)] = sources.items()
+        return sources if at is not None else {only: mention}
+    if type(sources) is not OfTemporary and None not in sources.values():
+        return sources
+    found: Sources = {
+        key: (place, mention) if type(place) is EarlierStatement else place or mention for key, place in sources.items()
+    }
+    return Composite(found, sources.fields, sources.whole) if isinstance(sources, Composite) else found
+
+
+class Rows:
+    """What decides which rows a relation has: its own influences, and the relations that it reads."""
+
+    __slots__ = ("inputs", "own")
+
+    def __init__(self) -> None:
+        self.own: Sources = {}
+        self.inputs: list[Rows] = []
+
+
+def absorb_rows(sink: Sources, rows: Rows | None, effect: int = IDENTITY) -> None:
+    """Add all influences on rows to `sink`: under their own subtype in a value's context, else under `effect`."""
+    if rows is None:
+        return
+    seen = {id(rows)}
+    stack = [rows]
+    composed = COMPOSE[effect]
+    while stack:
+        node = stack.pop()
+        if effect == IDENTITY and sink.keys().isdisjoint(node.own):
+            sink.update(node.own)
+        elif effect == IDENTITY:  # the keys stay what they are
+            for key, place in node.own.items():
+                if key not in sink:
+                    sink[key] = place
+        else:
+            for (source, inner), place in node.own.items():
+                key = (source, composed[inner])
+                if key not in sink:
+                    sink[key] = place
+        for below in node.inputs:
+            if id(below) not in seen:
+                seen.add(id(below))
+                stack.append(below)
+
+
+class Relation:
+    """Named columns in order, each with its sources.
+
+    An entry named `*` stands for the columns of a table that nobody knows; `opens` are the relations behind
+    such entries, which are asked for names that are not among the columns.
+    """
+
+    __slots__ = ("index", "names", "opens", "rows", "sources")
+
+    def __init__(
+        self,
+        names: list[str],
+        sources: list[Sources],
+        rows: Rows | None = None,
+        opens: Sequence[Relation] = (),
+    ) -> None:
+        self.names = names
+        self.sources = sources
+        self.rows = rows
+        self.opens = list(opens)
+        self.index: dict[str, Sources | None] | None = None
+        """The columns that it surely has, once someone asked: a name that is not in it need not be looked for."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may have columns beside those named."""
+        return bool(self.opens)
+
+    def find(self, name: str) -> Sources | None:
+        """Return the sources of a column that is known to be there."""
+        index = self.index
+        if index is None:
+            # The first of several columns of one name counts: it is written last.
+            index = self.index = dict(zip(reversed(self.names), reversed(self.sources), strict=True))
+        return index.get(name)
+
+    def infer(self, name: str) -> Sources | None:
+        """Return the sources of a column that must come through a star over an unknown table, if one can tell."""
+        return self.opens[0].find(name) or self.opens[0].infer(name) if len(self.opens) == 1 else None
+
+    def columns(self) -> Iterable[tuple[str, Sources]]:
+        """Return what `*` expands to, in order."""
+        return zip(self.names, self.sources, strict=True)
+
+    def renamed(self, names: Sequence[str]) -> Relation:
+        """Return the relation with its first columns renamed, as an alias's column list does."""
+        if not names:
+            return self
+        sources = list(self.sources)
+        if STAR in self.names:
+            # Behind a star the count is unknown: each listed name may be any of its columns.
+            star = self.sources[self.names.index(STAR)]
+            sources = [*sources[: self.names.index(STAR)], *(star for _ in names)][: len(names)]
+            return Relation(list(names), sources, self.rows)
+        kept = self.names[len(names) :]
+        return Relation([*names[: len(sources)], *kept], sources, self.rows)
+
+    def told_apart(self) -> Relation:
+        """Return the relation with `_1`, `_2`, … behind each name that stands for a column before it.
+
+        It is how DuckDB names the columns of what stands in FROM; a name that this gives may be taken in turn.
+        """
+        if len(set(self.names)) == len(self.names):
+            return self
+        names: dict[str, None] = {}
+        listed: list[str] = []
+        for name in self.names:
+            own, number = name, 1
+            while own in names and name != STAR:
+                own, number = f"{name}_{number}", number + 1
+            names[own] = None
+            listed.append(own)
+        return Relation(listed, self.sources, self.rows, self.opens)
+
+
+class TemporaryTable(Relation):
+    """A table of a script that is composed away: what it holds at a place of the script, under its name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str, content: Relation) -> None:
+        super().__init__(content.names, content.sources, content.rows, content.opens)
+        self.name = name
+
+
+_MOST_SHARED = 50_000
+
+
+class BaseTable(Relation):
+    """A table of the database. Without a schema, its columns are inferred from their use."""
+
+    __slots__ = ("_columns", "_make", "known", "name")
+
+    def __init__(
+        self,
+        name: str,
+        schema: dict[str, None] | None,
+        make: Callable[[str, str], Source],
+        own_rows: Source | None = None,
+    ) -> None:
+        self.name = name
+        self.known = schema
+        self.index: dict[str, Sources | None] = dict(schema) if schema is not None else {}
+        self.rows = None
+        if own_rows is not None:
+            self.rows = Rows()
+            self.rows.own[own_rows, ROWS] = None
+        self.opens = []
+        self._columns: dict[str, Sources] = {}
+        self._make = make
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its schema is unknown."""
+        return self.known is None
+
+    def find(self, name: str) -> Sources | None:
+        """Return the sources of a column of the schema."""
+        index = self.index
+        found = index.get(name)
+        if found is None and name in index:
+            found = index[name] = self.infer(name)
+        return found
+
+    def infer(self, name: str) -> Sources:
+        """Return the sources of a column, whether a schema knows it or not."""
+        found = self._columns.get(name)
+        if found is None:
+            made: Sources = {(self._make(self.name, column_text(name)), IDENTITY): None}
+            found = self._columns.setdefault(name, made)
+        return found
+
+    def columns(self) -> Iterable[tuple[str, Sources]]:
+        """Return the schema's columns, or the entry `*` where there is no schema."""
+        if self.known is None:
+            return ((STAR, self.infer(STAR)),)
+        return ((name, self.infer(name)) for name in self.known)
+
+    def renamed(self, names: Sequence[str]) -> Relation:
+        """Return the table with its first columns renamed."""
+        if not names:
+            return self
+        pairs = list(self.columns())
+        opens = [self] if self.known is None else []
+        return Relation([n for n, _ in pairs], [s for _, s in pairs], self.rows, opens).renamed(names)
+
+
+class BaseTables:
+    """The objects that stand for tables and columns of the database, shared by the statements of one catalog."""
+
+    __slots__ = ("_rows", "_sources", "_tables")
+
+    def __init__(self) -> None:
+        self._tables: dict[str, BaseTable] = {}
+        self._sources: dict[tuple[str, str, bool], Source] = {}
+        self._rows: dict[str, TableRows] = {}
+
+    def begin_statement(self) -> None:
+        """Begin anew before ever new names fill the memory; within a statement there is one object for one column."""
+        if len(self._sources) + len(self._tables) > _MOST_SHARED:
+            self._tables.clear()
+            self._sources.clear()
+            self._rows.clear()
+
+    def source(self, table: str, column: str, ambiguous: bool = False) -> Source:
+        """Return the one object that stands for a column."""
+        key = (table, column, ambiguous)
+        found = self._sources.get(key)
+        if found is None:
+            # All statements share it: how one writes the name is not theirs.
+            found = self._sources.setdefault(key, Source(str(table), str(column), ambiguous))
+        return found
+
+    def table(self, name: str, schema: dict[str, None] | None) -> BaseTable:
+        """Return the one object that stands for a table of this schema."""
+        found = self._tables.get(name)
+        if found is None or found.known is not schema:
+            found = self._tables[name] = BaseTable(name, schema, self.source, self.rows(name))
+        return found
+
+    def rows(self, table: str) -> TableRows:
+        """Return the one object that stands for the rows of a table."""
+        found = self._rows.get(table)
+        return found if found is not None else self._rows.setdefault(table, TableRows(table))
+
+
+class FunctionTable(Relation):
+    """What a function called as a table gives: columns that nobody declares, each from all the arguments."""
+
+    __slots__ = ("declared", "value")
+
+    def __init__(self, names: list[str], value: Sources, rows: Rows | None = None, *, declared: bool = False) -> None:
+        super().__init__(names, [value for _ in names], rows)
+        self.value = value
+        self.declared = declared
+        """Whether the names are all its columns; others are still read from the arguments where nothing has them."""
+
+    @property
+    def is_open(self) -> bool:
+        """It may have any column."""
+        return True
+
+    def infer(self, _: str) -> Sources:
+        """Return the sources of the arguments, whatever the column is called."""
+        return self.value
+
+
+class Elements(FunctionTable):
+    """The elements of an array whose type nobody knows, read by the names of their fields."""
+
+    __slots__ = ("_field",)
+
+    def __init__(self, value: Sources, rows: Rows | None, field: Callable[[Sources, list[str]], Sources]) -> None:
+        super().__init__(["unnest0"], value, rows)
+        self._field = field
+
+    def infer(self, name: str) -> Sources:
+        """Return the sources of a field of the elements."""
+        return self._field(self.value, [name])
+
+
+class RenamedStar(Relation):
+    """A relation whose alias names columns that nobody knows: each may be any of them, and reading one is reported."""
+
+    __slots__ = ("_when_read",)
+
+    def __init__(self, renamed: Relation, when_read: Callable[[], None]) -> None:
+        super().__init__(renamed.names, renamed.sources, renamed.rows, renamed.opens)
+        self._when_read = when_read
+
+    def find(self, name: str) -> Sources | None:
+        """Return the sources of a column of the alias."""
+        if name not in self.names:
+            return None
+        self._when_read()
+        return self.sources[self.names.index(name)]
+
+    def columns(self) -> Iterable[tuple[str, Sources]]:
+        """Return the columns of the alias."""
+        self._when_read()
+        return super().columns()
+
+
+class RowFields(Mapping[str, Sources]):
+    """The fields of a row as a value: the columns of its relation."""
+
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+
+    def __getitem__(self, name: str) -> Sources:
+        found = self._relation.find(name)
+        if found is None and self._relation.is_open:
+            found = self._relation.infer(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(name for name, _ in self._relation.columns())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

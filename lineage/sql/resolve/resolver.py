@@ -1,0 +1,445 @@
+"""The resolver: one pass over a statement's syntax tree, all output columns at once.
+
+It dispatches by node type to rules, one file each in `lineage.sql.resolve.rules`: relation rules turn a query into a
+`Relation`, expression rules say how what stands below a node acts on the value that is computed. The walk over
+expressions uses a stack of its own, so that a long chain of ORs does not end in a RecursionError; only queries
+within queries recurse, and their nesting is limited before parsing.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from time import monotonic
+from typing import Any, Literal, TypeAlias
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+from lineage.model.names import ColumnPath, Naming, column_text, split_name
+from lineage.model.spelling import Spelled, spelling_of
+from lineage.model.statement import ColumnRef, EarlierStatement, Edge, UnresolvedReference
+from lineage.sql.budget import Budget
+from lineage.sql.resolve.alias_visibility import alias_visibility
+from lineage.sql.resolve.functions import FunctionEffects, pseudo_columns
+from lineage.sql.resolve.identifiers import identifiers_of
+from lineage.sql.resolve.relations import (
+    STAR,
+    BaseTable,
+    Composite,
+    OfTemporary,
+    Relation,
+    Rows,
+    Source,
+    Sources,
+    TableRows,
+    TemporaryTable,
+    absorb_rows,
+)
+from lineage.sql.resolve.returning import query_of_returning
+from lineage.sql.resolve.row_changes import after_change
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.spans import span_of
+from lineage.sql.resolve.tables import TableSource
+from lineage.sql.resolve.transformation_codes import COMPOSE, COMPUTED, FIRST_REFERENCE, TRANSFORMATION
+
+__all__ = [
+    "EXPRESSION_RULES",
+    "LEAVES",
+    "RELATION_RULES",
+    "Resolver",
+    "SetOperationReferences",
+    "expression_rule",
+    "relation_rule",
+]
+
+SetOperationReferences: TypeAlias = Literal["exact", "paper"]
+"""Whether UNION ALL references its branches: no row depends on the other branch, but the LineageX paper says so."""
+
+Stack: TypeAlias = "list[tuple[exp.Expr, int]]"
+ExpressionRule: TypeAlias = "Callable[[Resolver, Scope, exp.Expr, int, Stack, Sources], None]"
+RelationRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Relation]"
+
+_DEFAULT_BUDGET = Budget()
+_NUMBERS_REPEATED_NAMES = frozenset(("duckdb",))
+"""Dialects where the columns of a query that stands in FROM, or is stored, are told apart by numbers behind them."""
+
+LEAVES: set[type[exp.Expr]] = set()
+"""Types below which no column is read."""
+
+BINARY = frozenset(
+    (exp.And, exp.Or, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Is)
+)
+"""Types with two operands and nothing else, which make up most of a WHERE."""
+
+_NO_NODES = frozenset((str, bool, int, type(None)))
+"""What stands among the arguments of a node beside nodes and lists of them."""
+
+EXPRESSION_RULES: dict[type[exp.Expr], ExpressionRule] = {}
+RELATION_RULES: dict[type[exp.Expr], RelationRule] = {}
+
+
+def expression_rule(*types: type[exp.Expr]) -> Callable[[ExpressionRule], ExpressionRule]:
+    """Register a rule for expressions of these types: `rule(resolver, scope, node, effect, stack, sink)`.
+
+    The rule pushes what it wants walked, with the effect that it has, on the stack; or adds to the sink itself.
+    """
+
+    def register(rule: ExpressionRule) -> ExpressionRule:
+        EXPRESSION_RULES.update(dict.fromkeys(types, rule))
+        return rule
+
+    return register
+
+
+def relation_rule(*types: type[exp.Expr]) -> Callable[[RelationRule], RelationRule]:
+    """Register a rule that turns nodes of these types into relations: `rule(resolver, node, scope)`."""
+
+    def register(rule: RelationRule) -> RelationRule:
+        RELATION_RULES.update(dict.fromkeys(types, rule))
+        return rule
+
+    return register
+
+
+class Resolver:
+    """Resolves one statement. It collects what the statement reads and what was found about it."""
+
+    def __init__(
+        self,
+        naming: Naming,
+        tables: TableSource,
+        functions: FunctionEffects,
+        *,
+        text: str = "",
+        write: Callable[[Resolver, exp.Expr], Any] = lambda *_: None,
+        set_operation_references: SetOperationReferences = "exact",
+        budget: Budget = _DEFAULT_BUDGET,
+    ) -> None:
+        self.naming = naming
+        self.text = text
+        self.side_effects: list[Any] = []
+        self.outermost: Scope | None = None
+        """What is around every query of the statement: the variables of a program."""
+        self.around: Scope | None = None
+        """The scope around a statement that stands in another's WITH."""
+        self.variable_places: dict[str, Span] = {}
+        """Where `@name` is first read, by the name in lower case."""
+        self._budget = budget
+        self._deadline = budget.deadline()
+        self._write = write
+        self.paper_set_operations = set_operation_references == "paper"
+        self.identifiers = identifiers_of(naming.dialect)
+        self.alias_visibility = alias_visibility(naming.dialect.name)
+        self.functions = functions
+        self.numbers_repeated_names = naming.dialect.name in _NUMBERS_REPEATED_NAMES
+        self.pseudo_columns = pseudo_columns(naming.dialect.name)
+        self.diagnostics: list[Diagnostic] = []
+        self.unresolved: list[UnresolvedReference] = []
+        self._noted: set[Diagnostic | UnresolvedReference] = set()
+        self._lasting: set[Diagnostic] = set()
+        self.own_schema: list[str] = []
+        """The schema of the view that is defined, where the dialect looks for names of one part there first."""
+        self.presumed = False
+        """Whether a name was read in the likeliest of several ways, and a schema may show that it is another."""
+        self.reads: dict[str, None] = {}
+        self.spellings: dict[str, str] = {}
+        """How the statement first writes names of tables, where the dialect's product shows them so."""
+        self._tables = tables
+        self._base: dict[str, BaseTable | Relation] = {}
+        self._shows_tables = naming.dialect.shows_tables
+        self._spelled_defaults = Spelled in (type(naming.default_database), type(naming.default_schema))
+        self._shared = tables.shared
+        self._shared.begin_statement()
+        self.source = self._shared.source
+        self._steps = functions.steps
+
+    # What statements and rules ask for
+
+    def seen(self, tables: Collection[str], column: str) -> set[str]:
+        """Return whether a table without a schema is known, from use elsewhere, to have a column."""
+        return self._tables.seen(tables, column_text(column))
+
+    def inferred(self, edges: list[Edge]) -> tuple[ColumnRef, ...]:
+        """Return the base columns of the edges that no schema knows, but for stars and ambiguous ones."""
+        if not self.diagnostics and all(type(r) is BaseTable and r.known is not None for r in self._base.values()):
+            return ()
+        schemas = {r.name: r.known for r in self._base.values() if isinstance(r, BaseTable)}
+        if None not in schemas.values() and not self.diagnostics:
+            return ()
+        found: dict[ColumnRef, Edge] = {}
+        for edge in edges:
+            table, column = edge.source
+            if table in schemas and column != STAR and not edge.ambiguous:
+                known = schemas[table]
+                if known is None or not (column in known or _is_one_of(column, known)):
+                    found.setdefault(edge.source, edge)
+        if not self.naming.dialect.shows_columns:
+            return tuple(found)
+        return tuple(self._with_spelling(reference, edge.span) for reference, edge in found.items())
+
+    def _with_spelling(self, reference: ColumnRef, span: Span | None) -> ColumnRef:
+        """Return a column with the spelling that the place has at which it is read."""
+        if span is None:
+            return reference
+        wanted = ColumnPath.parse(reference.column).parts
+        written = [part for part, _ in split_name(self.text[span.start : span.end])][-len(wanted) :]
+        spelling = spelling_of(reference.column, str(ColumnPath(tuple(written))))
+        return reference if spelling is None else ColumnRef(reference.table, Spelled(reference.column, spelling))
+
+    def table(self, node: exp.Table) -> Relation:
+        """Return the table (or temporary table) that a node names, and note that it is read."""
+        name, relation = self.named(self.identifiers.table_parts(node))
+        self.reads[name] = None
+        return relation
+
+    def location(self, text: str) -> Relation:
+        """Return the file, stage or path of that name as a table without a schema, and note that it is read."""
+        self.reads[text] = None
+        relation = self._base.get(text)
+        if relation is None:
+            relation = self._base[text] = self._shared.table(text, None)
+        return relation
+
+    def written(self, node: exp.Expr, scope: Scope) -> Relation:
+        """Return what a data-modifying CTE returns: columns of the table that it writes. What it writes is kept."""
+        around, self.around = self.around, scope  # it sees the CTEs before it
+        outcome = self._write(self, node)
+        self.around = around
+        self.side_effects.append(outcome)
+        return self.returned(node, outcome, scope) or Relation([], [])
+
+    def returned(self, node: exp.Expr, outcome: Any, scope: Scope) -> Relation | None:
+        """Return what a statement gives by RETURNING, after the change of rows that `outcome` says; None: nothing."""
+        query = query_of_returning(node)
+        if query is None:
+            return None
+        held = self._base.get(outcome.target)
+        if not isinstance(held, TemporaryTable):
+            return self.relation(query, scope)
+        # All else of the statement sees the rows before the change.
+        self._base[outcome.target] = TemporaryTable(outcome.target, after_change(held, outcome.addition()))
+        relation = self.relation(query, scope)
+        self._base[outcome.target] = held
+        return relation
+
+    def name(self, table: exp.Table) -> str:
+        """Return the full name of a table that a statement creates, whatever is known of it."""
+        parts = self.identifiers.table_parts(table)
+        return self.as_written(self._tables.name(parts), parts)
+
+    def existing_name(self, table: exp.Table) -> str:
+        """Return the full name of a table that a statement changes or ends, whatever is known of it."""
+        parts = self.identifiers.table_parts(table)
+        return self.as_written(self._tables.existing_name(parts), parts)
+
+    def existing_parts(self, table: exp.Table) -> list[str]:
+        """Return the parts of the name of a table that is there, with the schema of the search path that has it."""
+        return list(self._tables.existing(self.identifiers.table_parts(table)))
+
+    def is_temporary(self, name: str) -> bool:
+        """Return whether a table that was looked up is temporary: made so, or marked by its name."""
+        return isinstance(self._base.get(name), TemporaryTable) or name.rpartition(".")[2].startswith(("#", "@"))
+
+    def named(self, parts: list[str]) -> tuple[str, Relation]:
+        """Return the full name of a table and what is known of it, without noting a read."""
+        if self.own_schema and len(parts) == 1 and self._tables.in_schema(self.own_schema, parts):
+            parts = [*self.own_schema, *parts]
+        entry = self._tables.find(parts)
+        if entry.candidates:
+            self.report(
+                DiagnosticCode.UNKNOWN_TABLE,
+                Severity.WARNING,
+                f"none of the schemas on the search path is known to have {parts[-1]}: taken as {entry.name}, the "
+                f"first of {', '.join(entry.candidates)}",
+                hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it",
+                lasts=True,
+            )
+        relation = self._base.get(entry.name)
+        if relation is None:
+            if entry.relation is not None:
+                relation = TemporaryTable(entry.name, self.adopt(entry.relation))
+            else:
+                relation = self._shared.table(entry.name, entry.columns)
+            self._base[entry.name] = relation
+        return self.as_written(entry.name, parts), relation
+
+    def as_written(self, name: str, parts: Sequence[str]) -> str:
+        """Return the full name of a table; note how its parts are written."""
+        if not self._shows_tables:
+            return name
+        is_spelled = self._spelled_defaults or Spelled in map(type, parts)
+        if is_spelled and name not in self.spellings:
+            spelling = self.naming.spelling(name, parts)
+            if spelling is not None:
+                self.spellings[name] = spelling
+        return name
+
+    def adopt(self, relation: Relation) -> Relation:
+        """Return the relation of a temporary table or a variable with this statement's objects for its base columns.
+
+        The nodes of mention stay behind: they lie in the text that defined the table.
+        """
+        rows: Rows | None = None
+        if relation.rows is not None:
+            flat: Sources = {}
+            absorb_rows(flat, relation.rows)
+            rows = Rows()
+            rows.own = self._adopt_sources(flat)
+        opens = [self._shared.table(r.name, None) for r in relation.opens if isinstance(r, BaseTable)]
+        return Relation(list(relation.names), [self._adopt_sources(s) for s in relation.sources], rows, opens)
+
+    def _adopt_sources(self, sources: Sources) -> Sources:
+        adopted: Sources = OfTemporary(
+            ((self._adopt_source(source), effect), place if type(place) is EarlierStatement else None)
+            for (source, effect), place in sources.items()
+        )
+        if not isinstance(sources, Composite):
+            return adopted
+        fields, whole = sources.fields, sources.whole
+        return Composite(
+            adopted,
+            None if fields is None else {name: self._adopt_sources(inner) for name, inner in fields.items()},
+            None if whole is None else self._adopt_sources(whole),
+        )
+
+    def _adopt_source(self, source: Source) -> Source:
+        if type(source) is TableRows:
+            return self._shared.rows(source.table)
+        return self.source(source.table, source.column, source.ambiguous)
+
+    def report(
+        self,
+        code: DiagnosticCode,
+        severity: Severity,
+        message: str,
+        node: exp.Expr | None = None,
+        hint: str | None = None,
+        *,
+        lasts: bool = False,
+    ) -> None:
+        """Note a finding about the statement; the same finding at the same place is noted once.
+
+        One that `lasts` is not taken back.
+        """
+        diagnostic = Diagnostic(code, severity, message, span_of(node), hint)
+        if lasts:
+            self._lasting.add(diagnostic)
+        if diagnostic not in self._noted:
+            self._noted.add(diagnostic)
+            self.diagnostics.append(diagnostic)
+
+    def withdraw(self, code: DiagnosticCode, since: int) -> None:
+        """Take back the findings of a code behind the first ones, as if they had not been noted."""
+        found = self.diagnostics[since:]
+        gone = {each for each in found if each.code is code and each not in self._lasting}
+        self._noted.difference_update(gone)
+        self.diagnostics[since:] = [each for each in found if each not in gone]
+
+    def unresolved_name(
+        self, code: DiagnosticCode, name: str, node: exp.Expr, known: Iterable[str], *, nearest: bool = True
+    ) -> None:
+        """Keep a name that could not be traced, with those of the known names that it may have meant."""
+        candidates = difflib.get_close_matches(name.rpartition(".")[2], list(known)) if nearest else known
+        reference = UnresolvedReference(name, code, span_of(node), tuple(dict.fromkeys(candidates)))
+        if reference not in self._noted:
+            self._noted.add(reference)
+            self.unresolved.append(reference)
+
+    def written_text(self, node: exp.Expr) -> str:
+        """Return an expression as the text has it, up to the brackets that close it, in lower case."""
+        span = span_of(node)
+        if span is None:
+            return node.key
+        opened = node.sql_name() if isinstance(node, exp.Func) else ""
+        written = self.text[span.start : span.end]
+        if opened and "(" not in written:
+            written = f"{opened}({written}"
+        return (written + ")" * (written.count("(") - written.count(")"))).lower()
+
+    def nearest(self, name: str, known: Iterable[str]) -> str | None:
+        """Return "did you mean …?" for the nearest known name, if one is near: in quotes where it needs them."""
+        names = list(known)
+        near = [other for other in names if other != name and other.lower() == name.lower()]
+        near = near or difflib.get_close_matches(name, names, n=1)
+        if not near:
+            return None
+        written = near[0] if self.naming.dialect.fold_column(near[0]) == near[0] else f'"{near[0]}"'
+        return f"did you mean `{written}`?"
+
+    # The two walks
+
+    def relation(self, node: exp.Expr, scope: Scope) -> Relation:
+        """Return the relation that a query, a table or anything else in FROM stands for.
+
+        Raises:
+            BudgetExceededError: the statement's time is over.
+        """
+        if type(node) is not exp.Table and monotonic() > self._deadline:
+            raise self._budget.out_of_time()
+        rule = RELATION_RULES.get(type(node))
+        if rule is None:
+            self.report(
+                DiagnosticCode.UNSUPPORTED_SYNTAX,
+                Severity.ERROR,
+                f"{type(node).__name__} cannot be read as a table",
+                node,
+            )
+            return Relation([], [])
+        return rule(self, node, scope)
+
+    def evaluate(
+        self, scope: Scope, root: exp.Expr, effect: int, sink: Sources, *, aliases_first: bool = False
+    ) -> None:
+        """Add to `sink` every base column that an expression reads, each with what it does to the result."""
+        stack: Stack = []
+        push, leaves, column, binary = stack.append, LEAVES, exp.Column, BINARY
+        node = root
+        while True:
+            kind = type(node)
+            if kind is column:
+                composed = COMPOSE[effect]
+                for (source, inner), place in scope.resolve(node, aliases_first).items():
+                    key = (source, composed[inner])
+                    if key not in sink:
+                        sink[key] = node if place is None else (place, node)
+            elif kind in binary:
+                effect = COMPUTED[effect]
+                args = node.args
+                right = args["expression"]
+                if type(right) not in leaves:
+                    push((right, effect))
+                node = args["this"]  # the left side next, without a way over the stack
+                continue
+            elif kind not in leaves:
+                rule = EXPRESSION_RULES.get(kind)
+                if rule is not None:
+                    rule(self, scope, node, effect, stack, sink)
+                else:
+                    if effect < FIRST_REFERENCE:
+                        effect = COMPOSE[effect][self._steps.get(kind) or self._step(node, kind)]
+                    for value in reversed(node.args.values()):
+                        kind = type(value)
+                        if kind is list:
+                            for item in reversed(value):
+                                if isinstance(item, exp.Expr) and type(item) not in leaves:
+                                    push((item, effect))
+                        elif kind not in leaves and kind not in _NO_NODES and isinstance(value, exp.Expr):
+                            push((value, effect))
+            if not stack:
+                return
+            node, effect = stack.pop()
+
+    def _step(self, node: exp.Expr, kind: type[exp.Expr]) -> int:
+        """Return what a node does to the values below it: computes with them, aggregates them, hides them."""
+        if kind is exp.Anonymous:
+            return self.functions.of_name(node.name)
+        step = self.functions.of_type(kind) if issubclass(kind, exp.Func) else TRANSFORMATION
+        self._steps[kind] = step
+        return step
+
+
+def _is_one_of(path: str, names: Collection[str]) -> bool:
+    """Return whether a path is a top-level column's of one of these names, which its text may quote."""
+    parts = ColumnPath.parse(path).parts
+    return len(parts) == 1 and parts[0] in names

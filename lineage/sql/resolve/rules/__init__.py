@@ -1,0 +1,39 @@
+"""The resolver's rules, one subject a file. Importing this package registers them."""
+
+from lineage.sql.resolve.rules import (
+    aggregates,
+    column_choice,
+    conditional,
+    ctes,
+    from_clause,
+    function_arguments,
+    generators,
+    passthrough,
+    projection,
+    select,
+    set_operation_columns,
+    set_operations,
+    sources,
+    stars,
+    subqueries,
+    windows,
+)
+
+__all__ = [
+    "aggregates",
+    "set_operation_columns",
+    "column_choice",
+    "function_arguments",
+    "conditional",
+    "ctes",
+    "from_clause",
+    "generators",
+    "passthrough",
+    "projection",
+    "select",
+    "set_operations",
+    "sources",
+    "stars",
+    "subqueries",
+    "windows",
+]

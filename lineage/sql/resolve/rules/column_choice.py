@@ -1,0 +1,198 @@
+"""Columns chosen by their names: `* LIKE 'a%'`, `* ILIKE`, `* SIMILAR TO`, `COLUMNS('regex' | list | test | *)`.
+
+DuckDB: https://duckdb.org/docs/stable/sql/expressions/star; Snowflake: SELECT, ILIKE; ClickHouse: SELECT,
+dynamic column selection. An expression with COLUMNS in it stands for itself once for each column that it chooses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.dialects import Folding
+from lineage.sql.resolve.relations import Sources, absorb
+from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
+from lineage.sql.resolve.rules.stars import star_columns
+from lineage.sql.resolve.scope import Choice, Scope
+
+if TYPE_CHECKING:
+    from lineage.sql.resolve.rules.projection import Projection
+
+__all__ = ["STAR_FORMS", "expand_choice", "expand_filtered_star", "is_filtered_star"]
+
+STAR_FORMS = frozenset((exp.Like, exp.ILike, exp.SimilarTo, exp.Glob, exp.Not, exp.Escape, exp.Apply, exp.Columns))
+"""Types of a select list's items that may be a star with a test or a function behind it."""
+
+NameTest = Callable[[str], bool]
+
+
+def is_filtered_star(node: exp.Expr) -> bool:
+    """Return whether an item of a select list is a star that keeps the columns whose names pass a test."""
+    while isinstance(node, exp.Not | exp.Escape | exp.Apply):
+        node = node.this
+    if isinstance(node, exp.Star | exp.Columns):
+        return True
+    return isinstance(node, exp.Like | exp.ILike | exp.SimilarTo | exp.Glob) and _is_star(node.this)
+
+
+def _is_star(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star))
+
+
+def expand_filtered_star(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
+    """Append the columns of `* LIKE 'a%'` and of ClickHouse's `* APPLY(f)`."""
+    applied: list[exp.Expr] = []
+    node, passes = item, True
+    while isinstance(node, exp.Not | exp.Escape | exp.Apply):
+        if isinstance(node, exp.Apply):
+            applied.append(node.expression)
+        passes = passes != isinstance(node, exp.Not)
+        node = node.this
+    if isinstance(node, exp.Columns):
+        shown = _chosen(resolver, node, scope, projection)
+    elif _is_star(node):
+        shown = star_columns(resolver, node, scope, projection)
+    else:
+        test = _test(resolver, node)
+        passes = passes != bool(node.args.get("negate"))
+        shown = [pair for pair in star_columns(resolver, node.this, scope, projection) if test(pair[0]) is passes]
+    for name, plain in shown:
+        value = plain
+        for function in reversed(applied):
+            inner, value = value, {}
+            absorb(value, inner, resolver.functions.of_name(function.name), item)
+        projection.add(name, value, None)
+
+
+def _test(resolver: Resolver, node: exp.Expr) -> NameTest:
+    """Return the test of a name that LIKE, ILIKE, SIMILAR TO or GLOB make with a constant."""
+    text = node.expression.name
+    flags = 0 if resolver.naming.dialect.quoted_column is Folding.KEEP and not isinstance(node, exp.ILike) else re.I
+    if isinstance(node, exp.SimilarTo):
+        return _matches(resolver, node, text, flags)
+    many, one = ("*", "?") if isinstance(node, exp.Glob) else ("%", "_")
+    pattern = "".join(".*" if c == many else "." if c == one else re.escape(c) for c in text)
+    return _matches(resolver, node, pattern, flags)
+
+
+def _matches(resolver: Resolver, node: exp.Expr, pattern: str, flags: int, *, anywhere: bool = False) -> NameTest:
+    try:
+        compiled = re.compile(pattern, flags)
+    except re.error:
+        _cannot_tell(resolver, node)
+        return lambda _: True
+    search = compiled.search if anywhere else compiled.fullmatch
+    return lambda name: search(name) is not None
+
+
+def _cannot_tell(resolver: Resolver, node: exp.Expr) -> None:
+    resolver.report(
+        DiagnosticCode.UNSUPPORTED_SYNTAX,
+        Severity.WARNING,
+        "which columns this chooses cannot be told from the text: all of them are taken",
+        node,
+    )
+
+
+def _chosen(
+    resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection | None = None
+) -> list[tuple[str, Sources]]:
+    """Return the columns that COLUMNS(…) stands for."""
+    what = node.this
+    if _is_star(what):
+        return star_columns(resolver, what, scope, projection)
+    shown = star_columns(resolver, exp.Star(), scope, projection)
+    shown = [(name, {key: place or node for key, place in sources.items()}) for name, sources in shown]
+    flags = re.I if resolver.naming.dialect.quoted_column is not Folding.KEEP else 0
+    if isinstance(what, exp.Literal):
+        test = _matches(resolver, node, what.this, flags, anywhere=True)
+    elif isinstance(what, exp.Array):
+        by_name = dict(reversed(shown))
+        names = [resolver.naming.dialect.fold_column(item.name, quoted=True) for item in what.expressions]
+        return [(name, by_name[name]) for name in names if name in by_name]
+    elif isinstance(what, exp.Lambda) and len(what.expressions) == 1:
+        test = _predicate(resolver, what.this, what.expressions[0].name)
+    else:
+        _cannot_tell(resolver, node)
+        return shown
+    return [(name, sources) for name, sources in shown if test(name)]
+
+
+def _predicate(resolver: Resolver, node: exp.Expr, variable: str) -> NameTest:
+    """Return the test that a lambda makes of a column's name, where it compares the name with constants."""
+    match node:
+        case exp.Paren():
+            return _predicate(resolver, node.this, variable)
+        case exp.Not():
+            inner = _predicate(resolver, node.this, variable)
+            return lambda name: not inner(name)
+        case exp.And() | exp.Or():
+            left, right = (_predicate(resolver, side, variable) for side in (node.this, node.expression))
+            if isinstance(node, exp.And):
+                return lambda name: left(name) and right(name)
+            return lambda name: left(name) or right(name)
+    subject, constant = node.this, node.args.get("expression")
+    if isinstance(subject, exp.Expr) and subject.name == variable:
+        if isinstance(node, exp.Like | exp.ILike | exp.SimilarTo | exp.Glob):
+            like, negated = _test(resolver, node), bool(node.args.get("negate"))
+            return lambda name: like(name) is not negated
+        if isinstance(constant, exp.Literal):
+            value = constant.this
+            match node:
+                case exp.EQ():
+                    return lambda name: name == value
+                case exp.NEQ():
+                    return lambda name: name != value
+                case exp.StartsWith():
+                    return lambda name: name.startswith(value)
+                case exp.EndsWith():
+                    return lambda name: name.endswith(value)
+                case exp.Contains():
+                    return lambda name: value in name
+                case exp.RegexpLike():
+                    return _matches(resolver, node, value, 0, anywhere=True)
+        if isinstance(node, exp.In) and all(isinstance(item, exp.Literal) for item in node.expressions):
+            values = {item.this for item in node.expressions}
+            return lambda name: name in values
+    _cannot_tell(resolver, node)
+    return lambda _: True
+
+
+@expression_rule(exp.Columns)
+def columns(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
+    """`f(COLUMNS(…))`: one column at a time in a select list; all of them elsewhere, and behind `*COLUMNS(…)`."""
+    shown = _chosen(resolver, node, scope)
+    if not node.args.get("unpack"):
+        if scope.choice is None:
+            scope.choice = Choice([name for name, _sources in shown])
+        elif scope.choice.at is not None:
+            shown = shown[scope.choice.at : scope.choice.at + 1]
+    for _name, sources in shown:
+        absorb(sink, sources, effect, node)
+
+
+def expand_choice(
+    resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection, value: Callable[[exp.Expr], Sources]
+) -> None:
+    """Append an expression with COLUMNS in it, once for each column that it chooses.
+
+    Each takes the column's name; in an alias `\\0` is that name and `\\1` what the regular expression's group matched.
+    """
+    choice = scope.choice
+    assert choice is not None
+    alias = item.args["alias"] if isinstance(item, exp.Alias) else None
+    found = item.find(exp.Columns)
+    pattern = found.this.this if found is not None and isinstance(found.this, exp.Literal) else "(.*)"
+    for position, name in enumerate(choice.names):
+        choice.at = position
+        shown = name
+        if alias is not None:
+            shown = resolver.identifiers.alias(alias)
+            if "\\" in shown and (match := re.search(pattern, name, re.I)) is not None:
+                shown = match.expand(shown.replace("\\0", "\\g<0>"))
+        projection.add(shown, value(item.this if alias is not None else item), None)
+    scope.choice = None

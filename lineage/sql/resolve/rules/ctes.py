@@ -1,0 +1,133 @@
+"""WITH: each CTE is resolved once, in order; a recursive one too, over stand-ins for its own columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from lineage.sql.resolve.relations import Relation, Rows, Source, Sources, absorb, absorb_rows, read_again
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.rules.set_operation_columns import combine
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, TRANSFORMATION
+from lineage.sql.resolve.unprefixed import NAMED_VALUE
+
+__all__ = ["add_named_value", "named_values", "scope_with_ctes"]
+
+_WITHOUT_KEYWORD = frozenset(("tsql", "fabric", "oracle", "snowflake"))
+"""Dialects that do not ask for the word RECURSIVE; in the others a name without it means the table outside."""
+
+
+def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
+    """Return a new scope for a query, in which the CTEs of its WITH hide tables of the same names."""
+    with_ = node.args.get("with_")
+    scope = Scope(resolver, outer, outer.ctes)
+    if with_ is None:
+        return scope
+    ctes = dict(outer.ctes)
+    scope.ctes = ctes
+    recursive = with_.args.get("recursive") or resolver.naming.dialect.name in _WITHOUT_KEYWORD
+    for cte in with_.expressions:
+        name = resolver.identifiers.alias(cte.args["alias"].this)
+        columns = [resolver.identifiers.alias(c) for c in cte.args["alias"].args.get("columns") or ()]
+        if cte.args.get("scalar"):
+            if cte.find(exp.Column) is None or isinstance(cte.this, exp.Subquery):
+                add_named_value(resolver, cte, scope)
+            continue
+        if isinstance(cte.this, exp.DML) and not isinstance(cte.this, exp.Query):
+            ctes[name] = resolver.written(cte.this, scope).renamed(columns)
+        elif recursive and isinstance(cte.this, exp.SetOperation) and _reads(cte.this.expression, name, resolver):
+            ctes[name] = _recursive(resolver, cte.this, name, columns, scope)
+        else:
+            ctes[name] = resolver.relation(cte.this, scope).renamed(columns)
+        for clause in ("search", "cycle"):
+            if (added := with_.args.get(clause)) is not None and cte is with_.expressions[-1]:
+                ctes[name] = _with_search(resolver, added, ctes[name])
+    return scope
+
+
+def add_named_value(resolver: Resolver, cte: exp.Expr, scope: Scope) -> None:
+    """ClickHouse's `WITH expression AS name`: a name for a value, seen wherever the CTEs are."""
+    sources: Sources = {}
+    resolver.evaluate(scope, cte.this, IDENTITY, sources)
+    name = resolver.identifiers.alias(cte.args["alias"].this)
+    scope.ctes = {**scope.ctes, NAMED_VALUE + name: Relation([name], [sources])}
+
+
+def named_values(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the named values of a WITH that are computed from the columns of the query behind it."""
+    with_ = node.args.get("with_")
+    for cte in with_.expressions if with_ is not None else ():
+        if cte.args.get("scalar") and not isinstance(cte.this, exp.Subquery) and cte.find(exp.Column) is not None:
+            yield cte
+
+
+def _with_search(resolver: Resolver, search: exp.Expr, relation: Relation) -> Relation:
+    """SEARCH … BY a SET s, CYCLE a SET c USING p: columns beside the query's, computed from the named one."""
+    named = search.args.get("this")
+    base = relation.find(resolver.identifiers.column(named)) if isinstance(named, exp.Identifier) else None
+    value: Sources = {}
+    absorb(value, base or {}, TRANSFORMATION, None)
+    added = [search.args.get(key) for key in ("expression", "using")]
+    names = [resolver.identifiers.column(name) for name in added if isinstance(name, exp.Identifier)]
+    return Relation(
+        [*relation.names, *names], [*relation.sources, *(value for _ in names)], relation.rows, relation.opens
+    )
+
+
+def _reads(node: exp.Expr, name: str, resolver: Resolver) -> bool:
+    fold = resolver.identifiers.alias
+    return any(
+        isinstance(table.this, exp.Identifier) and not table.args.get("db") and fold(table.this) == name
+        for table in node.find_all(exp.Table)
+    )
+
+
+def _recursive(resolver: Resolver, body: exp.SetOperation, name: str, columns: list[str], scope: Scope) -> Relation:
+    """Return a recursive CTE's relation: the anchor's columns, and what reaches them over any number of rounds.
+
+    The recursive branch is resolved over stand-ins for the CTE's columns; then each stand-in is replaced by the
+    column's own sources until nothing new comes.
+    """
+    anchor = resolver.relation(body.this, scope).renamed(columns)
+    stand_ins = [Source("", column) for column in anchor.names]
+    own = Relation(list(anchor.names), [{(stand_in, IDENTITY): None} for stand_in in stand_ins], None, anchor.opens)
+    ctes = dict(scope.ctes)
+    ctes[name] = own
+    inner = Scope(resolver, scope, ctes)
+    total = combine(resolver, body, anchor, resolver.relation(body.expression, inner))
+    position = {stand_in: index for index, stand_in in enumerate(stand_ins)}
+    closed = _close(total.sources, position)
+    rows = Rows()
+    flat: Sources = {}
+    absorb_rows(flat, total.rows)
+    rows.own = _replace(flat, closed, position)
+    return Relation(total.names, closed, rows, total.opens)
+
+
+def _replace(sources: Sources, columns: list[Sources], position: dict[Source, int]) -> Sources:
+    """Return the sources with each stand-in replaced by its column's sources."""
+    replaced: Sources = {}
+    for (source, effect), place in sources.items():
+        index = position.get(source)
+        if index is None:
+            replaced.setdefault((source, effect), place)
+            continue
+        for (base, inner), below in columns[index].items():
+            replaced.setdefault((base, COMPOSE[effect][inner]), read_again(below, place))
+    return replaced
+
+
+def _close(columns: list[Sources], position: dict[Source, int]) -> list[Sources]:
+    """Return the columns without stand-ins: the least fixed point of their mutual dependencies."""
+    closed = [{key: place for key, place in column.items() if key[0] not in position} for column in columns]
+    changed = True
+    while changed:
+        changed = False
+        for index, column in enumerate(columns):
+            grown = {**_replace(column, closed, position), **closed[index]}
+            if len(grown) > len(closed[index]):
+                closed[index] = grown
+                changed = True
+    return closed

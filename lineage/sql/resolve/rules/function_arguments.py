@@ -1,0 +1,154 @@
+"""Functions that the parser knows by name only and that treat their arguments unlike each other.
+
+ClickHouse's aggregate function combinators (`sumIf`, `uniqArrayIf`; documentation, Aggregate Function Combinators),
+`multiIf`, T-SQL's CHOOSE and MySQL's ELT; and functions that take `*`, as Snowflake's HASH(*) and OBJECT_CONSTRUCT(*).
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from lineage.sql.resolve.relations import Sources, absorb
+from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.transformation_codes import (
+    AGGREGATION,
+    COMPOSE,
+    CONDITIONAL,
+    FILTER,
+    FIRST_REFERENCE,
+    MASKED_AGGREGATION,
+    MASKED_TRANSFORMATION,
+    TRANSFORMATION,
+)
+
+_DATE_PART_AT = {("snowflake", "trunc"): 1, ("snowflake", "truncate"): 1, ("tsql", "date_bucket"): 0}
+"""Where functions that the parser knows by name only take a part of a date, as a bare word."""
+_DATE_PARTS = frozenset(
+    ("year", "yy", "yyy", "yyyy", "yr", "years", "yrs", "quarter", "qq", "qtr", "qtrs", "quarters", "month",
+     "mm", "mon", "mons", "months", "week", "wk", "ww", "weekofyear", "woy", "wy", "week_iso", "isowk",
+     "isoww", "day", "dd", "days", "dayofmonth", "hour", "hh", "hr", "hours", "hrs", "minute", "mi", "min",
+     "minutes", "mins", "second", "ss", "sec", "seconds", "secs", "millisecond", "ms", "msec", "milliseconds",
+     "microsecond", "us", "usec", "microseconds", "mcs", "nanosecond", "ns", "nsec", "nanosec", "nanoseconds")
+)  # fmt: skip
+_CALLS_FIELDS = frozenset(("postgres", "redshift", "materialize", "risingwave"))
+_COMBINATOR = re.compile(
+    r"(?:If|Array|Map|SimpleState|State|MergeState|Merge|ForEach|Distinct|OrDefault|OrNull|Resample|ArgMin|ArgMax)\Z"
+)
+
+
+def _base(name: str) -> str:
+    """Return the name of an aggregate without its combinators: `uniqArrayIf` is uniq."""
+    while (found := _COMBINATOR.search(name)) is not None and found.start():
+        name = name[: found.start()]
+    return name
+
+
+@expression_rule(exp.CombinedAggFunc, exp.CombinedParameterizedAgg)
+def combined(resolver: Resolver, _: Scope, node: exp.Expr, effect: int, stack: Stack, __: Sources) -> None:
+    """`sumIf(x, test)`: x is aggregated, the test filters for this column alone."""
+    name = str(node.this)
+    masks = resolver.functions.of_name(_base(name)) in (MASKED_AGGREGATION, MASKED_TRANSFORMATION)
+    value = COMPOSE[effect][MASKED_AGGREGATION if masks else AGGREGATION]
+    arguments = list(node.args.get("params") or node.expressions)
+    if name.endswith("If") and len(arguments) > 1:
+        stack.append((arguments.pop(), COMPOSE[effect][FILTER]))
+    stack.extend((argument, value) for argument in reversed(arguments))
+
+
+@expression_rule(exp.Anonymous)
+def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
+    """A function that the parser does not know: what it does to its arguments depends on its name."""
+    name = node.name
+    arguments = node.expressions
+    plain = name.lower()
+    if plain == "multiif":  # test, value, test, value, …, default
+        for position in range(len(arguments) - 1, -1, -1):
+            tested = position % 2 == 0 and position < len(arguments) - 1
+            stack.append((arguments[position], COMPOSE[effect][CONDITIONAL if tested else TRANSFORMATION]))
+        return
+    if plain == "choose" and arguments:
+        _choose(arguments[0], arguments[1:], effect, stack)
+        return
+    if (at := _DATE_PART_AT.get((resolver.naming.dialect.name, plain))) is not None and at < len(arguments):
+        arguments = [
+            one for place, one in enumerate(arguments) if place != at or not _is_date_part(resolver, scope, one)
+        ]
+    elif (field := _field_by_call(resolver, scope, name, arguments)) is not None:
+        stack.append((field, effect))
+        return
+    step = resolver.functions.of_name(name)
+    below = COMPOSE[effect][step] if effect < FIRST_REFERENCE else effect
+    for argument in reversed(arguments):
+        if type(argument) is exp.Star:
+            if not plain.startswith(("count", "approx_count")):  # these count rows
+                for _, sources in scope.all_columns():
+                    absorb(sink, sources, below, argument)
+        else:
+            stack.append((argument, below))
+
+
+def _is_date_part(resolver: Resolver, scope: Scope, node: exp.Expr) -> bool:
+    """Return whether an argument is a part of a date. Snowflake's TRUNC takes a number's scale there as well."""
+    if type(node) is not exp.Column or node.args.get("table") is not None:
+        return False
+    if resolver.naming.dialect.name != "snowflake":
+        return True
+    name = resolver.identifiers.column(node.this)
+    is_column = any(item.find(name) is not None for item in scope.items.values())
+    return node.name.lower() in _DATE_PARTS and not is_column
+
+
+def _field_by_call(resolver: Resolver, scope: Scope, name: str, arguments: list[exp.Expr]) -> exp.Column | None:
+    """Return the column that PostgreSQL's `name(t)` reads: t.name, where the table has such a column.
+
+    https://www.postgresql.org/docs/current/rowtypes.html#ROWTYPES-USAGE
+    """
+    [only] = arguments if len(arguments) == 1 else [None]
+    if type(only) is not exp.Column or only.args.get("table") is not None or resolver.functions.knows(name):
+        return None
+    if resolver.naming.dialect.name not in _CALLS_FIELDS or not isinstance(only.this, exp.Identifier):
+        return None
+    relation = scope.item(resolver.identifiers.alias(only.this))
+    own = resolver.identifiers.column(only.this)
+    if relation is None or relation.is_open or any(item.find(own) is not None for item in scope.items.values()):
+        return None
+    column = exp.Identifier(this=name)
+    is_there = relation.find(resolver.identifiers.column(column)) is not None
+    return exp.Column(this=column, table=only.this) if is_there else None
+
+
+@expression_rule(exp.Elt)
+def elt(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
+    """`ELT(n, a, b)`: n only chooses."""
+    _choose(node.this, node.expressions, effect, stack)
+
+
+def _choose(index: exp.Expr, values: list[exp.Expr], effect: int, stack: Stack) -> None:
+    stack.extend((value, COMPOSE[effect][TRANSFORMATION]) for value in reversed(values))
+    stack.append((index, COMPOSE[effect][CONDITIONAL]))
+
+
+@expression_rule(exp.HashAgg)
+def hash_of_rows(_: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
+    """`HASH_AGG(*)`, `HASH_AGG(a, b)`: one hash of all rows."""
+    below = COMPOSE[effect][MASKED_AGGREGATION]
+    for argument in node.iter_expressions():
+        if type(argument) is exp.Star:
+            for _name, sources in scope.all_columns():
+                absorb(sink, sources, below, argument)
+        else:
+            stack.append((argument, below))
+
+
+@expression_rule(exp.StarMap)
+def object_of_all(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
+    """`OBJECT_CONSTRUCT(*)`: an object with a field a column."""
+    star = node.this
+    except_ = star.args.get("except_") or ()
+    dropped = {resolver.identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in except_}
+    for name, sources in scope.all_columns():
+        if name not in dropped:
+            absorb(sink, sources, COMPOSE[effect][TRANSFORMATION], star)

@@ -1,0 +1,18 @@
+"""Functions of the select list that make rows: UNNEST, EXPLODE and their kin."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.sql.resolve.relations import Sources
+from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.transformation_codes import COMPOSE, JOIN, TRANSFORMATION
+
+
+@expression_rule(exp.Unnest, exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
+def rows_made(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, _: Sources) -> None:
+    """`SELECT unnest(a)`: the elements come from the array, and how many rows there are depends on it."""
+    for argument in reversed(list(node.iter_expressions())):
+        resolver.evaluate(scope, argument, JOIN, scope.made)
+        stack.append((argument, COMPOSE[effect][TRANSFORMATION]))

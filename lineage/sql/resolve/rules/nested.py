@@ -1,0 +1,327 @@
+"""Nested data: structs built and read back, elements of arrays, paths into JSON.
+
+A field of a base column is a column with a path (`address.city`, `payload.user.id`); a field of a struct that the
+query itself builds is exactly what was put into it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.resolve.relations import Composite, Sources, absorb, absorb_rows
+from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.transformation_codes import (
+    AGGREGATION,
+    COMPOSE,
+    CONDITIONAL,
+    FIRST_REFERENCE,
+    IDENTITY,
+    TRANSFORMATION,
+)
+
+__all__ = ["element_of", "json_keys", "nested_or_plain", "nested_value"]
+
+_JSON = (exp.JSONExtract, exp.JSONBExtract)
+_JSON_TEXT = (exp.JSONExtractScalar, exp.JSONBExtractScalar)
+
+
+def _with_subtypes(*kinds: type[exp.Expr]) -> frozenset[type[exp.Expr]]:
+    return frozenset(kinds).union(*(_with_subtypes(*kind.__subclasses__()) for kind in kinds if kind.__subclasses__()))
+
+
+_NESTED = _with_subtypes(
+    exp.Paren, exp.Struct, exp.Dot, exp.Bracket, exp.Array, exp.ArrayAgg, exp.JSONObject, exp.Cast, exp.Subquery,
+    exp.Tuple, *_JSON, *_JSON_TEXT,
+)  # fmt: skip
+"""The types that `nested_value` looks at: nearly all expressions are none of them."""
+
+
+def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
+    """Return the sources of a struct, of a field, of an element or of a path; None for any other expression."""
+    kind = type(node)
+    if kind not in _NESTED or (kind is exp.Cast and type(node.args["this"]) is not exp.Struct):
+        return None
+    match node:
+        case exp.Paren():
+            return nested_value(resolver, node.this, scope)
+        case exp.Struct():
+            return _struct(resolver, node, scope)
+        case exp.Dot() if isinstance(node.expression, exp.Identifier):
+            return scope.field(
+                nested_or_plain(resolver, node.this, scope), [resolver.identifiers.column(node.expression)]
+            )
+        case exp.Dot() if isinstance(node.expression, exp.Literal) and not node.expression.is_string:
+            value = nested_or_plain(resolver, node.this, scope)
+            return scope.field(value, [node.expression.name]) if isinstance(value, Composite) else element_of(value)
+        case exp.Tuple() if resolver.naming.dialect.name == "clickhouse":
+            return _struct(resolver, node, scope)
+        case exp.Subquery() if isinstance(node.this, exp.Select) and node.this.args.get("kind") == "STRUCT":
+            return _row_of(resolver, node, scope)
+        case exp.Bracket():
+            return _subscript(resolver, node, scope)
+        case exp.Array() if len(node.expressions) == 1 and isinstance(node.expressions[0], exp.Struct):
+            return nested_or_plain(resolver, node.expressions[0], scope)
+        case exp.ArrayAgg():
+            return _collected(resolver, node, scope)
+        case exp.JSONObject():
+            return _json_object(resolver, node, scope)
+        case exp.Cast() if isinstance(node.this, exp.Struct) and node.to.args.get("nested"):
+            return _cast_struct(resolver, node, scope)
+        case exp.JSONExtract() | exp.JSONBExtract() | exp.JSONExtractScalar() | exp.JSONBExtractScalar():
+            return _json(resolver, node, scope)
+    return None
+
+
+def nested_or_plain(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
+    """Return the sources of any expression, with its fields where it has some."""
+    while type(node) is exp.Paren:
+        node = node.this
+    if type(node) is exp.Column:
+        found = scope.resolve(node)
+        return found if isinstance(found, Composite) else {key: place or node for key, place in found.items()}
+    found_nested = nested_value(resolver, node, scope)
+    if found_nested is not None:
+        return found_nested
+    sources: Sources = {}
+    resolver.evaluate(scope, node, IDENTITY, sources)
+    return sources
+
+
+def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
+    fields: dict[str, Sources] = {}
+    total: Sources = {}
+    for position, item in enumerate(node.expressions):
+        value = item.expression if isinstance(item, exp.PropertyEQ) else item
+        if isinstance(item, exp.PropertyEQ):
+            name = resolver.identifiers.column(item.this) if isinstance(item.this, exp.Identifier) else item.this.name
+        elif isinstance(item, exp.Alias):
+            name, value = resolver.identifiers.alias(item.args["alias"]), item.this
+        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+            owner = scope.item(resolver.identifiers.alias(item.args["table"]))
+            for column, sources in owner.columns() if owner is not None else ():
+                fields[column] = {key: place or item for key, place in sources.items()}
+                absorb(total, sources, TRANSFORMATION, item)
+            continue
+        elif isinstance(item, exp.Star):
+            for column, sources in scope.all_columns():
+                fields[column] = {key: place or item for key, place in sources.items()}
+                absorb(total, sources, TRANSFORMATION, item)
+            continue
+        elif isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier):
+            name = resolver.identifiers.column(item.this)
+        else:
+            name = f"col{position + 1}"
+        found = nested_or_plain(resolver, value, scope)
+        _add_field(fields, name, found)
+        if resolver.naming.dialect.name == "clickhouse":  # `tuple(a, b).2` is b
+            _add_field(fields, str(position + 1), found)
+        absorb(total, found, TRANSFORMATION, item)
+    return Composite(total, fields)
+
+
+def _row_of(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
+    """BigQuery's `(SELECT AS STRUCT a, b FROM t)`: one row, whose fields are the columns."""
+    relation = resolver.relation(node, scope)
+    deciding: Sources = {}
+    absorb_rows(deciding, relation.rows, IDENTITY)
+    total: Sources = dict(deciding)
+    fields: dict[str, Sources] = {}
+    for name, sources in relation.columns():
+        fields[name] = {**sources, **deciding}
+        absorb(total, sources, TRANSFORMATION, None)
+    return Composite(total, fields)
+
+
+def _add_field(fields: dict[str, Sources], name: str, sources: Sources) -> None:
+    """Add a field; names that were masked may be two fields' names, and then it is not known which of them is read."""
+    fields[name] = {**fields[name], **sources} if name in fields else sources
+
+
+def _json_object(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
+    """`JSON_OBJECT('k': a)`, `OBJECT_CONSTRUCT('k', a)`: an object whose fields are what was put into it."""
+    fields: dict[str, Sources] = {}
+    total: Sources = {}
+    for item in node.expressions:
+        if not isinstance(item, exp.JSONKeyValue) or not isinstance(item.this, exp.Literal):
+            return None
+        found = nested_or_plain(resolver, item.expression, scope)
+        _add_field(fields, item.this.this, found)
+        absorb(total, found, TRANSFORMATION, item)
+    return Composite(total, fields)
+
+
+def _cast_struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
+    """`CAST(ROW(a, b) AS ROW(x int, y int))`: the type names the fields."""
+    made = _struct(resolver, node.this, scope)
+    named = [field for field in node.args["to"].expressions if isinstance(field, exp.ColumnDef)]
+    if made.fields is None or len(named) != len(made.fields):
+        return None
+    fields: dict[str, Sources] = {}
+    for field, value in zip(named, made.fields.values(), strict=True):
+        cast: Sources = {}
+        absorb(cast, value, TRANSFORMATION, None)
+        fields[resolver.identifiers.column(field.this)] = cast
+    return Composite(dict(made), fields)
+
+
+def _collected(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
+    """`ARRAY_AGG(STRUCT(a, b) ORDER BY c)`, `ARRAY_AGG(t)`: elements with the fields of the struct or row."""
+    inner = node.this
+    while isinstance(inner, exp.Limit | exp.Order | exp.IgnoreNulls | exp.RespectNulls):
+        inner = inner.this
+    made = nested_or_plain(resolver, inner, scope) if isinstance(inner, exp.Struct | exp.Column) else None
+    if not isinstance(made, Composite) or made.fields is None:
+        return None
+    total: Sources = {}
+    for child in node.iter_expressions():
+        resolver.evaluate(scope, child, AGGREGATION, total)
+    deciding = {key: place for key, place in total.items() if key[1] >= FIRST_REFERENCE}
+    return Composite(total, _CollectedFields(made.fields, deciding))
+
+
+class _CollectedFields(Mapping[str, Sources]):
+    """The fields of elements that were collected: each aggregated, and decided by what orders and filters them."""
+
+    def __init__(self, fields: Mapping[str, Sources], deciding: Sources) -> None:
+        self._fields = fields
+        self._deciding = deciding
+
+    def __getitem__(self, name: str) -> Sources:
+        aggregated: Sources = {}
+        absorb(aggregated, self._fields[name], AGGREGATION, None)
+        aggregated.update(self._deciding)
+        return aggregated
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+
+def _subscript(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
+    """`a[1]` is an element of a, `m['key']` the field of a map or struct; the subscript itself computes."""
+    keys = [key for key in node.expressions if isinstance(key, exp.Literal) and key.is_string]
+    value = nested_or_plain(resolver, node.this, scope)
+    if len(keys) == 1 and len(node.expressions) == 1:
+        return scope.field(value, [keys[0].this])
+    found = element_of(value)
+    for key in node.expressions:
+        resolver.evaluate(scope, key, TRANSFORMATION, found)
+    return found
+
+
+def element_of(value: Sources) -> Composite:
+    """Return the sources of an element of an array: a transformation of the whole, whose fields are the whole's."""
+    lifted: Sources = {}
+    absorb(lifted, value, TRANSFORMATION, None)
+    if isinstance(value, Composite):
+        return Composite(lifted, value.fields, value.whole)
+    return Composite(lifted, None, value)
+
+
+_JSON_PATH_MODE = re.compile(r"^\s*(?:lax|strict)\s+(?=\$)", re.IGNORECASE)
+"""What a path of SQL's own JSON language may begin with (SQL:2016, 9.39)."""
+
+
+def json_keys(path: exp.Expr | None) -> list[str] | None:
+    """Return the keys of a constant JSON path, without its subscripts; None where it is not constant.
+
+    >>> import sqlglot
+    >>> json_keys(sqlglot.parse_one("SELECT v:a.b[0].c", dialect="snowflake").find(exp.JSONPath))
+    ['a', 'b', 'c']
+    """
+    if isinstance(path, exp.JSONPath):
+        keys = [part.this for part in path.expressions if isinstance(part, exp.JSONPathKey)]
+        return keys if all(isinstance(key, str) for key in keys) else None
+    if isinstance(path, exp.Literal) and path.is_string:
+        written = _JSON_PATH_MODE.sub("", str(path.this))
+        parts = [part.partition("[")[0] for part in written.removeprefix("$").strip("{}").replace(",", ".").split(".")]
+        return [part for part in parts if part]
+    return None
+
+
+def _json(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
+    path = node.args.get("expression")
+    keys = json_keys(path)
+    found = scope.field(nested_or_plain(resolver, node.this, scope), keys or [])
+    computed: Sources = {}
+    is_text = isinstance(node, _JSON_TEXT)
+    absorb(computed, found, TRANSFORMATION if is_text or not keys else IDENTITY, node.this)
+    if keys is None and isinstance(path, exp.Expr):
+        resolver.evaluate(scope, path, TRANSFORMATION, computed)
+    return computed
+
+
+@expression_rule(exp.Struct, exp.Dot, exp.Bracket, exp.JSONObject, *_JSON, *_JSON_TEXT)
+def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
+    """Nested values inside a larger expression."""
+    if isinstance(node, exp.Dot) and not isinstance(node.expression, exp.Identifier | exp.Literal):
+        value = _value_with_methods(resolver, node, scope)
+        if value is not None:
+            below = COMPOSE[effect][TRANSFORMATION]
+            stack.extend((argument, below) for argument in reversed(node.expression.expressions))
+            stack.append((value, below))
+        else:
+            _packaged(resolver, node, effect, stack)
+        return
+    found = nested_value(resolver, node, scope)
+    if found is None:  # an object whose keys are computed
+        below = COMPOSE[effect][TRANSFORMATION]
+        stack.extend((child, below) for child in reversed(list(node.iter_expressions())))
+        return
+    absorb(sink, found, effect, node)
+
+
+_METHODS = re.compile(r"value|query|exist|nodes|modify|ToString|GetAncestor|GetLevel|IsDescendantOf|ST[A-Z]\w+")
+"""Methods of T-SQL's types xml, hierarchyid and geography, whose case counts there."""
+_FUNCTION_SCHEMAS = frozenset(("dbo", "sys"))
+
+
+def _value_with_methods(resolver: Resolver, node: exp.Expr, scope: Scope) -> exp.Expr | None:
+    """Return the value whose method a call of T-SQL is (`t.doc.value('…', 'int')`); None for `dbo.f(…)`."""
+    if resolver.naming.dialect.name not in ("tsql", "fabric") or not isinstance(node.expression, exp.Anonymous):
+        return None
+    before = node.this
+    if isinstance(before, exp.Dot):
+        if not isinstance(before.expression, exp.Identifier):  # a method of what a method gives
+            return before
+        table = before.this
+        if not isinstance(table, exp.Identifier) or scope.item(resolver.identifiers.alias(table)) is None:
+            return None
+        return exp.Column(this=before.expression, table=table)
+    if not isinstance(before, exp.Identifier) or before.name.lower() in _FUNCTION_SCHEMAS:
+        return None
+    return exp.Column(this=before) if _METHODS.fullmatch(node.expression.name) else None
+
+
+def _packaged(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> None:
+    """`package.f(x)`: what is said of the function under its full name, else under its own."""
+    call = node.expression
+    if resolver.naming.dialect.name == "clickhouse" and call.name.upper() == "COLUMNS":
+        message = "COLUMNS behind a table's alias is not read: its columns are missing"
+        resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.ERROR, message, node.this)
+        return
+    name = f"{node.this.name if not isinstance(node.this, exp.Dot) else node.this.expression.name}.{call.name}"
+    if isinstance(call, exp.Anonymous) and resolver.functions.knows(name):
+        below = COMPOSE[effect][resolver.functions.of_name(name)]
+        stack.extend((argument, below) for argument in reversed(call.expressions))
+    else:
+        stack.append((call, effect))
+
+
+@expression_rule(exp.Comprehension)
+def comprehension(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
+    """`[f(x) FOR x IN xs IF test]`: x is an element of xs, the test only chooses."""
+    args = node.args
+    inner = Scope(resolver, scope)
+    element = element_of(nested_or_plain(resolver, args["iterator"], scope))
+    inner.merged = {resolver.identifiers.column(args["expression"]): element}
+    resolver.evaluate(inner, node.this, COMPOSE[effect][TRANSFORMATION], sink)
+    if (condition := args.get("condition")) is not None:
+        resolver.evaluate(inner, condition, COMPOSE[effect][CONDITIONAL], sink)

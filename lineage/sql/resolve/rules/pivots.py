@@ -1,0 +1,226 @@
+"""PIVOT and UNPIVOT behind a relation, and DuckDB's statements of these names."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.resolve.relations import STAR, FunctionTable, Relation, Rows, Sources, absorb
+from lineage.sql.resolve.resolver import Resolver, relation_rule
+from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.transformation_codes import CONDITIONAL, FILTER, GROUP_BY, IDENTITY
+
+__all__ = ["pivoted"]
+
+
+def pivoted(resolver: Resolver, pivot: exp.Expr, relation: Relation, outer: Scope) -> Relation:
+    """Return the relation that a PIVOT or UNPIVOT makes of another."""
+    scope = Scope(resolver, outer.parent, outer.ctes)
+    scope.add("", relation)
+    made = (
+        _unpivot(resolver, pivot, relation, scope)
+        if pivot.args.get("unpivot")
+        else _pivot(resolver, pivot, relation, scope)
+    )
+    alias = pivot.args.get("alias")
+    listed = alias.args.get("columns") or () if isinstance(alias, exp.TableAlias) else ()
+    return made.renamed([resolver.identifiers.alias(column) for column in listed])
+
+
+def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope) -> Relation:
+    """PIVOT (sum(v) FOR k IN (a, b)): a column a value of k. What is neither v nor k groups the rows.
+
+    Each new column is `sum(CASE WHEN k = a THEN v END)`: v contributes, k decides.
+    """
+    aggregated: list[Sources] = []
+    used: set[str] = set()
+    for expression in pivot.expressions:
+        sources: Sources = {}
+        resolver.evaluate(
+            scope, expression.this if isinstance(expression, exp.Alias) else expression, IDENTITY, sources
+        )
+        aggregated.append(sources)
+        used |= {resolver.identifiers.column(c.this) for c in expression.find_all(exp.Column)}
+    decided: Sources = {}
+    for field in pivot.args.get("fields") or ():
+        key = field.this if isinstance(field, exp.In) else field
+        resolver.evaluate(scope, key, CONDITIONAL, decided)
+        used |= {resolver.identifiers.column(c.this) for c in key.find_all(exp.Column)}
+    rows = Rows()
+    if relation.rows is not None:
+        rows.inputs.append(relation.rows)
+    names: list[str] = []
+    columns: list[Sources] = []
+    for name, sources in relation.columns():
+        if name not in used:
+            names.append(name)
+            columns.append(sources)
+            absorb(rows.own, sources, GROUP_BY, pivot)
+    made = [resolver.identifiers.column(name) for name in pivot.args.get("columns") or ()]
+    for position, name in enumerate(made):
+        value = dict(aggregated[position % len(aggregated)]) if aggregated else {}
+        absorb(value, decided, IDENTITY, None)
+        names.append(name)
+        columns.append(value)
+    return Relation(names, columns, rows, [relation] if relation.is_open else [])
+
+
+@relation_rule(exp.Pivot)
+def pivot_statement(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
+    """DuckDB's `PIVOT t ON k IN (a, b) USING sum(v) GROUP BY g` and `UNPIVOT t ON a, b INTO NAME k VALUE v`.
+
+    https://duckdb.org/docs/stable/sql/statements/pivot
+    """
+    inner = scope_with_ctes(resolver, node, outer)
+    relation = resolver.relation(node.this, inner)
+    scope = Scope(resolver, outer.parent, inner.ctes)
+    scope.add("", relation)
+    if node.args.get("unpivot"):
+        return _unpivot_statement(resolver, node, relation, scope)
+    return _pivot_statement(resolver, node, relation, scope)
+
+
+def _pivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
+    aggregates = node.args.get("using") or []
+    aggregated: list[Sources] = []
+    for aggregate in aggregates:
+        sources: Sources = {}
+        resolver.evaluate(scope, aggregate.this if isinstance(aggregate, exp.Alias) else aggregate, IDENTITY, sources)
+        aggregated.append(sources)
+    decided: Sources = {}
+    for key in node.expressions:
+        resolver.evaluate(scope, key.this if isinstance(key, exp.In) else key, CONDITIONAL, decided)
+    rows = Rows()
+    if relation.rows is not None:
+        rows.inputs.append(relation.rows)
+    group = node.args.get("group")
+    kept: list[tuple[str, Sources]] = []
+    if group is not None:
+        for key in group.expressions:
+            sources = {}
+            resolver.evaluate(scope, key, IDENTITY, sources)
+            kept.append((resolver.identifiers.column(key.this) if isinstance(key, exp.Column) else key.name, sources))
+    else:
+        used = {
+            resolver.identifiers.column(column.this)
+            for part in (*node.expressions, *aggregates)
+            for column in part.find_all(exp.Column)
+        }
+        kept = [(name, sources) for name, sources in relation.columns() if name not in used]
+    for _, sources in kept:
+        absorb(rows.own, sources, GROUP_BY, node)
+    values = [dict(sources) for sources in aggregated or [{}]]
+    for value in values:
+        absorb(value, decided, IDENTITY, None)
+    opens = [relation] if relation.is_open and group is None else []
+    made = _made_names(resolver, node.expressions, aggregates)
+    if made is None:
+        total: Sources = {}
+        for value in values:
+            absorb(total, value, IDENTITY, None)
+        resolver.report(
+            DiagnosticCode.UNRESOLVED_STAR,
+            Severity.WARNING,
+            "which columns PIVOT makes depends on the data",
+            node,
+            hint="list the values: ON key IN ('a', 'b')",
+        )
+        return Relation(
+            [*(name for name, _ in kept), STAR], [*(s for _, s in kept), total], rows, [FunctionTable([], total)]
+        )
+    names = [*(name for name, _ in kept), *made]
+    columns = [*(s for _, s in kept), *(dict(values[at % len(values)]) for at in range(len(made)))]
+    return Relation(names, columns, rows, opens)
+
+
+def _made_names(resolver: Resolver, keys: list[exp.Expr], aggregates: list[exp.Expr]) -> list[str] | None:
+    """Return the columns that a PIVOT statement makes: each value of each key, `_`, the aggregate if it is named."""
+    names = [""]
+    for key in keys:
+        if not isinstance(key, exp.In) or not all(isinstance(value, exp.Literal) for value in key.expressions):
+            return None
+        names = [f"{name}_{value.this}" if name else value.this for name in names for value in key.expressions]
+    suffixes = [""]
+    if len(aggregates) > 1 or any(isinstance(aggregate, exp.Alias) for aggregate in aggregates):
+        suffixes = [f"_{a.alias if isinstance(a, exp.Alias) else resolver.written_text(a)}" for a in aggregates]
+    fold = resolver.naming.dialect.fold_column
+    return [fold(f"{name}{suffix}", quoted=True) for name in names for suffix in suffixes]
+
+
+def _unpivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
+    into = node.args.get("into")
+    fold = resolver.naming.dialect.fold_column
+    key = _names(resolver, into.this) if into is not None else [fold("name")]
+    names = [name for item in into.expressions for name in _names(resolver, item)] if into is not None else []
+    names = names or [fold("value")]
+    turned: list[Sources] = [{} for _ in names]
+    gone: set[str] = set()
+    for item in node.expressions:
+        listed = item.this if isinstance(item, exp.Alias | exp.PivotAlias) else item
+        parts = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
+        for position, part in enumerate(parts):
+            into_value = turned[position % len(turned)]
+            gone |= {resolver.identifiers.column(column.this) for column in part.find_all(exp.Column)}
+            if part.find(exp.Columns) is not None:
+                scope.choice = None
+                resolver.evaluate(scope, part, IDENTITY, into_value)
+                chosen = scope.choice
+                gone |= set(chosen.names) if chosen is not None else set()
+            else:
+                resolver.evaluate(scope, part, IDENTITY, into_value)
+    kept = [(name, sources) for name, sources in relation.columns() if name not in gone]
+    return Relation(
+        [*(name for name, _ in kept), *key, *names],
+        [*(sources for _, sources in kept), *({} for _ in key), *turned],
+        _without_nulls(relation, turned, node),
+        [relation] if relation.is_open else [],
+    )
+
+
+def _unpivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope) -> Relation:
+    """UNPIVOT (v FOR k IN (a, b)): a row a column. v holds the values of a and b, k their names."""
+    values = [name for item in pivot.expressions for name in _names(resolver, item)]
+    names: list[str] = []
+    turned: list[Sources] = [{} for _ in values]
+    gone: set[str] = set()
+    for field in pivot.args.get("fields") or ():
+        if not isinstance(field, exp.In):
+            continue
+        names += _names(resolver, field.this)
+        for item in field.expressions:
+            listed = item.this if isinstance(item, exp.PivotAlias | exp.Alias) else item
+            columns = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
+            for position, column in enumerate(columns):
+                if isinstance(column, exp.Column):
+                    gone.add(resolver.identifiers.column(column.this))
+                if turned:
+                    resolver.evaluate(scope, column, IDENTITY, turned[position % len(turned)])
+    kept = [(name, sources) for name, sources in relation.columns() if name not in gone]
+    return Relation(
+        [*(name for name, _ in kept), *names, *values],
+        [*(sources for _, sources in kept), *({} for _ in names), *turned],
+        _without_nulls(relation, turned, pivot),
+        [relation] if relation.is_open else [],
+    )
+
+
+def _without_nulls(relation: Relation, turned: list[Sources], node: exp.Expr) -> Rows | None:
+    """Return what decides the rows of an UNPIVOT: it leaves NULLs out, so the values too, unless it says otherwise."""
+    if node.args.get("include_nulls"):
+        return relation.rows
+    rows = Rows()
+    if relation.rows is not None:
+        rows.inputs.append(relation.rows)
+    for value in turned:
+        absorb(rows.own, value, FILTER, node)
+    return rows
+
+
+def _names(resolver: Resolver, node: exp.Expr) -> list[str]:
+    """Return the names of `v`, of `(v, w)`, quoted or not."""
+    if isinstance(node, exp.Tuple | exp.Paren):
+        inner = node.expressions if isinstance(node, exp.Tuple) else [node.this]
+        return [name for item in inner for name in _names(resolver, item)]
+    identifier = node if isinstance(node, exp.Identifier) else node.this
+    return [resolver.identifiers.column(identifier)] if isinstance(identifier, exp.Identifier) else []

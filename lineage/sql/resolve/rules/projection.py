@@ -1,0 +1,189 @@
+"""The select list: what the output columns are called and where each comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from lineage.sql.resolve.alias_visibility import Clause
+from lineage.sql.resolve.relations import Relation, Sources, placed
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
+from lineage.sql.resolve.rules.nested import nested_value
+from lineage.sql.resolve.rules.stars import expand_star
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.spans import span_of
+from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
+
+_CALL = re.compile(r"(\w+)\s*\(\s*(?:DISTINCT\s+)?\Z", re.IGNORECASE)
+
+__all__ = ["Projection", "output_name", "project"]
+
+
+def _position(key: exp.Expr) -> int | None:
+    """Return the position, from 0, that an integer literal means as a key."""
+    if type(key) is not exp.Literal or key.is_string or not str(key.this).isdigit():
+        return None
+    return int(key.this) - 1 if int(key.this) else None
+
+
+class Projection:
+    """Output columns in order: names, sources, and the expression that each was written as (None behind a star)."""
+
+    __slots__ = ("expressions", "names", "opens", "sources")
+
+    def __init__(self, names: Sequence[str] = (), sources: Sequence[Sources] = ()) -> None:
+        self.names = list(names)
+        self.sources = list(sources)
+        self.expressions: list[exp.Expr | None] = [None] * len(names)
+        self.opens: list[Relation] = []
+
+    def add(self, name: str, sources: Sources, expression: exp.Expr | None) -> None:
+        """Append a column."""
+        self.names.append(name)
+        self.sources.append(sources)
+        self.expressions.append(expression)
+
+    def ordinal(self, key: exp.Expr) -> Sources | None:
+        """Return the column that an integer literal in GROUP BY or ORDER BY counts to."""
+        position = _position(key)
+        return self.sources[position] if position is not None and position < len(self.sources) else None
+
+    def written(self, key: exp.Expr) -> exp.Expr:
+        """Return the expression that a key stands for: that of the column that an integer literal counts to."""
+        position = _position(key)
+        found = self.expressions[position] if position is not None and position < len(self.expressions) else None
+        return found or key
+
+    def named(self, key: exp.Expr, resolver: Resolver) -> Sources | None:
+        """Return the column that a bare name in ORDER BY means: that of the output, if it has the name."""
+        if type(key) is exp.Column and type(key.this) is exp.Identifier and key.args.get("table") is None:
+            name = resolver.identifiers.column(key.this)
+            if name in self.names:
+                return self.sources[self.names.index(name)]
+        return None
+
+
+def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
+    """Return the output columns of a query block. Aliases become visible to what is evaluated after them."""
+    projection = Projection()
+    identifiers = resolver.identifiers
+    scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.select_list)
+    for position, item in enumerate(select.args["expressions"]):
+        kind = type(item)
+        if kind is exp.Alias:
+            args = item.args
+            sources = value_of(resolver, args["this"], scope)
+            if scope.choice is not None:
+                expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
+                continue
+            name = identifiers.column(args["alias"])
+            scope.add_output(name, sources, args["this"])
+            projection.add(name, sources, args["this"])
+        elif kind is exp.Column and type(item.args["this"]) is not exp.Star:
+            projection.add(identifiers.column(item.args["this"]), value_of(resolver, item, scope), item)
+        elif kind is exp.Star or kind is exp.Column:
+            expand_star(resolver, item, scope, projection)
+        elif kind is exp.Aliases:
+            _several(resolver, item, scope, projection)
+        elif kind is exp.QueryTransform:
+            _transformed(resolver, item, scope, projection)
+        elif kind in STAR_FORMS and is_filtered_star(item):
+            expand_filtered_star(resolver, item, scope, projection)
+        elif kind is exp.Dot and type(item.args["expression"]) is exp.Star:
+            expand_star(resolver, item, scope, projection)
+        else:
+            sources = value_of(resolver, item, scope)
+            if scope.choice is not None:
+                expand_choice(resolver, item, scope, projection, lambda each: value_of(resolver, each, scope))
+                continue
+            projection.add(output_name(resolver, item, position), sources, item)
+    return projection
+
+
+def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:
+    """Return the sources of an expression. A column that is handed on shares them with the relation it is from."""
+    if type(expression) is exp.Column:
+        return placed(scope.resolve(expression), expression)
+    nested = nested_value(resolver, expression, scope)
+    if nested is not None:
+        return nested
+    sources: Sources = {}
+    resolver.evaluate(scope, expression, IDENTITY, sources)
+    return sources
+
+
+def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
+    """`explode(m) AS (k, v)`: one expression that gives several columns."""
+    sources = value_of(resolver, item.this, scope)
+    for alias in item.args["expressions"]:
+        name = resolver.identifiers.alias(alias)
+        scope.add_output(name, sources, item.this)
+        projection.add(name, sources, item.this)
+
+
+def _transformed(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
+    """`TRANSFORM(a, b) USING 'script' AS (x, y)`: each column may come from every argument; `key`, `value` unnamed.
+
+    https://cwiki.apache.org/confluence/display/Hive/LanguageManual+Transform
+    """
+    sources: Sources = {}
+    for argument in item.args["expressions"]:
+        resolver.evaluate(scope, argument, TRANSFORMATION, sources)
+    schema = item.args.get("schema")
+    named = [one.this if isinstance(one, exp.ColumnDef) else one for one in schema.expressions] if schema else []
+    for name in [resolver.identifiers.column(one) for one in named] or ["key", "value"]:
+        projection.add(name, sources, item)
+
+
+_AROUND = (exp.Paren, exp.Cast, exp.Window, exp.Filter, exp.WithinGroup)
+"""What leaves the name of what stands in it."""
+
+
+def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
+    """Return the name that an output column without an alias gets.
+
+    PostgreSQL names it after the function or the column that it casts (parse_target.c, FigureColname);
+    elsewhere the name is generated text that nobody refers to, and its place stands in for it.
+    """
+    node: exp.Expr = expression
+    while isinstance(node, _AROUND):
+        node = node.this
+    if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        return resolver.identifiers.column(node.this)
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+        return resolver.identifiers.column(node.expression)
+    if resolver.naming.dialect.name not in ("postgres", "redshift", "materialize", "risingwave"):
+        return f"_col{position}"
+    if isinstance(node, exp.Case):
+        return "case"
+    if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select) and node.this.expressions:
+        inner = node.this.expressions[0]
+        return (
+            resolver.identifiers.alias(inner.args["alias"])
+            if isinstance(inner, exp.Alias)
+            else output_name(resolver, inner, 0)
+        )
+    if isinstance(node, exp.Exists):
+        return "exists"
+    if isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary):
+        return _function_name(resolver, node)
+    return "?column?"
+
+
+def _function_name(resolver: Resolver, node: exp.Func) -> str:
+    """Return a function's name as it is written: the parser knows several by one type."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower()
+    own, text = node.meta, resolver.text
+    if "start" in own:
+        written = text[own["start"] : own["end"] + 1]
+    else:  # the parser kept no place of the name: it stands before that of the arguments
+        span = span_of(node)
+        before = _CALL.search(text, max(0, span.start - 80), span.start) if span is not None else None
+        written = before.group(1) if before is not None else ""
+    if written.isidentifier():
+        return written.lower()
+    return node.sql_name().lower()

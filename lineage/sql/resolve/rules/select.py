@@ -1,0 +1,240 @@
+"""SELECT: one query block, its clauses in the order in which names become visible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from lineage.sql.resolve.alias_visibility import Clause
+from lineage.sql.resolve.relations import Relation, Rows, Sources, absorb
+from lineage.sql.resolve.resolver import Resolver, relation_rule
+from lineage.sql.resolve.rules.ctes import add_named_value, named_values, scope_with_ctes
+from lineage.sql.resolve.rules.from_clause import add_sources
+from lineage.sql.resolve.rules.projection import Projection, project
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.transformation_codes import DISTINCT, FILTER, GROUP_BY, JOIN, LIMITED_SORT, SORT
+from lineage.sql.resolve.unprefixed import aggregates
+
+_INPUT_FIRST = frozenset(("postgres", "materialize", "risingwave", "duckdb", "sqlite", "tsql", "fabric"))
+"""Dialects where a name inside an expression of ORDER BY means a column of FROM before one of the select list."""
+
+
+@relation_rule(exp.Select)
+def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
+    """Return the relation of a query block."""
+    scope = scope_with_ctes(resolver, node, outer)
+    rows = Rows()
+    add_sources(resolver, node, scope, rows)
+    if resolver.naming.dialect.name == "clickhouse":
+        for value in named_values(node):
+            add_named_value(resolver, value, scope)
+    return select_over(resolver, node, scope, rows)
+
+
+def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> Relation:
+    """Return the relation of a query block whose FROM is in the scope already."""
+    args = node.args
+    for definition in args.get("windows") or ():
+        scope.windows = {**scope.windows, resolver.identifiers.alias(definition.this): definition}
+    projection = project(resolver, node, scope)
+    if scope.made:
+        absorb(rows.own, scope.made, JOIN, None)
+    sees = resolver.alias_visibility
+    for clause in ("where", "prewhere") if "prewhere" in args else ("where",):
+        if condition := args.get(clause):
+            scope.see_aliases(Clause.ROWS, seen=sees.where)
+            resolver.evaluate(scope, condition.args["this"], FILTER, rows.own)
+    if condition := args.get("qualify"):
+        scope.see_aliases(Clause.QUALIFY, seen=sees.qualify)
+        resolver.evaluate(scope, condition.this, FILTER, rows.own)
+    if having := args.get("having"):
+        scope.see_aliases(Clause.SELECT, seen=sees.having)
+        outputs = _outputs_named(resolver, having, args.get("group"), scope, projection)
+        with scope.read_as(outputs):
+            resolver.evaluate(scope, having.this, FILTER, rows.own)
+        scope.see_aliases(Clause.SELECT, seen=False)
+        for name, _ in outputs:  # HAVING min(n) > n: the argument is FROM's
+            if sum(column.name == name.name for column in having.find_all(exp.Column)) > 1:
+                resolver.evaluate(scope, having.this, FILTER, rows.own)
+    if connect := args.get("connect"):
+        scope.see_aliases(Clause.SELECT, seen=False)
+        for condition in (connect.args.get("start"), connect.args.get("connect")):
+            if condition is not None:
+                resolver.evaluate(scope, condition, FILTER, rows.own)
+    if group := args.get("group"):
+        _group_by(resolver, group, scope, projection, rows.own)
+    if distinct := args.get("distinct"):
+        _distinct(resolver, distinct, scope, projection, rows.own)
+    order_by(resolver, node, scope, projection, rows.own)
+    if rows.inputs or rows.own:
+        return Relation(projection.names, projection.sources, rows, projection.opens)
+    return Relation(projection.names, projection.sources, None, projection.opens)
+
+
+def _outputs_named(
+    resolver: Resolver, having: exp.Expr, group: exp.Expr | None, scope: Scope, projection: Projection
+) -> list[tuple[exp.Expr, Sources]]:
+    """Return the names in HAVING that mean an output column, though FROM has one of the name as well.
+
+    Outside an aggregate a column that is no key of GROUP BY cannot be meant: it has no one value in a group.
+    """
+    if not scope.aliases:
+        return []
+    grouped = _keys(group) if group is not None else []
+    by_key = _outputs_as_keys(resolver, grouped, [_bare_name(resolver, key) for key in grouped], scope)
+    found: list[tuple[exp.Expr, Sources]] = []
+    meant: list[tuple[exp.Expr, Sources]] = []
+    for node in having.walk(prune=lambda below: isinstance(below, _GROUPED)):
+        if type(node) is exp.Column and node.args.get("table") is None and type(node.this) is exp.Identifier:
+            name = resolver.identifiers.column(node.this)
+            output = scope.aliases.get(name)
+            if output is not None:
+                found.append((node.this, output))
+                if name in by_key:
+                    meant.append((node.this, output))
+    if not found:
+        return found
+    listed = [projection.written(key) for key in group.expressions] if group is not None else []
+    if group is not None and group.args.get("all"):
+        listed = [written for written in projection.expressions if written is not None]
+    if resolver.naming.dialect.name != "duckdb":  # DuckDB reads `HAVING n + 0` by the alias even under `GROUP BY n + 0`
+        listed = [column for key in listed for column in key.find_all(exp.Column)]
+    keys = {key.name.lower() for key in listed if type(key) is exp.Column}
+    return [*meant, *((name, output) for name, output in found if name.name.lower() not in keys)]
+
+
+_GROUPED = (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Query, exp.Window, exp.Anonymous)
+"""What names in HAVING stand within without being outputs: arguments of aggregates, queries of their own."""
+
+
+_SETS_CLAUSES = ("grouping_sets", "cube", "rollup")
+_SETS_OF_KEYS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)
+
+
+def _keys(group: exp.Expr) -> list[exp.Expr]:
+    """Return the keys of GROUP BY, those inside ROLLUP, CUBE and GROUPING SETS too."""
+    found: list[exp.Expr] = []
+    args = group.args
+    stack = [item for name in _SETS_CLAUSES if name in args for item in reversed(args[name] or ())]
+    stack += reversed(args.get("expressions") or ())
+    while stack:
+        key = stack.pop()
+        if isinstance(key, _SETS_OF_KEYS):
+            inside = [*key.expressions, key.args.get("this")]
+            stack.extend(item for item in reversed(inside) if isinstance(item, exp.Expr))
+        elif isinstance(key, exp.Expr):
+            found.append(key)
+    return found
+
+
+def _bare_name(resolver: Resolver, key: exp.Expr) -> str | None:
+    if type(key) is not exp.Column:
+        return None
+    args = key.args
+    name = args["this"]
+    return resolver.identifiers.column(name) if type(name) is exp.Identifier and args.get("table") is None else None
+
+
+def _outputs_as_keys(
+    resolver: Resolver, keys: Sequence[exp.Expr], names: Iterable[str | None], scope: Scope
+) -> set[str]:
+    """Return the aliases by which GROUP BY surely groups, where no known column has their name.
+
+    What such an alias is made of would have no one value in a group if the key were a column of FROM. `names` are
+    those of the keys; None is one that is no bare name.
+    """
+    found: set[str] = set()
+    if not scope.outputs or not resolver.alias_visibility.group_by:
+        return found
+    asked = {name for name in names if name is not None and name in scope.outputs}
+    if not asked:
+        return found
+    columns_of_keys = {_name(resolver, key) for key in keys if type(key) is exp.Column}
+    for name in asked:
+        written = scope.written[name]
+        if name in scope.merged or scope.having(name) or aggregates(resolver, written) or written in keys:
+            continue
+        columns = written.walk(prune=lambda below: isinstance(below, exp.Query))
+        if any(type(column) is exp.Column and _name(resolver, column) not in columns_of_keys for column in columns):
+            found.add(name)
+    return found
+
+
+def _name(resolver: Resolver, column: exp.Expr) -> str:
+    return resolver.identifiers.column(column.this) if type(column.this) is exp.Identifier else ""
+
+
+def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
+    """GROUP BY, by expression, ordinal or alias; ROLLUP, CUBE and GROUPING SETS; GROUP BY ALL."""
+    keys = _keys(group)
+    sees = resolver.alias_visibility
+    names = [_bare_name(resolver, key) for key in keys]
+    sure = _outputs_as_keys(resolver, keys, names, scope)
+    for key, name in zip(keys, names, strict=True):
+        ordinal = projection.ordinal(key) if name is None else None
+        if ordinal is not None:
+            absorb(sink, ordinal, GROUP_BY, key)
+        else:
+            seen = sees.group_by if name is not None else sees.group_by_expression
+            scope.see_aliases(Clause.KEY if name in sure else Clause.ROWS, seen=seen)
+            resolver.evaluate(scope, key, GROUP_BY, sink)
+    if group.args.get("all") or (len(keys) == 1 and isinstance(keys[0], exp.Var) and keys[0].name.upper() == "ALL"):
+        for position, expression in enumerate(projection.expressions):
+            if expression is None or not aggregates(resolver, expression):
+                absorb(sink, projection.sources[position], GROUP_BY, expression)
+
+
+def _distinct(resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
+    """DISTINCT compares every output column, DISTINCT ON the named ones."""
+    scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.order_by_expression)
+    if (on := distinct.args.get("on")) is None:
+        for sources, expression in zip(projection.sources, projection.expressions, strict=True):
+            absorb(sink, sources, DISTINCT, expression)
+        return
+    for key in on.expressions if isinstance(on, exp.Tuple) else [on]:
+        _sort_key(resolver, key, DISTINCT, scope, projection, sink)
+
+
+def _sort_key(
+    resolver: Resolver, key: exp.Expr, effect: int, scope: Scope, projection: Projection, sink: Sources
+) -> None:
+    """Add a key of ORDER BY, which DISTINCT ON reads in the same way: an ordinal, an output name, an expression."""
+    output = projection.ordinal(key)
+    if output is None:
+        output = projection.named(key, resolver)
+    if output is not None:
+        absorb(sink, output, effect, key)
+    else:
+        aliases_first = resolver.naming.dialect.name not in _INPUT_FIRST
+        resolver.evaluate(scope, key, effect, sink, aliases_first=aliases_first)
+
+
+_SELDOM = frozenset(("offset", "fetch", "sort", "cluster", "distribute"))
+"""What an ordering or its limit may be besides ORDER BY and LIMIT."""
+
+
+def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
+    """ORDER BY (SORT BY, CLUSTER BY, DISTRIBUTE BY): by ordinal, output name or expression, in that order."""
+    args = node.args
+    if args.get("order") is None and args.get("limit") is None and _SELDOM.isdisjoint(args):
+        return
+    # DISTINCT ON keeps the first row of each group, and the order says which that is.
+    distinct = args.get("distinct")
+    limited = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None
+    for clause in ("limit", "offset", "fetch"):
+        if (limit := args.get(clause)) is not None:
+            limited = True
+            resolver.evaluate(scope, limit, FILTER, sink)  # the count may be a sub-query
+    effect = LIMITED_SORT if limited else SORT
+    scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.order_by_expression)
+    for clause in ("order", "sort", "cluster", "distribute"):
+        if (ordering := args.get(clause)) is None:
+            continue
+        for item in ordering.args.get("expressions") or ():
+            key = item.args["this"] if type(item) is exp.Ordered else item
+            if type(key) is exp.Var and key.name.upper() == "ALL":
+                for sources in projection.sources:
+                    absorb(sink, sources, effect, key)
+            else:
+                _sort_key(resolver, key, effect, scope, projection, sink)

@@ -1,0 +1,63 @@
+"""What one set operation makes of two relations: which columns meet, and what decides which rows remain.
+
+By the keyword table of the LineageX paper every branch's columns are referenced; the one difference is UNION ALL,
+where no row depends on the other branch. EXCEPT's right branch contributes no value.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.resolve.relations import STAR, Relation, Rows, Sources, absorb
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.transformation_codes import IDENTITY, SET_OPERATION
+
+__all__ = ["combine"]
+
+
+def combine(resolver: Resolver, operation: exp.Expr, left: Relation, right: Relation) -> Relation:
+    """Return what one set operation makes of two relations."""
+    rows = Rows()
+    rows.inputs.extend(side.rows for side in (left, right) if side.rows is not None)
+    keeps_all = isinstance(operation, exp.Union) and not operation.args.get("distinct")
+    if not keeps_all or resolver.paper_set_operations:
+        for side in (left, right):
+            for sources in side.sources:
+                absorb(rows.own, sources, SET_OPERATION, None)
+    pairs = _paired(resolver, operation, left, right)
+    names = [name for name, _, _ in pairs]
+    if isinstance(operation, exp.Except):
+        return Relation(names, [ours for _, ours, _ in pairs], rows, left.opens)
+    merged: list[Sources] = []
+    for _, ours, theirs in pairs:
+        sources = dict(ours)
+        absorb(sources, theirs, IDENTITY, None)
+        merged.append(sources)
+    return Relation(names, merged, rows, [*left.opens, *right.opens])
+
+
+def _paired(
+    resolver: Resolver, operation: exp.Expr, left: Relation, right: Relation
+) -> list[tuple[str, Sources, Sources]]:
+    """Return the columns that meet: by name where the statement says so, else by position."""
+    ours, theirs = list(left.columns()), list(right.columns())
+    if operation.args.get("by_name"):
+        others = dict(theirs)
+        met = [(name, sources, others.pop(name, {})) for name, sources in ours]
+        return met + [(name, {}, sources) for name, sources in others.items()]
+    if len(ours) == len(theirs):
+        return [(name, a, b) for (name, a), (_, b) in zip(ours, theirs, strict=True)]
+    if left.is_open or right.is_open or STAR in left.names or STAR in right.names:
+        # Behind a star the positions are unknown; what has a name meets by it.
+        others = dict(theirs)
+        met = [(name, sources, others.pop(name, {})) for name, sources in ours]
+        return met + [(name, {}, sources) for name, sources in others.items() if left.is_open]
+    resolver.report(
+        DiagnosticCode.COLUMN_COUNT_MISMATCH,
+        Severity.ERROR,
+        f"{operation.key.upper()} of {len(ours)} and {len(theirs)} columns",
+        operation.expression,
+    )
+    padded = theirs + [("", {})] * (len(ours) - len(theirs))
+    return [(name, a, b) for (name, a), (_, b) in zip(ours, padded, strict=False)]

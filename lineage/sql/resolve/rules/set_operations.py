@@ -1,0 +1,44 @@
+"""UNION, INTERSECT and EXCEPT: a chain of them, walked from the left, and the ORDER BY behind it."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.sql.resolve.relations import Relation, Rows
+from lineage.sql.resolve.resolver import Resolver, relation_rule
+from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.rules.projection import Projection
+from lineage.sql.resolve.rules.select import order_by
+from lineage.sql.resolve.rules.set_operation_columns import combine
+from lineage.sql.resolve.scope import Scope
+
+
+@relation_rule(exp.Union, exp.Intersect, exp.Except)
+def set_operation(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
+    """Return the relation of a chain of set operations; the chain is walked, not recursed into."""
+    scope = scope_with_ctes(resolver, node, outer)
+    chain: list[exp.Expr] = []
+    leftmost: exp.Expr = node
+    while isinstance(leftmost, exp.SetOperation) and (leftmost is node or not leftmost.args.get("with_")):
+        chain.append(leftmost)
+        leftmost = leftmost.this
+    total = resolver.relation(leftmost, scope)
+    for operation in reversed(chain):
+        right = resolver.relation(operation.expression, scope)
+        total = combine(resolver, operation, total, right)
+        total = _ordered(resolver, operation, total, scope)
+    return total
+
+
+def _ordered(resolver: Resolver, operation: exp.Expr, relation: Relation, around: Scope) -> Relation:
+    """ORDER BY after a set operation sees the output's names only."""
+    if not any(operation.args.get(clause) for clause in ("order", "limit", "offset", "fetch")):
+        return relation
+    scope = Scope(resolver, None, around.ctes)
+    scope.add("", relation)
+    projection = Projection(relation.names, relation.sources)
+    rows = Rows()
+    if relation.rows is not None:
+        rows.inputs.append(relation.rows)
+    order_by(resolver, operation, scope, projection, rows.own)
+    return Relation(relation.names, relation.sources, rows, relation.opens)

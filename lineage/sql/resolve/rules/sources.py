@@ -1,0 +1,403 @@
+"""What may stand in FROM: tables and CTEs, sub-queries, VALUES, LATERAL, UNNEST and other table functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.plugins import installed_rules
+from lineage.sql.resolve.relations import (
+    STAR,
+    BaseTable,
+    Composite,
+    Elements,
+    FunctionTable,
+    Relation,
+    RenamedStar,
+    Rows,
+    Sources,
+    absorb,
+)
+from lineage.sql.resolve.resolver import Resolver, relation_rule
+from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.rules.nested import element_of, json_keys
+from lineage.sql.resolve.rules.pivots import pivoted
+from lineage.sql.resolve.rules.projection import value_of
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.transformation_codes import IDENTITY, JOIN, TRANSFORMATION
+
+_FILE_READERS = frozenset(
+    ("read_files", "read_csv_auto", "read_json", "read_json_auto", "read_ndjson", "read_text", "read_blob",
+     "delta_scan", "iceberg_scan", "parquet_scan", "read_avro", "s3", "gcs", "hdfs", "url")
+)  # fmt: skip
+
+_RUN_QUERIES = frozenset(
+    ("crosstab", "crosstab2", "crosstab3", "crosstab4", "dblink", "openquery", "external_query", "postgres_query",
+     "mysql_query", "query_to_xml", "connectby", "sqlite_query", "query")
+)  # fmt: skip
+"""Functions called as tables that run a query which they are given as a string, often in another database."""
+
+_FLATTENED = ("SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS")
+"""What Snowflake's FLATTEN gives."""
+
+_ONE_ROW = frozenset(("json_tuple", "jsontuple", "parse_url_tuple", "stack"))
+"""Functions called as tables whose arguments do not decide how many rows there are."""
+
+
+_ONE_COLUMN = frozenset(
+    ("generate_series", "generate_subscripts", "json_array_elements", "json_array_elements_text",
+     "jsonb_array_elements", "jsonb_array_elements_text", "json_object_keys", "jsonb_object_keys", "jsonb_path_query",
+     "regexp_split_to_table", "string_to_table", "regexp_matches", "range", "numbers", "string_split", "split_to_table",
+     "generate_date_array", "generate_array", "sequence")
+)  # fmt: skip
+_ONE_COLUMN_TYPES = (exp.GenerateSeries, exp.Explode, exp.GenerateDateArray)
+"""Functions called as tables that give one column, named after themselves or their alias."""
+
+
+def _listed(resolver: Resolver, node: exp.Expr) -> list[str]:
+    """Return the column names of an alias, `AS t(a, b)`."""
+    alias = node.args.get("alias")
+    if type(alias) is not exp.TableAlias:
+        return []
+    columns = alias.args.get("columns")
+    if not columns:
+        return []
+    return [resolver.identifiers.alias(c.this if isinstance(c, exp.ColumnDef) else c) for c in columns]
+
+
+@relation_rule(exp.Table)
+def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
+    """A table, a CTE of that name, a staged file, or a function called as a table."""
+    assert isinstance(node, exp.Table)
+    args = node.args
+    named = args.get("this")
+    if type(named) is exp.Identifier:
+        if named.args.get("quoted"):
+            location = _file_named(resolver, node)
+            if location is not None:
+                return reshaped(resolver, node, resolver.location(location).renamed(_listed(resolver, node)), scope)
+        cte = scope.ctes.get(resolver.identifiers.column(named)) if scope.ctes and args.get("db") is None else None
+        relation = cte if cte is not None else resolver.table(node)
+    elif isinstance(named, exp.Parameter) or (type(named) is exp.Dot and _is_long_name(resolver, node, scope)):
+        relation = resolver.table(node)
+    elif isinstance(named, exp.Var | exp.Literal):
+        relation = resolver.location(named.name)
+    elif node.args.get("rows_from"):
+        relation = _rows_from(resolver, node.args["rows_from"], scope)
+    else:
+        return function_table(resolver, args["this"], scope, node)
+    alias = args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        relation = _renamed(resolver, node, relation)
+    return reshaped(resolver, node, relation, scope) if args.get("pivots") else relation
+
+
+def _renamed(resolver: Resolver, node: exp.Expr, relation: Relation) -> Relation:
+    """Return a relation with the columns that its alias lists; over a star each may be any column: that is reported."""
+    listed = _listed(resolver, node)
+    renamed = relation.renamed(listed)
+    if not listed or not relation.is_open or STAR not in (name for name, _ in relation.columns()):
+        return renamed
+    behind = [relation] if isinstance(relation, BaseTable) else relation.opens
+    tables = [item.name for item in behind if isinstance(item, BaseTable)]
+    alias, code = node.args["alias"], DiagnosticCode.UNRESOLVED_STAR
+
+    def report() -> None:
+        resolver.report(
+            code,
+            Severity.WARNING,
+            f"the columns that the alias renames are unknown: no schema of {', '.join(tables) or 'the table'}",
+            alias,
+            hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it",
+            lasts=True,
+        )
+        resolver.unresolved_name(code, STAR, alias, tables, nearest=False)
+
+    return RenamedStar(renamed, report)
+
+
+_PATH_FORMATS = frozenset(("parquet", "csv", "json", "orc", "avro", "delta", "text", "binaryfile", "iceberg"))
+
+
+def _file_named(resolver: Resolver, node: exp.Expr) -> str | None:
+    """Return the path that a quoted name is: DuckDB's `FROM 'a.parquet'`, Spark's `` FROM parquet.`/a` ``."""
+    name = node.args["this"]
+    text = name.this
+    if not name.args.get("quoted") or not ("/" in text or "." in text):
+        return None
+    dialect, schema = resolver.naming.dialect.name, node.args.get("db")
+    if dialect == "duckdb" and schema is None:
+        start = name.meta.get("start")
+        return text if start is not None and resolver.text[start : start + 1] == "'" else None
+    if dialect in ("spark", "databricks") and schema is not None and schema.name.lower() in _PATH_FORMATS:
+        return str(text)
+    return None
+
+
+def _is_long_name(resolver: Resolver, node: exp.Expr, scope: Scope) -> bool:
+    """Return whether more than three parts are a table's name (`server.db.schema.t`), not a path into a column."""
+    first = node.args["catalog"] if node.args.get("catalog") is not None else node.this
+    is_name = all(isinstance(part, exp.Identifier) for part in node.this.flatten())
+    return is_name and isinstance(first, exp.Identifier) and scope.item(resolver.identifiers.alias(first)) is None
+
+
+def _rows_from(resolver: Resolver, functions: list[exp.Expr], scope: Scope) -> Relation:
+    """PostgreSQL's `ROWS FROM (f(…), g(…))`: the functions' columns side by side."""
+    made = [resolver.relation(function, scope) for function in functions]
+    rows = Rows()
+    rows.inputs.extend(relation.rows for relation in made if relation.rows is not None)
+    pairs = [pair for relation in made for pair in relation.columns()]
+    return Relation([name for name, _ in pairs], [sources for _, sources in pairs], rows if rows.inputs else None)
+
+
+@relation_rule(exp.TableFromRows)
+def table_from_rows(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
+    """`TABLE(f(…))`: what the function gives, as a table."""
+    return reshaped(resolver, node, function_table(resolver, node.this, scope, node), scope)
+
+
+def reshaped(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
+    """Return a relation after the PIVOT and UNPIVOT that stand behind it and behind the names that its alias lists."""
+    for pivot in node.args.get("pivots") or ():
+        relation = pivoted(resolver, pivot, relation, scope)
+    return relation
+
+
+@relation_rule(exp.Subquery)
+def subquery(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
+    """`(query) AS t(a, b)`. Its own ORDER BY and LIMIT stand on the query inside."""
+    inner = scope_with_ctes(resolver, node, scope) if node.args.get("with_") else scope
+    body = node.this
+    if isinstance(body, exp.Table | exp.Subquery) and body.args.get("joins"):  # (a JOIN b USING (i)) AS j
+        body = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=body.copy())))
+    relation = resolver.relation(body, inner)
+    return reshaped(resolver, node, _renamed(resolver, node, relation), scope)
+
+
+@relation_rule(exp.Paren)
+def parenthesised(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
+    """`(x)` is x."""
+    return resolver.relation(node.this, scope)
+
+
+@relation_rule(exp.Values)
+def values(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
+    """`VALUES (a, b), (c, d)`: each column of every row."""
+    columns: list[Sources] = []
+    for row in node.expressions:
+        for position, value in enumerate(row.expressions if isinstance(row, exp.Tuple) else [row]):
+            if position == len(columns):
+                columns.append({})
+            resolver.evaluate(scope, value, IDENTITY, columns[position])
+    names = [f"column{position + 1}" for position in range(len(columns))]
+    return Relation(names, columns).renamed(_listed(resolver, node))
+
+
+@relation_rule(exp.Lateral)
+def lateral(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
+    """LATERAL: a sub-query or function that sees the relations to its left; Hive's LATERAL VIEW."""
+    inner = node.this
+    if isinstance(inner, exp.Query):
+        return resolver.relation(inner, scope).renamed(_listed(resolver, node))
+    return function_table(resolver, inner, scope, node)
+
+
+@relation_rule(exp.Unnest)
+def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
+    """`UNNEST(a, b) WITH ORDINALITY AS t(x, y, n)`: each array gives its own column, the ordinal comes from none."""
+    names = _listed(resolver, node)
+    columns = [element_of(value_of(resolver, array, scope)) for array in node.expressions]
+    alias = node.args.get("alias")
+    if not names and alias is not None and alias.this is not None:
+        names = [resolver.identifiers.alias(alias.this)]
+    offset = node.args.get("offset")
+    if not names and len(columns) == 1 and resolver.naming.dialect.name == "bigquery":
+        return _elements(columns[0], node, scope, [resolver.identifiers.alias(offset)] if offset else [])
+    if offset:
+        names = [*names[: len(columns)], *(["ordinality"] if offset is True else [resolver.identifiers.alias(offset)])]
+        columns.append(Composite({}))
+    while len(names) > len(columns):  # an array of rows gives several columns
+        columns.append(columns[0] if columns else Composite({}))
+    names += [f"unnest{position}" for position in range(len(names), len(columns))]
+    rows = _rows_made([*columns], node)
+    return Relation(names, [*columns], rows)
+
+
+def _elements(element: Composite, node: exp.Expr, scope: Scope, offset: list[str]) -> Relation:
+    """BigQuery's UNNEST without an alias: its columns are the fields of the elements."""
+    rows = _rows_made([element], node)
+    if element.fields is not None and STAR not in element.fields:
+        fields = dict(element.fields.items())
+        return Relation([*fields, *offset], [*fields.values(), *({} for _ in offset)], rows)
+    made = Elements(element, rows, scope.field)
+    made.names, made.sources = [*made.names, *offset], [*made.sources, *({} for _ in offset)]
+    return made
+
+
+def _rows_made(values: list[Sources], mention: exp.Expr) -> Rows | None:
+    """Return what decides how many rows a function makes: its arguments, whichever of its columns are read."""
+    rows = Rows()
+    for value in values:
+        absorb(rows.own, value, JOIN, mention)
+    return rows if rows.own else None
+
+
+def _called(call: exp.Expr) -> exp.Expr:
+    """Return the function within Trino's `TABLE(catalog.schema.f(…))`, which the parser keeps as a call of TABLE."""
+    if type(call) is exp.Anonymous and _function_name(call) == "table" and len(call.expressions) == 1:
+        inner = call.expressions[0]
+        while isinstance(inner, exp.Dot):
+            inner = inner.expression
+        return inner if isinstance(inner, exp.Func) else call
+    return call
+
+
+def _tables_given(call: exp.Expr) -> list[exp.Column]:
+    """Return the tables among the arguments of a function, `f(input => TABLE(orders))` in the SQL standard and Trino.
+
+    https://trino.io/docs/current/functions/table.html#calling-table-functions
+    """
+    listed = [one.expression if isinstance(one, exp.Kwarg) else one for one in getattr(call, "expressions", ())]
+    calls = [one for one in listed if type(one) is exp.Anonymous and _function_name(one) == "table"]
+    return [one.expressions[0] for one in calls if len(one.expressions) == 1 and type(one.expressions[0]) is exp.Column]
+
+
+def _as_table(column: exp.Column) -> exp.Table:
+    """Return the table that a name in brackets means, which the parser takes for a column."""
+    return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(column.parts), strict=False)))
+
+
+def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) -> Relation:
+    """A function called as a table: its declared columns, else any column that is asked for, from its arguments."""
+    call = _called(call)
+    location = _file_read(call)
+    if location is not None:
+        return resolver.location(location).renamed(_listed(resolver, node))
+    if _function_name(call) in _RUN_QUERIES:
+        resolver.report(
+            DiagnosticCode.DYNAMIC_SQL,
+            Severity.WARNING,
+            f"the query that {_function_name(call)} is given as a string is not read",
+            call,
+            lasts=True,
+        )
+    if _function_name(call) == "stream" and len(call.expressions) == 1 and type(call.expressions[0]) is exp.Column:
+        return resolver.table(_as_table(call.expressions[0])).renamed(_listed(resolver, node))  # Spark's STREAM(t)
+    tables = _tables_given(call)
+    for given in tables:
+        resolver.table(_as_table(given))
+        resolver.report(
+            DiagnosticCode.UNSUPPORTED_SYNTAX,
+            Severity.WARNING,
+            "the columns of a table that a function is given are not followed through it",
+            given,
+            lasts=True,
+        )
+    argument = call.args.get("this")
+    value: Sources = {}
+    if isinstance(call, exp.Explode | exp.Posexplode | exp.Inline) and isinstance(argument, exp.Expr):
+        value = element_of(
+            value_of(resolver, argument.expression if isinstance(argument, exp.Kwarg) else argument, scope)
+        )
+    elif not tables:
+        resolver.evaluate(scope, call, TRANSFORMATION, value)
+    rows = None if _function_name(call) in _ONE_ROW else _rows_made([value], call)
+    if isinstance(call, exp.Stack) and (columns := _stacked(resolver, call, scope)):
+        return Relation([f"col{position}" for position in range(len(columns))], columns).renamed(
+            _listed(resolver, node)
+        )
+    declared = _declared(resolver, call, value, scope)
+    if declared is not None:
+        declared.rows = rows
+        return declared.renamed(_listed(resolver, node))
+    known = installed_rules().table_functions.get(_function_name(call))
+    if known is not None:
+        return Relation(list(known), [value for _ in known], rows).renamed(_listed(resolver, node))
+    names = _listed(resolver, node)
+    if not names and isinstance(call, exp.Explode) and resolver.naming.dialect.name == "snowflake":
+        names = list(_FLATTENED)
+    is_declared = bool(names) or _function_name(call) in _ONE_COLUMN or isinstance(call, _ONE_COLUMN_TYPES)
+    alias = node.args.get("alias")
+    if not names and isinstance(alias, exp.TableAlias) and alias.this is not None:
+        names = [resolver.identifiers.alias(alias.this)]
+    if not names:
+        names = [str(call.meta.get("name") or getattr(call, "name", "") or call.key).lower()]
+    return FunctionTable(names, value, rows, declared=is_declared)
+
+
+def _stacked(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[Sources]:
+    """`stack(2, 'a', a, 'b', b)`: two rows of two columns, each column of every second value; none if unreadable."""
+    rows, values = call.this, call.expressions
+    if not isinstance(rows, exp.Literal) or not rows.name.isdigit() or not int(rows.name):
+        return []
+    width = -(-len(values) // int(rows.name))
+    columns: list[Sources] = [{} for _ in range(width)]
+    for position, value in enumerate(values):
+        resolver.evaluate(scope, value, IDENTITY, columns[position % width])
+    return columns
+
+
+def _function_name(call: exp.Expr) -> str:
+    return str(call.this if isinstance(call, exp.Anonymous) else call.key).lower()
+
+
+def _file_read(call: exp.Expr) -> str | None:
+    """Return the path that a function such as `read_parquet('s3://…')` reads."""
+    is_reader = isinstance(call, exp.ReadCSV | exp.ReadParquet) or (
+        isinstance(call, exp.Anonymous) and str(call.this).lower() in _FILE_READERS
+    )
+    if not is_reader:
+        return None
+    first = next(iter(call.args.get("expressions") or ()), call.args.get("this"))
+    if isinstance(call, exp.ReadCSV):
+        first = call.this
+    if isinstance(first, exp.Array) and len(first.expressions) == 1:
+        first = first.expressions[0]
+    return first.name if isinstance(first, exp.Literal) else None
+
+
+def _declared(resolver: Resolver, call: exp.Expr, value: Sources, scope: Scope) -> Relation | None:
+    """Return the columns that OPENJSON … WITH, JSON_TABLE and XMLTABLE declare, each from its own path."""
+    definitions: list[tuple[exp.Expr, list[str]]] = []
+    document: Sources = {}
+    if isinstance(call, exp.JSONTable | exp.OpenJSON):
+        root = json_keys(call.args.get("path")) or []
+        schema = call.args.get("schema")
+        listed = schema.expressions if schema is not None else call.expressions
+        definitions = list(_flattened(listed if schema is not None or isinstance(call, exp.OpenJSON) else [], root))
+        document = value_of(resolver, call.this, scope)
+    elif isinstance(call, exp.XMLTable):
+        definitions = [(definition, []) for definition in call.args.get("columns") or []]
+    if not definitions:
+        return None
+    names: list[str] = []
+    columns: list[Sources] = []
+    for definition, root in definitions:
+        identifier = definition.this
+        if not isinstance(identifier, exp.Identifier):
+            continue
+        names.append(resolver.identifiers.column(identifier))
+        path = definition.args.get("path")
+        # Without a path the column's name is the key (Oracle's JSON_TABLE, T-SQL's OPENJSON).
+        keys = json_keys(path) if path is not None else [identifier.name]
+        if definition.args.get("ordinality"):
+            columns.append({})
+        elif document and keys is not None and (root or keys):
+            found: Sources = {}
+            absorb(found, scope.field(document, [*root, *keys]), TRANSFORMATION, identifier)
+            columns.append(found)
+        else:
+            columns.append(value)
+    return Relation(names, columns)
+
+
+def _flattened(definitions: list[exp.Expr], root: list[str]) -> Iterator[tuple[exp.Expr, list[str]]]:
+    """Yield JSON_TABLE's columns and the keys that lead to their part of the document, those of NESTED PATH too."""
+    for definition in definitions:
+        nested = definition.args.get("nested_schema")
+        if nested is not None:
+            yield from _flattened(nested.expressions, [*root, *(json_keys(definition.args.get("path")) or [])])
+        else:
+            yield definition, root

@@ -1,0 +1,199 @@
+"""Stars: `*` and `t.*`, with EXCEPT, ILIKE, REPLACE and RENAME; `value.*`, the fields of a struct or row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.resolve.relations import STAR, BaseTable, Composite, Relation, Sources, placed
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.rules.nested import nested_or_plain
+from lineage.sql.resolve.scope import Scope
+
+if TYPE_CHECKING:
+    from lineage.sql.resolve.rules.projection import Projection
+
+__all__ = ["expand_star", "side_by_side", "star_columns"]
+
+_Shown: TypeAlias = "tuple[str, Sources, Relation | None]"
+"""A column behind a star: its name, its sources, and the relation that it is from unless a join merged it."""
+
+
+def expand_star(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
+    """Append what a star stands for. Over an unknown table it stays a star, and is reported."""
+    for name, sources in star_columns(resolver, item, scope, projection):
+        projection.add(name, sources, None)
+
+
+def star_columns(
+    resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection | None
+) -> list[tuple[str, Sources]]:
+    """Return the columns that a star stands for; where some are unknown, tell the projection and report it."""
+    star = item if isinstance(item, exp.Star) else (item.expression if isinstance(item, exp.Dot) else item.this)
+    if not _stands_in_text(resolver, star):
+        star._meta = None
+    found = _behind(resolver, item, scope)
+    if found is None:
+        return []
+    shown, behind = found
+    identifiers = resolver.identifiers
+    dropped = {identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in _listed(star, "except_")}
+    renamed = {
+        identifiers.column(alias.this.this): identifiers.alias(alias.args["alias"])
+        for alias in _listed(star, "rename")
+        if isinstance(alias, exp.Alias)
+    }
+    replaced = {
+        identifiers.alias(alias.args["alias"]): alias.this
+        for alias in _listed(star, "replace")
+        if isinstance(alias, exp.Alias)
+    }
+    like = star.args.get("ilike")
+    pattern = _ilike(like.name) if like is not None else None
+    columns: list[tuple[str, Sources]] = []
+    for name, sources, relation in shown:
+        if name == STAR and (relation is not None or behind is not None):
+            _stays_open(resolver, item, relation, projection, behind)
+        elif name in dropped or (pattern is not None and pattern.fullmatch(name) is None):
+            continue
+        value = nested_or_plain(resolver, replaced[name], scope) if name in replaced else placed(sources, star)
+        columns.append((renamed.get(name, name), value))
+    return columns
+
+
+def _stands_in_text(resolver: Resolver, star: exp.Expr) -> bool:
+    """Return whether a star has a place: `FROM t` alone selects one that the parser makes up, at the text's start."""
+    own = star._meta
+    return not own or own.get("start") != 0 or own.get("end") != 0 or resolver.text[:1] == STAR
+
+
+def _ilike(text: str) -> re.Pattern[str]:
+    """Return the pattern of `* ILIKE 'text'`, which compares names without case."""
+    return re.compile("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in text), re.IGNORECASE)
+
+
+def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Shown], str | None] | None:
+    """Return the columns of a star and, where these are unknown fields of a value, the value's name."""
+    if isinstance(item, exp.Star):
+        return _all_columns(resolver, scope), None
+    if isinstance(item, exp.Column):
+        table = item.args["table"]
+        alias = resolver.identifiers.alias(table)
+        schema = item.args.get("db")
+        relation = scope.item(alias, resolver.identifiers.alias(schema) if schema is not None else None)
+        if relation is not None:
+            return _columns(relation), None
+        path = [resolver.identifiers.column(p) for k in ("catalog", "db", "table") if (p := item.args.get(k))]
+        value = scope.value(path)
+        if value is None:
+            resolver.report(
+                DiagnosticCode.UNKNOWN_TABLE,
+                Severity.ERROR,
+                f"no table or alias `{table.name}` for `{table.name}.*`",
+                item,
+                hint=resolver.nearest(alias, scope.items),
+            )
+            resolver.unresolved_name(DiagnosticCode.UNKNOWN_TABLE, alias, item, scope.items)
+            return None
+        return _fields(scope, value), ".".join(path)
+    owner = item.this.unnest()
+    if isinstance(owner, exp.Column) and owner.args.get("table") is None:
+        relation = scope.item(resolver.identifiers.alias(owner.this))
+        if relation is not None:  # PostgreSQL's `(t).*`
+            return _columns(relation), None
+    return _fields(scope, nested_or_plain(resolver, owner, scope)), owner.name or "the value"
+
+
+def _fields(scope: Scope, value: Sources) -> list[_Shown]:
+    """Return the fields of a value; those that nobody knows as a star."""
+    while isinstance(value, Composite) and value.fields is None and value.whole is not None:
+        value = value.whole
+    if isinstance(value, Composite) and value.fields is not None:
+        return [(name, value.fields[name], None) for name in value.fields]
+    return [(STAR, scope.field(value, [STAR]), None)]
+
+
+def _columns(relation: Relation) -> list[_Shown]:
+    return [(name, sources, relation) for name, sources in relation.columns()]
+
+
+def side_by_side(resolver: Resolver, scope: Scope, keys: Sequence[str]) -> Relation:
+    """Return some relations of a scope as the one that `SELECT *` over them would make."""
+    part = Scope(resolver, scope, scope.ctes)
+    part.items = {key: scope.items[key] for key in keys}
+    part.merges = scope.merges
+    shown = _all_columns(resolver, part)
+    behind = [item for item in part.items.values() if item.is_open]
+    opens = [relation for item in behind for relation in ([item] if isinstance(item, BaseTable) else item.opens)]
+    return Relation([name for name, _, _ in shown], [sources for _, sources, _ in shown], None, opens)
+
+
+def _all_columns(resolver: Resolver, scope: Scope) -> list[_Shown]:
+    """Return the columns of FROM in the order in which `*` shows them; each join's merged columns once.
+
+    SQL:2016 7.10 puts a join's merged columns first, DuckDB leaves them where the left side has them.
+    """
+    blocks = {key: _columns(relation) for key, relation in scope.items.items()}
+    in_place = resolver.naming.dialect.name == "duckdb"
+    for left_keys, right_keys, merged in scope.merges:
+        left, right = (_distinct(blocks, keys) for keys in (left_keys, right_keys))
+        ours, theirs = ([column for block in side for column in block] for side in (left, right))
+        front: list[_Shown] = []
+        for name, sources in merged.items():
+            at = next((i for i, column in enumerate(ours) if column[0] == name), None)
+            theirs = _without(theirs, name)
+            if in_place and at is not None:
+                ours[at] = (name, sources, None)
+            else:
+                ours = _without(ours, name)
+                front.append((name, sources, None))
+        joined = [*front, *ours, *theirs]
+        for key in (*left_keys, *right_keys):
+            if key in blocks:
+                blocks[key] = joined
+    return [column for block in _distinct(blocks, list(blocks)) for column in block]
+
+
+def _distinct(blocks: dict[str, list[_Shown]], keys: Iterable[str]) -> list[list[_Shown]]:
+    """Return the blocks of some items in order, that of several items once."""
+    return list({id(blocks[key]): blocks[key] for key in keys if key in blocks}.values())
+
+
+def _without(columns: list[_Shown], name: str) -> list[_Shown]:
+    """Return the columns without the first of a name."""
+    at = next((i for i, column in enumerate(columns) if column[0] == name), None)
+    return columns if at is None else [*columns[:at], *columns[at + 1 :]]
+
+
+def _listed(star: exp.Expr, key: str) -> list[exp.Expr]:
+    value = star.args.get(key)
+    return value if isinstance(value, list) else ([value] if isinstance(value, exp.Expr) else [])
+
+
+def _stays_open(
+    resolver: Resolver, item: exp.Expr, relation: Relation | None, projection: Projection | None, value: str | None
+) -> None:
+    behind: Sequence[Relation] = ()
+    if relation is not None:
+        behind = [relation] if isinstance(relation, BaseTable) else relation.opens
+    if projection is not None:
+        projection.opens.extend(behind)
+    tables = [r.name for r in behind if isinstance(r, BaseTable)]
+    code = DiagnosticCode.UNRESOLVED_STAR
+    resolver.unresolved_name(code, f"{value}.*" if value else STAR, item, tables, nearest=False)
+    unknown = f"no schema of {', '.join(tables) or 'the table'}"
+    if value is not None:
+        unknown = f"nothing says which fields `{value}` has"
+    resolver.report(
+        code,
+        Severity.WARNING,
+        f"the columns behind `*` are unknown: {unknown}",
+        item,
+        hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it"
+        if value is None
+        else None,
+    )

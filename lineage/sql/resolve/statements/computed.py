@@ -1,0 +1,33 @@
+"""Computed columns: `b int GENERATED ALWAYS AS (a * 2)` comes from a, another column of the same table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from lineage.sql.resolve.relations import BaseTable, Relation, Sources
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.statements.outcome import Outcome
+from lineage.sql.resolve.transformation_codes import TRANSFORMATION
+
+__all__ = ["computed_columns"]
+
+
+def computed_columns(
+    resolver: Resolver, outcome: Outcome, definitions: Iterable[exp.Expr], own: BaseTable | Relation
+) -> None:
+    """Add to the outcome those of the column definitions that compute; `own` is the table that they stand in."""
+    if outcome.target is None:
+        return
+    scope = Scope(resolver)
+    scope.add(outcome.target, own)
+    for item in definitions:
+        for constraint in item.args.get("constraints") or () if isinstance(item, exp.ColumnDef) else ():
+            kind = constraint.args.get("kind")  # some constraints have none: COLLATE, OPTIONS
+            if isinstance(kind, exp.ComputedColumnConstraint):
+                sources: Sources = {}
+                resolver.evaluate(scope, kind.this, TRANSFORMATION, sources)
+                outcome.names.append(resolver.identifiers.column(item.this))
+                outcome.columns.append(sources)

@@ -1,0 +1,134 @@
+"""CREATE VIEW, CREATE TABLE AS and CREATE TABLE with columns; Spark's CACHE TABLE."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.catalog.ddl import schema_columns
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.names import plain_name
+from lineage.model.statement import ColumnSchema, DatasetKind
+from lineage.sql.definitions import is_temporary
+from lineage.sql.resolve.relations import BaseTable, Relation
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.statements.computed import computed_columns
+from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
+from lineage.sql.resolve.statements.query import rows_of
+
+_VIEWS_LOOK_AROUND_THEM = frozenset(("duckdb", "snowflake"))
+"""Dialects where a name of one part in a view means a table of the view's own schema first.
+
+DuckDB does (tried with 2.0; CREATE TABLE AS does not). Snowflake: https://docs.snowflake.com/en/sql-reference/name-resolution
+"""
+
+
+@statement_rule(exp.Create)
+def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what a CREATE defines. What is not a table or view (a schema, an index, …) has no lineage."""
+    kind = (tree.args.get("kind") or "").upper()
+    named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    if kind not in ("TABLE", "VIEW", "DYNAMIC TABLE", "STREAMING TABLE", "MODEL") or not isinstance(named, exp.Table):
+        return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
+    properties = tree.args.get("properties")
+    listed = properties.expressions if properties is not None else []
+    outcome = Outcome("", resolver.naming.made(resolver.name(named)), defines=True)
+    if isinstance(tree, exp.Create) and is_temporary(tree):
+        outcome.target, outcome.target_kind = plain_name(outcome.target or ""), DatasetKind.TEMPORARY
+    elif kind == "VIEW":
+        outcome.target_kind = DatasetKind.VIEW
+    if (to := next((item.this for item in listed if isinstance(item, exp.ToTableProperty)), None)) is not None:
+        outcome.target, outcome.target_kind = resolver.name(to), DatasetKind.TABLE  # ClickHouse: the view only fills it
+    schema = schema_columns(tree.this, resolver.naming.dialect) if isinstance(tree.this, exp.Schema) else ()
+    body = tree.args.get("expression")
+    if (clone := tree.args.get("clone")) is not None and isinstance(clone.this, exp.Table):
+        body = clone.this
+    if not isinstance(body, exp.Query | exp.Table | exp.Values):
+        _report_rows(resolver, body, listed, named)
+        outcome.operation = f"CREATE_{kind.replace(' ', '_')}"
+        outcome.schema = schema or _like(resolver, tree, listed)
+        if isinstance(tree.this, exp.Schema) and outcome.target is not None:
+            own = BaseTable(outcome.target, dict.fromkeys(c.name for c in outcome.schema), resolver.source)
+            computed_columns(resolver, outcome, tree.this.expressions, own)
+        return outcome
+    if isinstance(body.unnest(), exp.Pivot):  # DuckDB's AS (PIVOT t ON …)
+        body = _all_of(exp.Subquery(this=body.unnest()))
+    elif isinstance(body, exp.Table):  # CLONE t, AS TABLE t
+        body = _all_of(body)
+    is_materialized = any(isinstance(item, exp.MaterializedProperty) for item in listed)
+    if kind == "TABLE":
+        outcome.operation = "CREATE_TABLE_AS" if clone is None else "CREATE_TABLE_CLONE"
+    else:
+        outcome.operation = "CREATE_MATERIALIZED_VIEW" if is_materialized else f"CREATE_{kind.replace(' ', '_')}"
+    if kind == "VIEW" and resolver.naming.dialect.name in _VIEWS_LOOK_AROUND_THEM:
+        resolver.own_schema = resolver.identifiers.table_parts(named)[:-1]
+    relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
+    if resolver.naming.dialect.name == "mysql" and kind == "TABLE":
+        # The query's columns stand beside those that are defined, and in them where the names agree:
+        # https://dev.mysql.com/doc/refman/8.4/en/create-table-select.html
+        _name_columns(resolver, outcome, relation, [], tree)
+        defined = tuple(column for column in schema if column.name not in outcome.names)
+        outcome.schema = (*defined, *outcome.schema) if outcome.schema else ()
+        return outcome
+    _name_columns(resolver, outcome, relation, [column.name for column in schema], tree)
+    return outcome
+
+
+def _all_of(source: exp.Expr) -> exp.Select:
+    """Return `SELECT * FROM source`; the star stands where the source's name does."""
+    star = exp.Star()
+    if isinstance(name := source.this, exp.Identifier):
+        star.meta.update(name.meta)
+    return exp.Select(expressions=[star], from_=exp.From(this=source.copy()))
+
+
+def _report_rows(resolver: Resolver, body: exp.Expr | None, properties: list[exp.Expr], named: exp.Expr) -> None:
+    """Say so where a CREATE takes rows from what is not read: DuckDB's AS SUMMARIZE t, PostgreSQL's AS EXECUTE p."""
+    executed = next((item for item in properties if isinstance(item, exp.ExecuteAsProperty)), None)
+    found = body if isinstance(body, exp.Expr) else executed
+    if found is not None:
+        word = "EXECUTE" if found is executed else found.key.upper()
+        message = f"no rule reads what this CREATE takes its rows from ({word})"
+        resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, named)
+
+
+def _like(resolver: Resolver, tree: exp.Expr, properties: list[exp.Expr]) -> tuple[ColumnSchema, ...]:
+    """CREATE TABLE … LIKE s: the columns of s, none of its rows."""
+    inside = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+    for item in (*properties, *inside):
+        if isinstance(item, exp.LikeProperty) and isinstance(item.this, exp.Table):
+            _, model = resolver.named(resolver.identifiers.table_parts(item.this))
+            return () if model.is_open else tuple(ColumnSchema(name) for name, _ in model.columns())
+    return ()
+
+
+@statement_rule(exp.Cache)
+def cache(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Spark's CACHE TABLE t AS query defines a temporary view."""
+    body = tree.args.get("expression")
+    if body is None or not isinstance(tree.this, exp.Table):
+        return Outcome("CACHE")
+    outcome = Outcome("CREATE_VIEW", resolver.name(tree.this), defines=True, target_kind=DatasetKind.TEMPORARY)
+    _name_columns(resolver, outcome, resolver.relation(body, Scope(resolver)), [], tree)
+    return outcome
+
+
+def _name_columns(resolver: Resolver, outcome: Outcome, relation: Relation, listed: list[str], tree: exp.Expr) -> None:
+    """Take over the query's columns under the names of the list, which may be shorter (PostgreSQL)."""
+    pairs = list(relation.columns())
+    if len(listed) > len(pairs) and not relation.is_open:
+        resolver.report(
+            DiagnosticCode.COLUMN_COUNT_MISMATCH,
+            Severity.ERROR,
+            f"the number of columns named is {len(listed)}, the query has {len(pairs)}",
+            tree.this,
+        )
+    renamed = Relation([n for n, _ in pairs], [s for _, s in pairs], relation.rows, relation.opens).renamed(listed)
+    if resolver.numbers_repeated_names:
+        renamed = renamed.told_apart()
+    outcome.names, outcome.columns = renamed.names, renamed.sources
+    outcome.rows = rows_of(relation)
+    outcome.relation = renamed
+    if not renamed.is_open:
+        outcome.schema = tuple(ColumnSchema(name) for name in renamed.names)

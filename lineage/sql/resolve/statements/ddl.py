@@ -1,0 +1,141 @@
+"""DROP and ALTER TABLE: they move or end a dataset as a whole, or change its columns."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.catalog.alterations import Alteration, ColumnAlteration, altered_columns, new_table_name, placed
+from lineage.catalog.ddl import type_text
+from lineage.model.names import plain_name, split_name
+from lineage.model.spelling import Spelled
+from lineage.model.statement import ChangeKind, ColumnSchema, TableChange
+from lineage.sql.resolve.relations import BaseTable, Relation, Sources
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.statements.computed import computed_columns
+from lineage.sql.resolve.statements.outcome import Outcome, statement_rule, write
+from lineage.sql.resolve.transformation_codes import TRANSFORMATION
+
+
+@statement_rule(exp.Drop)
+def drop(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """DROP TABLE and DROP VIEW, of one or several."""
+    kind = (tree.args.get("kind") or "").upper()
+    operation = f"DROP_{kind.replace(' ', '_')}"
+    listed = tree.args.get("tables") or [tree.this]
+    if kind not in ("TABLE", "VIEW"):
+        return Outcome(operation)
+    names = [_name(resolver, table) for table in listed if isinstance(table, exp.Table)]
+    changes = tuple(TableChange(ChangeKind.DROP, name) for name in names)
+    return Outcome(operation, names[0] if len(names) == 1 else None, changes=changes)
+
+
+@statement_rule(exp.Alter)
+def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """ALTER TABLE a RENAME TO b; SWAP WITH b; ADD, DROP and RENAME COLUMN, which later statements see."""
+    if not isinstance(tree.this, exp.Table):
+        return Outcome("ALTER")
+    actions = tree.args.get("actions") or ()
+    for action in actions:
+        if isinstance(action, exp.Delete):  # ClickHouse: ALTER TABLE … DELETE WHERE
+            action.set("this", tree.this)
+            return write(resolver, action)
+        if isinstance(action, exp.ReplacePartition) and isinstance(action.args.get("source"), exp.Table):
+            moved = exp.Select(expressions=[exp.Star()], from_=exp.From(this=action.args["source"]))
+            return write(resolver, exp.Insert(this=tree.this, expression=moved))
+    target = _name(resolver, tree.this)
+    outcome = Outcome("ALTER_TABLE", target)
+    changes = _change_columns(resolver, tree, outcome)
+    if (to := new_table_name(tree)) is not None:
+        parts = resolver.identifiers.table_parts(to)
+        new = str(resolver.naming.renamed(target, parts))
+        outer = _written_parts(target, resolver.spellings.get(target, target))[: -len(parts)]
+        outcome.spells = True
+        resolver.spellings.pop(new, None)
+        resolver.as_written(new, [*outer, *parts])
+        if new != target:  # else in other letters only: it stays the table that it is
+            spelling = resolver.spellings.get(new)
+            to_name = new if spelling is None else Spelled(new, spelling)
+            changes.append(TableChange(ChangeKind.RENAME, target, to_name))
+    for action in actions:
+        if isinstance(action, exp.SwapTable) and isinstance(action.this, exp.Table):
+            changes.append(TableChange(ChangeKind.SWAP, target, _name(resolver, action.this)))
+    outcome.changes = tuple(changes)
+    return outcome
+
+
+def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> list[TableChange]:
+    """Give the outcome the columns that the table has from here on, where they were known; return what happens to them.
+
+    What a new column or a new type is computed from is lineage; the column itself is not, it goes on.
+    """
+    target, known = resolver.named(resolver.identifiers.table_parts(tree.this))
+    changes: list[TableChange] = []
+    columns: dict[str, Sources] = dict(known.columns())
+    only: dict[str, Sources] = {}
+    altered: dict[str, ColumnSchema] = {}
+    added: list[str] = []
+    for one in altered_columns(tree, resolver.identifiers.column):
+        name = one.name
+        if name is not None and one.kind in (Alteration.ADD, Alteration.TYPE, Alteration.ONLY):
+            altered[name] = ColumnSchema(name, type_text(one.data_type, resolver.naming.dialect))
+        if one.kind is Alteration.ADD and name is not None:
+            if name not in columns or one.node is None or not one.node.args.get("exists"):  # IF NOT EXISTS
+                added.append(name)
+            columns.setdefault(name, {})
+            computed_columns(resolver, outcome, [one.node] if one.node is not None else [], known)
+        elif one.kind is Alteration.TYPE and one.node is not None:
+            _convert(resolver, outcome, one, known)
+        elif one.kind is Alteration.ONLY and name is not None:
+            only[name] = columns.get(name, {})
+        elif one.kind is Alteration.DROP:
+            columns.pop(name or "", None)
+            altered.pop(name or "", None)
+            changes.append(TableChange(ChangeKind.DROP_COLUMN, target, column=str(one.column)))
+        elif one.kind is Alteration.RENAME and one.to is not None:
+            if name is not None:
+                columns = _renamed(columns, name, one.to.name, known)
+            spelling = one.to.spelling
+            to = str(one.to) if spelling is None else Spelled(str(one.to), spelling)
+            changes.append(TableChange(ChangeKind.RENAME_COLUMN, target, to, str(one.column)))
+        columns = placed(columns, one)
+    outcome.altered, outcome.added = tuple(altered.values()), tuple(added)
+    columns = only or columns
+    is_known = bool(only) or not known.is_open
+    if is_known:
+        outcome.schema = tuple(altered.get(name) or ColumnSchema(name) for name in columns)
+    if not isinstance(known, BaseTable):
+        outcome.relation = Relation(list(columns), list(columns.values()), known.rows, known.opens)
+    return changes
+
+
+def _convert(resolver: Resolver, outcome: Outcome, alteration: ColumnAlteration, known: Relation) -> None:
+    """ALTER COLUMN a TYPE t USING expression: other columns that the new values are computed from."""
+    if alteration.node is None or outcome.target is None:
+        return
+    scope = Scope(resolver)
+    scope.add(outcome.target, known)
+    sources: Sources = {}
+    resolver.evaluate(scope, alteration.node, TRANSFORMATION, sources)
+    itself = (outcome.target, str(alteration.column))
+    others = {key: place for key, place in sources.items() if (key[0].table, key[0].column) != itself}
+    if others and alteration.name is not None:
+        outcome.names.append(alteration.name)
+        outcome.columns.append(others)
+
+
+def _renamed(columns: dict[str, Sources], old: str, new: str, known: Relation) -> dict[str, Sources]:
+    if old not in columns and known.is_open:
+        return {**columns, new: known.infer(old) or {}}
+    return {new if name == old else name: sources for name, sources in columns.items()}
+
+
+def _written_parts(name: str, spelling: str) -> list[str]:
+    """Return the parts of a full name, each with its spelling."""
+    pairs = zip(split_name(plain_name(name)), split_name(spelling), strict=False)
+    return [part if part == written else Spelled(part, written) for (part, _), (written, _) in pairs]
+
+
+def _name(resolver: Resolver, table: exp.Expr) -> str:
+    assert isinstance(table, exp.Table)
+    return resolver.existing_name(table)

@@ -1,0 +1,83 @@
+"""LOAD DATA and EXPORT DATA: tables filled from files and written to them; INSERT into a directory or a file."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model.statement import DatasetKind
+from lineage.sql.resolve.relations import STAR, Sources, absorb
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
+from lineage.sql.resolve.statements.query import rows_of
+from lineage.sql.resolve.transformation_codes import IDENTITY
+
+__all__ = ["file_written", "written_to_file"]
+
+
+@statement_rule(exp.LoadData)
+def load_data(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Hive's `LOAD DATA INPATH 'p' INTO TABLE t`, BigQuery's `LOAD DATA INTO t (a INT64) FROM FILES (uris = […])`.
+
+    Which of a file's columns fills which of the table's is in the file.
+    """
+    named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    if not isinstance(named, exp.Table):
+        return Outcome("LOAD_DATA")
+    outcome = Outcome("LOAD_DATA", resolver.existing_name(named))
+    listed = [STAR]
+    if isinstance(tree.this, exp.Schema):
+        items = (item.this if isinstance(item, exp.ColumnDef) else item for item in tree.this.expressions)
+        listed = [resolver.identifiers.written(item) for item in items]
+    total: Sources = {}
+    for place in _locations(tree):
+        absorb(total, dict(resolver.location(place.name).columns())[STAR], IDENTITY, place)
+    outcome.names, outcome.columns = listed, [dict(total) for _ in listed]
+    return outcome
+
+
+@statement_rule(exp.Export)
+def export_data(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """BigQuery's `EXPORT DATA OPTIONS (uri = 'gs://…') AS query`."""
+    places = _locations(tree)
+    return written_to_file(resolver, "EXPORT_DATA", places[0].name if places else None, tree.this, Scope(resolver))
+
+
+def file_written(target: exp.Expr) -> str | None:
+    """Return the path that an INSERT writes in place of a table: a directory, ClickHouse's `FUNCTION s3('…')`."""
+    if isinstance(target, exp.Directory):
+        return str(target.this.name)
+    if isinstance(target, exp.Anonymous):
+        first = next(iter(target.expressions), None)
+        return str(first.name) if isinstance(first, exp.Literal) else str(target.name)
+    return None
+
+
+def written_to_file(resolver: Resolver, operation: str, path: str | None, query: exp.Expr, scope: Scope) -> Outcome:
+    """Return what a query writes to a file: its columns under their names."""
+    relation = resolver.relation(query, scope_with_ctes(resolver, query.parent or query, scope))
+    pairs = list(relation.columns())
+    return Outcome(
+        operation,
+        path,
+        [name for name, _ in pairs],
+        [sources for _, sources in pairs],
+        rows_of(relation),
+        DatasetKind.FILE,
+    )
+
+
+def _locations(tree: exp.Expr) -> list[exp.Expr]:
+    """Return the literals that name files: of INPATH, or of the options uri and uris."""
+    inpath = tree.args.get("inpath")
+    if isinstance(inpath, exp.Literal):
+        return [inpath]
+    found: list[exp.Expr] = []
+    for key in ("files", "options"):
+        options = tree.args.get(key)
+        for option in options.expressions if isinstance(options, exp.Expr) else ():
+            if isinstance(option, exp.Property) and option.name.lower() in ("uri", "uris"):
+                value = option.args["value"]
+                found += value.expressions if isinstance(value, exp.Array) else [value]
+    return found

@@ -1,0 +1,157 @@
+"""INSERT: columns meet by list, by name, or by the target's order; ON CONFLICT updates what was there."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.resolve.relations import Relation, Sources, absorb
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.statements.files import file_written, written_to_file
+from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
+from lineage.sql.resolve.statements.output import output_into
+from lineage.sql.resolve.statements.query import rows_of
+from lineage.sql.resolve.statements.update import assignments
+from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY, MERGE_MATCH
+
+__all__ = ["target_columns"]
+
+
+@statement_rule(exp.Insert)
+def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what an INSERT writes."""
+    identifiers = resolver.identifiers
+    named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    operation = "INSERT_OVERWRITE" if tree.args.get("overwrite") else "INSERT"
+    body = tree.args.get("expression") or tree.args.get("source")
+    if not isinstance(named, exp.Table):
+        path = file_written(named)
+        if path is None or not isinstance(body, exp.Expr):
+            return Outcome(operation)
+        return written_to_file(resolver, operation, path, body, Scope(resolver))
+    target, known = resolver.named(identifiers.table_parts(named))
+    outcome = Outcome(operation, target)
+    if not isinstance(body, exp.Expr):
+        return outcome
+    scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    relation = resolver.relation(body, scope)
+    pairs = target_columns(resolver, tree, relation, known, target)
+    outcome.names = [name for name, _ in pairs]
+    outcome.columns = [sources for _, sources in pairs]
+    outcome.rows = rows_of(relation)
+    if tree.args.get("returning") is not None:
+        output_into(resolver, tree, target, scope, outcome.rows, outcome)
+    if conflict := tree.args.get("conflict"):
+        _on_conflict(resolver, conflict, named, known, outcome, body.args.get("alias"))
+    outcome.opens = relation.opens
+    return outcome
+
+
+def target_columns(
+    resolver: Resolver, tree: exp.Expr, relation: Relation, known: Relation, target: str
+) -> list[tuple[str, Sources]]:
+    """Return the target's columns and what each gets."""
+    listed: list[str] = []
+    if isinstance(tree.this, exp.Schema):
+        listed = _listed_columns(resolver, tree.this.expressions, known)
+        listed += [name for name in _partitions(resolver, tree, fixed=False) if listed and name not in listed]
+    pairs = list(relation.columns())
+    if tree.args.get("by_name"):
+        return pairs
+    names = listed
+    if not names and not known.is_open:
+        partitioned = _partitions(resolver, tree, fixed=True)
+        names = [name for name, _ in known.columns() if name not in partitioned]
+    if names:
+        if len(pairs) != len(names) and not relation.is_open and (listed or len(pairs) > len(names)):
+            resolver.report(
+                DiagnosticCode.COLUMN_COUNT_MISMATCH,
+                Severity.WARNING,
+                f"the number of columns inserted into {target} is {len(pairs)}, it takes {len(names)}",
+                tree.this,
+                hint="the schema in the catalog may be older than the statement",
+            )
+        if relation.is_open:
+            return list(Relation([n for n, _ in pairs], [s for _, s in pairs]).renamed(names).columns())
+        return [(name, sources) for name, (_, sources) in zip(names, pairs, strict=False)]
+    resolver.report(
+        DiagnosticCode.TARGET_COLUMNS_UNKNOWN,
+        Severity.INFO if not isinstance(tree.args.get("expression"), exp.Values) else Severity.WARNING,
+        f"the columns of {target} are unknown: they are named as the query names them",
+        tree.this,
+        hint="give the table's DDL or a JSON schema with --catalog",
+    )
+    return pairs
+
+
+def _listed_columns(resolver: Resolver, items: list[exp.Expr], known: Relation) -> list[str]:
+    """Return the columns that a list names; ClickHouse's `(* EXCEPT (a))` names the others of a known table."""
+    if len(items) != 1 or not isinstance(items[0], exp.Star):
+        return [resolver.identifiers.written(column) for column in items]
+    dropped = {resolver.identifiers.written(column) for column in items[0].args.get("except_") or ()}
+    return [name for name, _ in known.columns() if name not in dropped] if not known.is_open else []
+
+
+def _partitions(resolver: Resolver, tree: exp.Expr, *, fixed: bool) -> list[str]:
+    """Return the columns that `PARTITION (dt = 'x', hour)` gives a value to (`fixed`), or takes from the query."""
+    table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    partition = table.args.get("partition") or tree.args.get("partition")
+    if not isinstance(partition, exp.Partition):
+        return []
+    given = [item.this for item in partition.expressions if isinstance(item, exp.EQ)]
+    columns = given if fixed else partition.expressions
+    return [resolver.identifiers.written(column) for column in columns if isinstance(column, exp.Column)]
+
+
+def _on_conflict(
+    resolver: Resolver,
+    conflict: exp.Expr,
+    named: exp.Table,
+    known: Relation,
+    outcome: Outcome,
+    row_alias: exp.Expr | None,
+) -> None:
+    """ON CONFLICT DO UPDATE SET a = excluded.a WHERE …, MySQL's ON DUPLICATE KEY UPDATE a = VALUES(a) or a = new.a."""
+    proposed = Relation(list(outcome.names), [dict(sources) for sources in outcome.columns])
+    scope = Scope(resolver)
+    alias = named.args.get("alias")
+    scope.add(resolver.identifiers.alias(alias.this if alias is not None else named.this), known)
+    scope.prefixed = {resolver.naming.dialect.fold_column("excluded"): proposed}
+    if isinstance(row_alias, exp.TableAlias) and row_alias.this is not None:
+        scope.prefixed = {**scope.prefixed, resolver.identifiers.alias(row_alias.this): proposed}
+    for call in list(conflict.find_all(exp.Anonymous)):
+        if call.name.upper() == "VALUES" and len(call.expressions) == 1:  # MySQL's VALUES(b) is EXCLUDED.b
+            column = exp.Column(this=_identifier(call.expressions[0]), table=exp.to_identifier("excluded"))
+            call.replace(column)
+    conditions = _match(resolver, conflict, scope, proposed)
+    absorb(outcome.rows, conditions, IDENTITY, None)
+    if (where := conflict.args.get("where")) is not None:
+        resolver.evaluate(scope, where.this, FILTER, conditions)
+    for name, sources in assignments(resolver, conflict.expressions, scope):
+        absorb(sources, conditions, IDENTITY, None)
+        if name in outcome.names:
+            position = outcome.names.index(name)
+            outcome.columns[position] = dict(outcome.columns[position])
+            absorb(outcome.columns[position], sources, IDENTITY, None)
+        else:
+            outcome.names.append(name)
+            outcome.columns.append(sources)
+
+
+def _match(resolver: Resolver, conflict: exp.Expr, scope: Scope, proposed: Relation) -> Sources:
+    """Return what decides whether a row is inserted or meets one: the key of both, `(lower(email)) WHERE live`.
+
+    It is what MERGE states in its ON. A constraint's name and ON DUPLICATE KEY do not tell the columns.
+    """
+    matched: Sources = {}
+    for part in (*(conflict.args.get("conflict_keys") or ()), conflict.args.get("index_predicate")):
+        for column in part.find_all(exp.Column) if part is not None else ():
+            resolver.evaluate(scope, column, MERGE_MATCH, matched)
+            absorb(matched, proposed.find(resolver.identifiers.written(column)) or {}, MERGE_MATCH, column)
+    return matched
+
+
+def _identifier(node: exp.Expr) -> exp.Expr:
+    return node.this if isinstance(node, exp.Column) else node

@@ -1,0 +1,130 @@
+"""MERGE, branch by branch: where it inserts or deletes, the match decides rows; where it updates, columns."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.sql.resolve.relations import Relation, Rows, Sources, absorb, absorb_rows
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.rules.from_clause import add_source
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
+from lineage.sql.resolve.statements.output import output_into
+from lineage.sql.resolve.statements.updatable import temporary_behind
+from lineage.sql.resolve.statements.update import assignments, base_of, column_behind
+from lineage.sql.resolve.transformation_codes import IDENTITY, MERGE_MATCH
+
+
+@statement_rule(exp.Merge)
+def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what a MERGE writes."""
+    identifiers = resolver.identifiers
+    table = tree.this
+    if not isinstance(table, exp.Table):
+        return Outcome("MERGE")
+    scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    rows = Rows()
+    target, relation = resolver.named(identifiers.table_parts(table))
+    through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
+    if through is not None and (base := base_of(through, [])):  # T-SQL: MERGE into a CTE writes its table
+        target, relation = temporary_behind(resolver, tree, table, []) or base, through
+        if through.rows is not None:
+            rows.inputs.append(through.rows)
+    alias = table.args.get("alias")
+    scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
+    [own] = scope.items
+    source = add_source(resolver, tree.args["using"], scope, rows)[0]
+    matched: Sources = {}
+    absorb_rows(matched, rows)
+    if on := tree.args.get("on"):
+        resolver.evaluate(scope, on, MERGE_MATCH, matched)
+    outcome = Outcome("MERGE", target)
+    columns: dict[str, Sources] = {}
+    decided: Sources = {}
+    # A branch is for the rows that no branch of its kind before it was for. What an earlier one inserts or deletes
+    # decides the rows already.
+    passed: dict[tuple[bool, bool], Sources] = {}
+    whens = tree.args.get("whens")
+    for when in whens.expressions if whens is not None else ():
+        kind = bool(when.args.get("matched")), bool(when.args.get("source"))
+        conditions = dict(passed.get(kind, matched))
+        if condition := when.args.get("condition"):
+            seen = scope
+            if not when.args.get("matched"):
+                seen = _without(scope, own, source=bool(when.args.get("source")))
+            resolver.evaluate(seen, condition, MERGE_MATCH, conditions)
+        then = when.args.get("then")
+        if isinstance(then, exp.Update) or (then is not None and _does_nothing(then)):
+            passed[kind] = dict(conditions)
+        if isinstance(then, exp.Update | exp.Insert) and (where := then.args.get("where")) is not None:  # Oracle
+            resolver.evaluate(scope, where.this, MERGE_MATCH, conditions)
+        absorb(decided, conditions, IDENTITY, None)
+        if isinstance(then, exp.Update):
+            for name, sources in _updated(resolver, then, scope, relation, source):
+                into = columns.setdefault(name, {})
+                absorb(into, sources, IDENTITY, None)
+                absorb(into, conditions, IDENTITY, None)
+            continue
+        if isinstance(then, exp.Insert):
+            for name, sources in _inserted(resolver, then, scope, own, source):
+                absorb(columns.setdefault(name, {}), sources, IDENTITY, None)
+        if then is not None and not _does_nothing(then):
+            absorb(outcome.rows, conditions, IDENTITY, None)
+    outcome.names, outcome.columns = list(columns), list(columns.values())
+    output_into(resolver, tree, target, scope, decided, outcome)
+    return outcome
+
+
+def _does_nothing(then: exp.Expr) -> bool:
+    return isinstance(then, exp.Var) and then.name.upper() == "DO NOTHING"
+
+
+def _updated(
+    resolver: Resolver, then: exp.Update, scope: Scope, target: Relation, source: Relation
+) -> list[tuple[str, Sources]]:
+    """UPDATE SET …, or `UPDATE *` (SET *): every column of the source by name."""
+    if not then.expressions or isinstance(then.expressions[0], exp.Star):
+        return _by_name(target, source)
+    return list(assignments(resolver, then.expressions, scope, target))
+
+
+def _inserted(
+    resolver: Resolver, then: exp.Insert, scope: Scope, own: str, source: Relation
+) -> list[tuple[str, Sources]]:
+    """INSERT (list) VALUES (…), without a list by the target's order, `INSERT *` and `INSERT ROW` by name."""
+    values, listed, target = then.args.get("expression"), then.this, scope.items[own]
+    if not isinstance(values, exp.Tuple):
+        return _by_name(target, source)
+    if isinstance(listed, exp.Tuple):
+        names = [resolver.identifiers.written(c) for c in listed.expressions]
+    elif not target.is_open:
+        names = [name for name, _ in target.columns()]
+    else:
+        names = [value.alias_or_name or f"_col{i}" for i, value in enumerate(values.expressions)]
+    pairs: list[tuple[str, Sources]] = []
+    visible = _without(scope, own, source=False)
+    for name, value in zip(names, values.expressions, strict=False):
+        sources: Sources = {}
+        resolver.evaluate(visible, value, IDENTITY, sources)
+        pairs.append((column_behind(name, target), sources))
+    return pairs
+
+
+def _without(scope: Scope, own: str, *, source: bool) -> Scope:
+    """Return the scope where the target's row (or the source's) is missing: an unprefixed name is the other's.
+
+    A row that is inserted has no row of the target beside it, what NOT MATCHED BY SOURCE finds none of the source.
+    `own` is the target's alias: where a table is merged with itself, both have the same relation.
+    """
+    visible = Scope(scope.resolver, scope.parent, scope.ctes)
+    visible.items = {alias: item for alias, item in scope.items.items() if (alias == own) is source}
+    visible.prefixed = {alias: item for alias, item in scope.items.items() if (alias == own) is not source}
+    return visible
+
+
+def _by_name(target: Relation, source: Relation) -> list[tuple[str, Sources]]:
+    pairs = list(source.columns())
+    if target.is_open:
+        return pairs
+    return [(name, sources) for name, sources in pairs if target.find(name) is not None or name == "*"]

@@ -1,0 +1,80 @@
+"""What a statement rule finds: what is written, column by column, and what decides the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from lineage.model.names import ColumnPath
+from lineage.model.statement import ColumnSchema, DatasetKind, TableChange
+from lineage.sql.resolve.relations import FieldPath, Relation, Rows, Sources
+from lineage.sql.resolve.resolver import Resolver
+
+__all__ = ["STATEMENT_RULES", "Outcome", "statement_rule", "write"]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A statement's target and, for each column that it writes, the sources; `rows` influences the whole target.
+
+    `relation` is what later statements of a script read where the target is a temporary table that this one makes;
+    `others` is what one statement writes besides (INSERT ALL, a data-modifying CTE). `opens` are the relations behind
+    a `*` among the columns. `spells`: it names the target that is there anew.
+    """
+
+    operation: str
+    target: str | None = None
+    names: list[str] = field(default_factory=list)
+    columns: list[Sources] = field(default_factory=list)
+    rows: Sources = field(default_factory=dict)
+    target_kind: DatasetKind = DatasetKind.TABLE
+    defines: bool = False
+    schema: tuple[ColumnSchema, ...] = ()
+    changes: tuple[TableChange, ...] = ()
+    altered: tuple[ColumnSchema, ...] = ()
+    added: tuple[str, ...] = ()
+    relation: Relation | None = None
+    others: list[Outcome] = field(default_factory=list)
+    opens: list[Relation] = field(default_factory=list)
+    spells: bool = False
+
+    @property
+    def adds_to_temporary(self) -> bool:
+        """Whether it changes the rows of a temporary table that is there."""
+        return self.target_kind is DatasetKind.TEMPORARY and not self.defines and not self.changes
+
+    @property
+    def output_columns(self) -> list[str]:
+        """The names of the columns that are written; of a nested field, that of its column."""
+        if FieldPath not in map(type, self.names):
+            return list(self.names)
+        return list(dict.fromkeys(ColumnPath.parse(n).parts[0] if type(n) is FieldPath else n for n in self.names))
+
+    def addition(self) -> Relation:
+        """Return what the target's columns take in, and what decides the rows."""
+        rows = Rows()
+        rows.own = self.rows
+        return Relation(list(self.names), list(self.columns), rows, self.opens)
+
+
+StatementRule: TypeAlias = "Callable[[Resolver, exp.Expr], Outcome]"
+
+STATEMENT_RULES: dict[type[exp.Expr], StatementRule] = {}
+
+
+def statement_rule(*types: type[exp.Expr]) -> Callable[[StatementRule], StatementRule]:
+    """Register a rule for statements of these types: `rule(resolver, tree)`."""
+
+    def register(rule: StatementRule) -> StatementRule:
+        STATEMENT_RULES.update(dict.fromkeys(types, rule))
+        return rule
+
+    return register
+
+
+def write(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what a statement inside another one (a data-modifying CTE) writes."""
+    return STATEMENT_RULES[type(tree)](resolver, tree)

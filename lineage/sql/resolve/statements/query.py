@@ -1,0 +1,47 @@
+"""A bare query, and SELECT … INTO."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from lineage.model.statement import ColumnSchema, DatasetKind
+from lineage.sql.definitions import select_into
+from lineage.sql.resolve.relations import STAR, Relation, Sources, absorb_rows
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
+
+
+def rows_of(relation: Relation) -> Sources:
+    """Return what decides the rows of a relation, flattened."""
+    rows: Sources = {}
+    absorb_rows(rows, relation.rows)
+    return rows
+
+
+def define_by_query(outcome: Outcome, target: str) -> None:
+    """Make a bare query the definition of a dataset, as a view would be."""
+    outcome.target, outcome.target_kind, outcome.defines = target, DatasetKind.VIEW, True
+    if STAR not in outcome.names:
+        outcome.schema = tuple(ColumnSchema(name) for name in outcome.names)
+
+
+@statement_rule(exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Subquery, exp.Values, exp.Table, exp.Pivot)
+def query(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return a query's columns; `SELECT … INTO t` writes them to t."""
+    relation = resolver.relation(tree, Scope(resolver))
+    outcome = Outcome("SELECT", None, list(relation.names), list(relation.sources), rows_of(relation))
+    if not relation.names:
+        columns = list(relation.columns())
+        outcome.names, outcome.columns = [name for name, _ in columns], [sources for _, sources in columns]
+    into = select_into(tree)
+    if into is not None and isinstance(into.this, exp.Table) and isinstance(into.this.this, exp.Identifier):
+        outcome.operation = "CREATE_TABLE_AS"
+        outcome.defines = True
+        outcome.target = resolver.naming.made(resolver.name(into.this))
+        if into.args.get("temporary") or into.this.name.startswith("#"):
+            outcome.target_kind = DatasetKind.TEMPORARY
+        outcome.relation = relation
+        if not relation.is_open:
+            outcome.schema = tuple(ColumnSchema(name) for name in outcome.names)
+    return outcome

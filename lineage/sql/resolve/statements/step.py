@@ -1,0 +1,95 @@
+"""Steps of programs: what a variable takes, what a condition reads; and variables as statements see them.
+
+A variable is a table of one row that lives in its program: what it takes is composed into what reads it. An
+assignment states its edges as a bare query does, to columns that no table has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from lineage.model.names import ColumnPath
+from lineage.sql.procedural import Step
+from lineage.sql.resolve.relations import FieldPath, Relation, Sources, absorb, absorb_rows
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.statements.outcome import STATEMENT_RULES, Outcome
+from lineage.sql.resolve.statements.query import rows_of
+from lineage.sql.resolve.transformation_codes import IDENTITY
+
+__all__ = ["step_outcome", "variable_scope"]
+
+
+def step_outcome(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
+    """Return what a step's query gives to its variables; which row that is influences the value."""
+    if not isinstance(tree, exp.Query):
+        return _written(resolver, tree, step)
+    if step.operation == "TRIGGER":
+        return _row_of(resolver, tree, Outcome(step.operation))
+    relation = resolver.relation(tree, Scope(resolver))
+    outcome = Outcome(step.operation)
+    if not step.assigns:
+        pairs = list(relation.columns())
+        if step.operation in ("RETURN", "PERFORM"):
+            outcome.names, outcome.columns = [name for name, _ in pairs], [sources for _, sources in pairs]
+            outcome.rows = rows_of(relation)
+        return outcome
+    return _assigned(outcome, relation, step)
+
+
+def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
+    """What a trigger's NEW and OLD are: a row of its table, whatever columns are asked for."""
+    table = resolver.relation(tree.args["from_"].this, Scope(resolver))
+    pairs = [] if table.is_open else list(table.columns())
+    opens = [table] if table.is_open else []
+    outcome.relation = Relation([name for name, _ in pairs], [sources for _, sources in pairs], None, opens)
+    return outcome
+
+
+def _written(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
+    """`INSERT … RETURNING id INTO v` writes its table, and gives the variable what it wrote."""
+    outcome = STATEMENT_RULES[type(tree)](resolver, tree)
+    if (returned := resolver.returned(tree, outcome, Scope(resolver))) is not None:
+        assigned = _assigned(Outcome(step.operation), returned, step)
+        outcome.relation = assigned.relation
+    return outcome
+
+
+def _assigned(outcome: Outcome, relation: Relation, step: Step) -> Outcome:
+    names, columns = [], []
+    pairs = list(relation.columns())
+    is_row = step.is_row or (len(step.assigns) == 1 and len(pairs) > 1)
+    row = step.assigns[0] if is_row else ""
+    targets = [FieldPath(ColumnPath((row, name))) for name, _ in pairs] if is_row else list(step.assigns)
+    for name, (column, sources) in zip(targets, pairs, strict=False):
+        value: Sources = {}
+        absorb(value, sources, IDENTITY, None)
+        absorb_rows(value, relation.rows)
+        outcome.names.append(name)
+        outcome.columns.append(value)
+        names.append(column if is_row else name)
+        columns.append(value)
+    outcome.relation = Relation(names, columns, None, relation.opens)
+    return outcome
+
+
+def variable_scope(resolver: Resolver, variables: Mapping[str, Relation | None]) -> Scope:
+    """Return the scope around a statement's own: variables by name, rows and cursors with their columns."""
+    scope = Scope(resolver)
+    rows: dict[str, Relation] = {}
+    values: dict[str, Sources] = {}
+    for name, held in variables.items():
+        value: Sources = {}
+        if held is not None:
+            relation = resolver.adopt(held)
+            for _, sources in relation.columns():
+                absorb(value, sources, IDENTITY, None)
+            if relation.names != [name]:  # a row or a cursor
+                rows[name] = relation
+        values[name] = value
+    scope.merged = values
+    scope.prefixed = rows
+    scope.ctes = rows
+    return scope

@@ -1,0 +1,212 @@
+"""UPDATE: every condition influences the columns that are written, and nothing else of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from lineage.model.names import ColumnPath
+from lineage.sql.resolve.relations import (
+    BaseTable,
+    FieldPath,
+    Relation,
+    Rows,
+    Sources,
+    TemporaryTable,
+    absorb,
+    absorb_rows,
+)
+from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.rules.from_clause import add_joins, add_source
+from lineage.sql.resolve.scope import Scope
+from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
+from lineage.sql.resolve.statements.output import output_into
+from lineage.sql.resolve.statements.updatable import temporary_behind
+from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY, LIMITED_SORT, SORT
+
+__all__ = ["assignments", "base_of", "column_behind", "target_scope"]
+
+_WRITES_THROUGH = frozenset(("tsql", "fabric"))
+"""Dialects whose UPDATE and DELETE name a query of FROM by its alias, and change the table behind it."""
+_NAMES_AN_ALIAS = frozenset(("tsql", "fabric", "mysql", "doris", "starrocks", "teradata", "ansi"))
+"""Dialects whose UPDATE and DELETE name a table of FROM by its alias or name."""
+
+
+@statement_rule(exp.Update)
+def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
+    """Return what an UPDATE writes."""
+    rows = Rows()
+    if not isinstance(tree.this, exp.Table):
+        return Outcome("UPDATE")
+    target, scope = target_scope(resolver, tree, rows)
+    outcome = Outcome("UPDATE", target)
+    if where := tree.args.get("where"):
+        resolver.evaluate(scope, where.this, FILTER, rows.own)
+    if order := tree.args.get("order"):
+        resolver.evaluate(scope, order, LIMITED_SORT if tree.args.get("limit") else SORT, rows.own)
+    conditions: Sources = {}
+    absorb_rows(conditions, rows)
+    others: dict[str, Outcome] = {}
+    named = tree.this.args["alias"].this if tree.this.args.get("alias") is not None else tree.this.this
+    through = scope.items.get(resolver.identifiers.alias(named)) if not resolver.is_temporary(target) else None
+    for assignment in tree.expressions:
+        into = _other_target(resolver, assignment, scope, target)
+        written = outcome if into is None else others.setdefault(into, Outcome("UPDATE", into))
+        for name, sources in assignments(resolver, [assignment], scope, through):
+            absorb(sources, conditions, IDENTITY, None)
+            written.names.append(name)
+            written.columns.append(sources)
+    if not outcome.names and others:  # MySQL's first table may be one that is only read
+        target, outcome = next(iter(others.items()))
+        del others[target]
+    outcome.others.extend(others.values())
+    output_into(resolver, tree, target, scope, conditions, outcome)
+    return outcome
+
+
+def _other_target(resolver: Resolver, assignment: exp.Expr, scope: Scope, target: str) -> str | None:
+    """Return the table that MySQL's `SET t.a = x` writes, where it is not the first one."""
+    left = assignment.this
+    qualifier = left.args.get("table") if isinstance(left, exp.Column) else None
+    relation = scope.items.get(resolver.identifiers.alias(qualifier)) if qualifier is not None else None
+    return relation.name if isinstance(relation, BaseTable | TemporaryTable) and relation.name != target else None
+
+
+def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, Scope]:
+    """Return the table that an UPDATE or DELETE changes, and the scope of its conditions.
+
+    T-SQL and MySQL name an alias of FROM as the target: `UPDATE o SET … FROM orders o JOIN …`.
+    """
+    scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    table, args = tree.this, tree.args
+    identifiers = resolver.identifiers
+    origin = args.get("from_")
+    items = [*([origin.this] if origin is not None else []), *(args.get("using") or ())]
+    for item in items:
+        bare = not table.args.get("db") and not table.args.get("alias")
+        found = _aliased(resolver, item, identifiers.alias(table.this)) if bare else None
+        if found is not None and _is_target(resolver, table, found):
+            for each in items:
+                add_source(resolver, each, scope, rows)
+            view = scope.items[identifiers.alias(table.this)]
+            if isinstance(view, TemporaryTable):  # which rows it has decides nothing of the change
+                rows.inputs = [one for one in rows.inputs if one is not view.rows]
+                return view.name, scope
+            base = None if isinstance(view, BaseTable) else base_of(view, _set_names(resolver, tree))
+            if base is not None:
+                base = temporary_behind(resolver, tree, found, _set_names(resolver, tree)) or base
+            named = found if isinstance(found, exp.Table) else table
+            return base or resolver.named(identifiers.table_parts(named))[0], scope
+    through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
+    if through is not None and (base := base_of(through, _set_names(resolver, tree))):
+        base = temporary_behind(resolver, tree, table, _set_names(resolver, tree)) or base
+        scope.add(identifiers.alias(table.this), through)
+        if through.rows is not None:
+            rows.inputs.append(through.rows)
+        return base, scope
+    target, relation = resolver.named(identifiers.table_parts(table))
+    alias = table.args.get("alias")
+    scope.add(identifiers.alias(alias.this if alias is not None else table.this), relation)
+    add_joins(resolver, table.args.get("joins") or (), scope, rows)
+    for item in items:
+        add_source(resolver, item, scope, rows)
+    return target, scope
+
+
+def _set_names(resolver: Resolver, tree: exp.Expr) -> list[str]:
+    return [resolver.identifiers.written(a.this) for a in tree.expressions if isinstance(a, exp.EQ)]
+
+
+def base_of(relation: Relation, names: list[str]) -> str | None:
+    """Return the one table whose columns a query hands on under these names: T-SQL writes a table through it.
+
+    Without such names (DELETE) all its columns count. None: they are of no table, or of several.
+    """
+    columns = [found for name in names if (found := relation.find(name)) is not None] or relation.sources
+    tables = {source.table for sources in columns for source, effect in sources if effect == IDENTITY}
+    return tables.pop() if len(tables) == 1 else None
+
+
+def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Expr | None:
+    """Return the table or query that an item of FROM, or what is joined to it, gives this alias (or has this name)."""
+    tables = [item, *(join.this for join in item.args.get("joins") or ())]
+    for table in tables:
+        if isinstance(table, exp.Subquery) and resolver.naming.dialect.name in _WRITES_THROUGH:
+            if (alias := table.args.get("alias")) is not None and resolver.identifiers.alias(alias.this) == name:
+                return table
+            continue
+        if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+            continue
+        alias = table.args.get("alias")
+        if resolver.identifiers.alias(alias.this if alias is not None else table.this) == name:
+            return table
+    return None
+
+
+def _is_target(resolver: Resolver, table: exp.Table, found: exp.Expr) -> bool:
+    """Return whether what FROM has by the target's name is the target, not another table beside it."""
+    if resolver.naming.dialect.name in _NAMES_AN_ALIAS or not isinstance(found, exp.Table):
+        return True
+    name, relation = resolver.named(resolver.identifiers.table_parts(table))
+    if found.args.get("alias") is not None:
+        return relation.is_open
+    return name == resolver.named(resolver.identifiers.table_parts(found))[0]
+
+
+def assignments(
+    resolver: Resolver, expressions: list[exp.Expr], scope: Scope, through: Relation | None = None
+) -> Iterator[tuple[str, Sources]]:
+    """Yield the columns that SET writes and their sources; `(a, b) = (x, y)` and `(a, b) = (SELECT …)` too.
+
+    `through` is the relation that is updated, where it may be a query over the table that is written.
+    """
+    for assignment in expressions:
+        if not isinstance(assignment, exp.EQ | exp.PropertyEQ):
+            continue
+        left, right = assignment.this, assignment.expression
+        names = (
+            left.expressions if isinstance(left, exp.Tuple) else [left.this if isinstance(left, exp.Paren) else left]
+        )
+        values = right.expressions if isinstance(right, exp.Tuple) else None
+        query = right.this if isinstance(right, exp.Subquery) else None
+        relation = resolver.relation(query, scope) if query is not None and len(names) > 1 else None
+        for position, name in enumerate(names):
+            sources: Sources = {}
+            if relation is not None:
+                if position < len(relation.sources):
+                    absorb(sources, relation.sources[position], IDENTITY, None)
+                absorb_rows(sources, relation.rows)
+            elif values is not None and position < len(values):
+                resolver.evaluate(scope, values[position], IDENTITY, sources)
+            elif not _is_default(right):
+                resolver.evaluate(scope, right, IDENTITY, sources)
+            yield _written(resolver, name, scope, through), sources
+
+
+def _is_default(value: exp.Expr) -> bool:
+    """`SET a = DEFAULT`: the parser takes the word for a column."""
+    return isinstance(value, exp.Column) and value.name.upper() == "DEFAULT" and not value.this.args.get("quoted")
+
+
+def _written(resolver: Resolver, name: exp.Expr, scope: Scope, through: Relation | None) -> str:
+    """Return the base column that SET writes: in the query `through` it may have another name."""
+    written = resolver.identifiers.written(name)
+    if isinstance(name, exp.Column) and len(name.parts) > 1:
+        path = [resolver.identifiers.column(part) for part in name.parts]
+        if scope.item(path[0]) is not None:
+            path = path[1:]
+        if len(path) > 1 and scope.item(path[-2]) is None:  # a field: `SET address.city = …`
+            return FieldPath(ColumnPath(tuple(path)))
+    return written if through is None else column_behind(written, through)
+
+
+def column_behind(name: str, relation: Relation) -> str:
+    """Return the column of the table that is written through a query, where the query gives it this name."""
+    if not isinstance(relation, BaseTable | TemporaryTable) and (found := relation.find(name)):
+        sources = list(found)
+        if len(sources) == 1 and sources[0][1] == IDENTITY:
+            path = ColumnPath.parse(sources[0][0].column)
+            return FieldPath(path) if path.parent else path.name
+    return name

@@ -1,0 +1,267 @@
+"""A name without a prefix: which relation of which block has it, or which alias of the select list it is.
+
+SQL looks inside first (SQL:2016 6.6, identifier chain): in each block the columns of FROM, then the aliases that the
+clause sees, then the block around it. A relation of unknown columns may have any: what stands further out is never
+taken silently past it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.resolve.alias_visibility import Clause
+from lineage.sql.resolve.relations import BaseTable, FunctionTable, Relation, Sources, TableRows
+from lineage.sql.resolve.transformation_codes import AGGREGATION, MASKED_AGGREGATION
+
+if TYPE_CHECKING:
+    from lineage.sql.resolve.resolver import Resolver
+    from lineage.sql.resolve.scope import Scope
+
+__all__ = [
+    "NAMED_VALUE",
+    "aggregates",
+    "ambiguous",
+    "doubtful",
+    "find_unprefixed",
+    "may_have_any",
+    "options_through",
+]
+
+NAMED_VALUE = "="
+"""Stands before the name of a value that WITH names (ClickHouse), among the names of the CTEs."""
+
+_NO_SOURCES: Sources = {}
+_WHOLE_ROWS = frozenset(("postgres", "redshift", "materialize", "risingwave", "duckdb", "bigquery", "ansi"))
+"""Dialects where a table's alias alone is its row as a value."""
+
+
+def find_unprefixed(start: Scope, column: exp.Expr, name: str) -> Sources:
+    """Return the sources of an unprefixed column; what is unknown or uncertain is reported."""
+    scope: Scope | None = start
+    nearer: Scope | None = None
+    while scope is not None:
+        found: Sources | None = None
+        if name in scope.aliases and start.resolver.alias_visibility.before_columns:
+            found = _alias(scope, column, name)
+        elif name in scope.merged:
+            found = scope.merged[name]
+        else:
+            for relation in scope.items.values():
+                index = relation.index
+                if index is not None and name not in index:
+                    continue
+                sources = (index and index[name]) or relation.find(name)
+                if sources is not None:
+                    if found is not None:
+                        found = ambiguous(scope, column, name, scope.having(name), sure=True)
+                        break
+                    found = sources
+        if found is None and name in scope.aliases:
+            found = _alias(scope, column, name)
+        if found is not None:
+            if nearer is None or scope is start.resolver.outermost:
+                return found
+            return doubtful(nearer, column, name, scope, found)
+        if nearer is None and may_have_any(scope):
+            nearer = scope
+        scope = scope.parent
+    if (value := start.ctes.get(NAMED_VALUE + name)) is not None:
+        return value.sources[0]
+    if nearer is None:  # no block sees the alias there: the dialect may be another one than we were told
+        for around in start.chain():
+            if name in around.outputs:
+                return around.outputs[name]
+    if name in start.resolver.pseudo_columns:
+        return _NO_SOURCES
+    return _inferred(start, column, name)
+
+
+def may_have_any(scope: Scope) -> bool:
+    """Return whether a relation of a block may have columns that nobody knows."""
+    return any(
+        relation.is_open and not (isinstance(relation, FunctionTable) and relation.declared)
+        for relation in scope.items.values()
+    )
+
+
+def _candidates(scope: Scope, name: str) -> tuple[dict[str, Relation], bool]:
+    """Return the relations of a block that may have a column, and whether use elsewhere says which one has it."""
+    open_items = {alias: relation for alias, relation in scope.items.items() if relation.is_open}
+    tables = {alias: relation for alias, relation in open_items.items() if not isinstance(relation, FunctionTable)}
+    open_items = tables or open_items
+    bases = {alias: relation for alias, relation in open_items.items() if isinstance(relation, BaseTable)}
+    holders = scope.resolver.seen({relation.name for relation in bases.values()}, name)
+    supported: dict[str, Relation] = {alias: item for alias, item in bases.items() if item.name in holders}
+    return (supported, True) if len(supported) == 1 else (open_items, bool(supported))
+
+
+def doubtful(scope: Scope, column: exp.Expr, name: str, outer: Scope, known: Sources) -> Sources:
+    """Return the sources of a name that a block may have, and a block around it surely has: those of the nearer.
+
+    The text does not tell whether the nearer one has it, so this is reported, unless use elsewhere shows it.
+    """
+    candidates, seen = _candidates(scope, name)
+    if name in candidates and not seen and _names_row(scope, name, candidates[name]):
+        return scope.whole_row(name)
+    if seen and len(candidates) == 1:
+        return next(iter(candidates.values())).infer(name) or known
+    options = {key: found for alias, item in candidates.items() for key, found in options_through(alias, item, name)}
+    around = next((alias for alias, item in outer.items.items() if item.find(name) is not None), "the query around it")
+    if not options or all(isinstance(item, FunctionTable) for item in candidates.values()):
+        # What a function gives has no column to infer; most functions give one value under a name of its own.
+        return ambiguous(scope, column, name, {**options, around: known})
+    _report(scope, column, name, [*options, around], options)
+    return _marked(scope, options)
+
+
+def _alias(scope: Scope, column: exp.Expr, name: str) -> Sources | None:
+    """Return the sources of a visible alias that no known column hides; None where it cannot be meant.
+
+    A table of unknown columns may have one of that name, which would hide it: then both are said.
+    """
+    alias, clause = scope.aliases[name], scope.clause
+    written = scope.written.get(name)
+    if clause is Clause.ROWS and written is not None and (aggregates(scope.resolver, written) or _windows(written)):
+        return None
+    if clause is Clause.KEY:
+        return alias
+    if clause is Clause.QUALIFY and written is not None and _windows(written):
+        scope.resolver.presumed |= may_have_any(scope)
+        return alias
+    if scope.resolver.alias_visibility.before_columns or not may_have_any(scope):
+        return alias
+    candidates, seen = _candidates(scope, name)
+    through = {key: found for key, item in candidates.items() for key, found in options_through(key, item, name)}
+    columns = {(source.table, source.column) for source, _ in alias}
+    if not through:
+        return alias
+    if seen or any((s.table, s.column) in columns for found in through.values() for s, _ in found):
+        # The alias is made of a column of that name, `upper(name) AS name`: FROM has it, and that hides the alias.
+        return next(iter(through.values())) if len(through) == 1 else ambiguous(scope, column, name, through)
+    _report(scope, column, name, [*through, "the select list"], {**through, "": alias})
+    return _marked(scope, {**through, "": alias})
+
+
+def aggregates(resolver: Resolver, expression: exp.Expr) -> bool:
+    """Return whether an expression aggregates rows of its own block, not only those of a sub-query."""
+    for node in expression.walk(prune=lambda below: isinstance(below, exp.Query)):
+        if isinstance(node, exp.AggFunc):
+            return True
+        if isinstance(node, exp.Anonymous) and resolver.functions.of_name(node.name) in (
+            AGGREGATION,
+            MASKED_AGGREGATION,
+        ):
+            return True
+    return False
+
+
+def _windows(expression: exp.Expr) -> bool:
+    nodes = expression.walk(prune=lambda below: isinstance(below, exp.Query))
+    return any(isinstance(node, exp.Window) for node in nodes)
+
+
+def _inferred(start: Scope, column: exp.Expr, name: str) -> Sources:
+    """Return the sources of a name that no relation is known to have."""
+    resolver = start.resolver
+    for scope in start.chain():
+        candidates, seen = _candidates(scope, name)
+        if name in candidates and not seen and _names_row(scope, name, candidates[name]):
+            resolver.presumed = True
+            return start.whole_row(name)
+        if len(candidates) == 1:
+            found = next(iter(candidates.values())).infer(name)
+            if found is not None:
+                return found
+        if candidates:
+            options = {key: found for alias, r in candidates.items() for key, found in options_through(alias, r, name)}
+            return ambiguous(start, column, name, options)
+    if start.item(name) is not None:
+        return start.whole_row(name)
+    nearest = next((scope for scope in start.chain() if scope.items), None)
+    if nearest is None:
+        return _NO_SOURCES
+    nearby = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
+    if len(nearby) == 1:  # the only table that may have it, whatever its schema says
+        return start.of(nearby[0], name, column, nearby[0].name)
+    known = [known for scope in start.chain() for item in scope.items.values() for known, _ in item.columns()]
+    resolver.unresolved_name(DiagnosticCode.UNKNOWN_COLUMN, name, column, known)
+    resolver.report(
+        DiagnosticCode.UNKNOWN_COLUMN,
+        Severity.ERROR,
+        f"no column `{name}` in " + ", ".join(sorted({key for s in start.chain() for key in s.items})),
+        column,
+        hint=resolver.nearest(name, known),
+    )
+    return _NO_SOURCES
+
+
+def _names_row(scope: Scope, alias: str, relation: Relation) -> bool:
+    """Return whether a bare name that is a table's alias, and not the table's own name, means its whole row."""
+    return (
+        scope.resolver.naming.dialect.name in _WHOLE_ROWS
+        and isinstance(relation, BaseTable)
+        and relation.name.rpartition(".")[2].strip('"').lower() != alias.lower()
+    )
+
+
+def options_through(alias: str, relation: Relation, name: str) -> Iterator[tuple[str, Sources]]:
+    """Yield where a name may come from through a relation: itself, or each of the unknown tables behind its stars."""
+    found = relation.infer(name)
+    if found is not None:
+        yield alias, found
+        return
+    for behind in relation.opens:
+        yield from options_through(behind.name if isinstance(behind, BaseTable) else alias, behind, name)
+
+
+def ambiguous(
+    scope: Scope, column: exp.Expr, name: str, options: Mapping[str, Sources], *, sure: bool = False
+) -> Sources:
+    """Return the sources of a name that may belong to several relations, from each of them, and report it."""
+    if len(options) == 1:  # one table behind a star, read twice
+        return next(iter(options.values()))
+    _report(scope, column, name, options, options, sure=sure)
+    return _marked(scope, options)
+
+
+def _report(
+    scope: Scope,
+    column: exp.Expr,
+    name: str,
+    owners: list[str] | Mapping[str, Sources],
+    options: Mapping[str, Sources],
+    *,
+    sure: bool = False,
+) -> None:
+    code = DiagnosticCode.AMBIGUOUS_COLUMN
+    scope.resolver.report(
+        code,
+        Severity.WARNING,
+        f"column `{name}` may belong to " + " or ".join(map(_described, owners)),
+        column,
+        hint="write the table's alias before the column"
+        + ("" if sure else ", or give the tables' schemas with --catalog"),
+    )
+    columns = (str(s) for found in options.values() for s, _ in found)
+    scope.resolver.unresolved_name(code, name, column, columns, nearest=False)
+
+
+def _described(alias: str) -> str:
+    """Return how a message names a relation; those without an alias have a key that begins with `?`."""
+    return "what FROM has without an alias" if alias.startswith("?") else alias if " " in alias else f"`{alias}`"
+
+
+def _marked(scope: Scope, options: Mapping[str, Sources]) -> Sources:
+    marked: Sources = {}
+    for sources in options.values():
+        for (source, effect), place in sources.items():
+            if type(source) is TableRows:
+                marked.setdefault((source, effect), place)
+                continue
+            doubt = scope.resolver.source(source.table, source.column, ambiguous=True)
+            marked.setdefault((doubt, effect), place)
+    return marked

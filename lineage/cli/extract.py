@@ -32,7 +32,7 @@ from lineage.model.diagnostics import Diagnostic, Severity, Span
 from lineage.model.names import Naming
 from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, StatementLineage
-from lineage.sql.script import Script
+from lineage.sql.script.script import Script
 
 __all__ = ["extract", "tables"]
 

@@ -19,7 +19,7 @@ from lineage.model.decoding import decode_sql
 from lineage.model.files import SQL_SUFFIXES
 from lineage.model.statement import Completeness
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script import Script
+from lineage.sql.script.script import Script
 
 __all__ = ["Coverage", "measure_coverage", "print_coverage", "texts_of"]
 

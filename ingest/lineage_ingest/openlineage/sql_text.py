@@ -28,7 +28,7 @@ from lineage.model.statement import (
 from lineage.model.transformations import EdgeKind
 from lineage.sql.budget import Budget
 from lineage.sql.extraction import options_for
-from lineage.sql.script import Script
+from lineage.sql.script.script import Script
 from lineage_ingest.openlineage.places import Place, place_of
 
 __all__ = ["Listed", "SqlLineage", "lineage_of_sql", "tables_written"]

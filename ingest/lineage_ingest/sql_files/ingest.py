@@ -14,7 +14,7 @@ from lineage.model.files import SQL_SUFFIXES, Environment
 from lineage.model.names import is_column_key
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script import Script
+from lineage.sql.script.script import Script
 from lineage.store.protocol import GraphStore
 from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.sql_files.adoption import adopt_earlier_jobs

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from lineage.catalog import TableSchema
 from lineage.model.names import column_text
 from lineage.model.statement import ColumnSchema
-from lineage.sql.script import Decision
+from lineage.sql.script.script import Decision
 from lineage_ingest.query_log.pipeline.existence import Existence
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place
 from lineage_ingest.query_log.pipeline.statistics import JobRuns

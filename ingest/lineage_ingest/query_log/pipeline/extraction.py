@@ -28,10 +28,10 @@ from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.resolver import SetOperationReferences
 from lineage.sql.scan.leading import LEADING
-from lineage.sql.script import Decision, Script, ambiguous_columns
-from lineage.sql.session import SessionDefaults, session_defaults
-from lineage.sql.texts import Part as ScriptPart
-from lineage.sql.transactions import TransactionStep, may_not_run, step_of
+from lineage.sql.script.script import Decision, Script, ambiguous_columns
+from lineage.sql.script.session import SessionDefaults, session_defaults
+from lineage.sql.script.sources import Part as ScriptPart
+from lineage.sql.script.transactions import TransactionStep, may_not_run, step_of
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.stated_columns import with_stated

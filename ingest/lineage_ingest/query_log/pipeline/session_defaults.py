@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage.sql.session import sets_in_transaction
+from lineage.sql.script.session import sets_in_transaction
 from lineage_ingest.query_log.pipeline.slices import TemplateInSession
 
 __all__ = ["Defaults", "defaults_of"]

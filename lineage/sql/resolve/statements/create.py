@@ -8,7 +8,6 @@ from lineage.catalog.ddl import schema_columns
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.names import plain_name
 from lineage.model.statement import ColumnSchema, DatasetKind
-from lineage.sql.definitions import is_temporary
 from lineage.sql.resolve.relations import BaseTable, Relation
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
@@ -16,6 +15,7 @@ from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.computed import computed_columns
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
+from lineage.sql.resolve.targets import is_temporary
 
 _VIEWS_LOOK_AROUND_THEM = frozenset(("duckdb", "snowflake"))
 """Dialects where a name of one part in a view means a table of the view's own schema first.

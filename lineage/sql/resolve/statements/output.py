@@ -8,12 +8,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.names import split_name
-from lineage.sql.definitions import into_parts
 from lineage.sql.resolve.relations import Relation, Sources
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.projection import project
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome
+from lineage.sql.resolve.targets import into_parts
 from lineage.sql.resolve.transformation_codes import IDENTITY
 
 __all__ = ["output_into"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.statement import ColumnSchema, DatasetKind
-from lineage.sql.definitions import select_into
 from lineage.sql.resolve.relations import STAR, Relation, Sources, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
+from lineage.sql.resolve.targets import select_into
 
 
 def rows_of(relation: Relation) -> Sources:

@@ -28,19 +28,19 @@ from lineage.model.statement import (
     StatementLineage,
 )
 from lineage.sql.budget import Budget
-from lineage.sql.contents import Content, TableContents, VariableContents, same
-from lineage.sql.definitions import Definition, Position
 from lineage.sql.extraction import ExtractionOptions, options_for, resolve_statement
-from lineage.sql.inlining import Functions
-from lineage.sql.renames import Renames
 from lineage.sql.resolve.edges import as_made_by
 from lineage.sql.resolve.relations import Relation
 from lineage.sql.resolve.resolver import SetOperationReferences
 from lineage.sql.resolve.statements import Outcome
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableEntry
-from lineage.sql.table_walk import TableWalk
-from lineage.sql.texts import Part, Text, definers, last_part, tied_by_changes
-from lineage.sql.transactions import without_effect
+from lineage.sql.script.definitions import Definition, Position
+from lineage.sql.script.inlining import Functions
+from lineage.sql.script.renames import Renames
+from lineage.sql.script.sources import Part, Text, definers, last_part, tied_by_changes
+from lineage.sql.script.table_walk import TableWalk
+from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, same
+from lineage.sql.script.transactions import without_effect
 
 __all__ = ["Decision", "Script", "ambiguous_columns", "extract_script"]
 

@@ -14,7 +14,7 @@ from lineage.model.dialects import Dialect
 from lineage.model.names import Naming, format_name, parse_table_name
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.identifiers import identifiers_of
-from lineage.sql.transactions import TransactionStep, transaction_step
+from lineage.sql.script.transactions import TransactionStep, transaction_step
 
 __all__ = ["SessionDefaults", "SessionNaming", "naming_after", "session_defaults", "sets_in_transaction"]
 

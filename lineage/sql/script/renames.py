@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from lineage.model.statement import ChangeKind, TableChange
-from lineage.sql.definitions import Position
 from lineage.sql.resolve.relations import (
     BaseTable,
     BaseTables,
@@ -21,6 +20,7 @@ from lineage.sql.resolve.relations import (
     TableRows,
     absorb_rows,
 )
+from lineage.sql.script.definitions import Position
 
 __all__ = ["NamesSince", "Renames"]
 

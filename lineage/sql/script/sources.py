@@ -11,15 +11,15 @@ from pathlib import PurePath
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming
 from lineage.model.statement import StatementLineage
-from lineage.sql.definitions import Definition, is_bare_query, named_after_text
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.parse.statements import ParsedStatement, parse_statements
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.procedural import Variables
 from lineage.sql.resolve.tables import TableEntry
-from lineage.sql.session import SessionNaming, naming_after
-from lineage.sql.table_walk import TableWalk
-from lineage.sql.transactions import may_not_run, rolled_back
+from lineage.sql.script.definitions import Definition, is_bare_query, named_after_text
+from lineage.sql.script.session import SessionNaming, naming_after
+from lineage.sql.script.table_walk import TableWalk
+from lineage.sql.script.transactions import may_not_run, rolled_back
 
 __all__ = ["Part", "Text", "definers", "last_part", "tied_by_changes"]
 

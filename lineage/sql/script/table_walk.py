@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from lineage.model.names import Naming, format_name, split_name
-from lineage.sql.definitions import Definition, Position, defined_by, written_tables
 from lineage.sql.resolve.identifiers import Identifiers
 from lineage.sql.resolve.tables import TableEntry
+from lineage.sql.script.definitions import Definition, Position, defined_by, written_tables
 
 __all__ = ["TableWalk"]
 

@@ -10,27 +10,21 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from lineage.catalog.alterations import altered_columns, new_table_name
-from lineage.model.dialects import Dialect
-from lineage.model.names import Naming, parse_table_name
+from lineage.model.names import Naming
 from lineage.sql.resolve.identifiers import Identifiers
+from lineage.sql.resolve.targets import TEMPORARY_PREFIXES, into_parts, is_temporary, select_into
 
 __all__ = [
     "Definition",
     "Position",
     "defined_by",
-    "into_parts",
     "is_bare_query",
-    "is_temporary",
     "named_after_text",
-    "select_into",
     "written_tables",
 ]
 
 Position = tuple[int, int]
 """Which text, and which of its statements."""
-
-_MARKS = ("#", "@")
-"""T-SQL's temporary tables and table variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +66,7 @@ def defined_by(tree: exp.Expr | None, naming: Naming, full_name: FullName) -> De
         return _altered(tree, identifiers, naming, full_name)
     into = select_into(tree)
     if into is not None and isinstance(into.this, exp.Table):
-        temporary = bool(into.args.get("temporary")) or into.this.name.startswith(_MARKS)
+        temporary = bool(into.args.get("temporary")) or into.this.name.startswith(TEMPORARY_PREFIXES)
         return _definition(into.this, identifiers, naming, temporary=temporary)
     return None
 
@@ -128,25 +122,6 @@ def written_tables(tree: exp.Expr, identifiers: Identifiers, full_name: FullName
             yield from written_tables(cte.this, identifiers, full_name)
 
 
-def select_into(tree: exp.Expr | None) -> exp.Expr | None:
-    """Return the INTO of a query, which stands in the first branch of a set operation; None where it has none."""
-    while isinstance(tree, exp.SetOperation):
-        tree = tree.this
-    into = tree.args.get("into") if isinstance(tree, exp.Select) else None
-    return into if isinstance(into, exp.Expr) else None
-
-
-def into_parts(into: exp.Expr | None, identifiers: Identifiers, dialect: Dialect) -> list[str]:
-    """Return the parts of the name of the table that T-SQL's OUTPUT … INTO writes to; none for anything else."""
-    if not isinstance(into, exp.Identifier | exp.Anonymous | exp.Table):
-        return []
-    as_written = isinstance(into, exp.Identifier) and not into.args.get("quoted") and set(into.name) & set('.["')
-    if isinstance(into, exp.Identifier) and not as_written:
-        return [identifiers.table(into)]
-    name = into.name if isinstance(into, exp.Table) else str(into.this)
-    return list(parse_table_name(name, dialect))
-
-
 def named_after_text(name: str, tree: exp.Expr | None, naming: Naming) -> str | None:
     """Return the dataset that a text defines which holds one query and nothing else: it is named after the text.
 
@@ -164,19 +139,6 @@ def named_after_text(name: str, tree: exp.Expr | None, naming: Naming) -> str | 
 def is_bare_query(tree: exp.Expr | None) -> bool:
     """Return whether a statement is a query whose result goes to whoever asked."""
     return isinstance(tree, exp.Query) and select_into(tree) is None
-
-
-def is_temporary(create: exp.Create) -> bool:
-    """Return whether a CREATE makes a table or view for its session only (`TEMP`, T-SQL's `#name`)."""
-    properties = create.args.get("properties")
-    listed = properties.expressions if properties is not None else []
-    named = create.this.this if isinstance(create.this, exp.Schema) else create.this
-    identifier = named.this if isinstance(named, exp.Table) else None
-    return (
-        any(isinstance(item, exp.TemporaryProperty) for item in listed)
-        or (isinstance(identifier, exp.Identifier) and bool(identifier.args.get("temporary")))
-        or str(getattr(named, "name", "")).startswith(_MARKS)
-    )
 
 
 def _definition(

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lineage.model.dialects import Dialect
-from lineage.sql.definitions import Position
 from lineage.sql.parse.statements import ParsedStatement
 from lineage.sql.procedural import Names, Variables
-from lineage.sql.renames import Renames
 from lineage.sql.resolve.relations import BaseTables, Relation, Sources
 from lineage.sql.resolve.row_changes import after_change
+from lineage.sql.script.definitions import Position
+from lineage.sql.script.renames import Renames
 
 __all__ = ["Content", "Position", "TableContents", "VariableContents", "same"]
 

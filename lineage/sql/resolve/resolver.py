@@ -8,21 +8,18 @@ within queries recurse, and their nesting is limited before parsing.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 from sqlglot import exp
 
-from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.names import ColumnPath, Naming, column_text, split_name
+from lineage.model.diagnostics import DiagnosticCode, Severity, Span
+from lineage.model.names import ColumnPath, Naming, split_name
 from lineage.model.spelling import Spelled, spelling_of
-from lineage.model.statement import ColumnRef, EarlierStatement, Edge, UnresolvedReference
+from lineage.model.statement import ColumnRef, EarlierStatement, Edge
 from lineage.sql.budget import Budget
-from lineage.sql.resolve.alias_visibility import alias_visibility
-from lineage.sql.resolve.functions import FunctionEffects, pseudo_columns
-from lineage.sql.resolve.identifiers import identifiers_of
+from lineage.sql.resolve.functions import FunctionEffects
 from lineage.sql.resolve.relations import (
     STAR,
     BaseTable,
@@ -36,10 +33,10 @@ from lineage.sql.resolve.relations import (
     TemporaryTable,
     absorb_rows,
 )
+from lineage.sql.resolve.resolution import Resolution
 from lineage.sql.resolve.returning import query_of_returning
 from lineage.sql.resolve.row_changes import after_change
 from lineage.sql.resolve.scope import Scope
-from lineage.sql.resolve.spans import span_of
 from lineage.sql.resolve.tables import TableSource
 from lineage.sql.resolve.transformation_codes import COMPOSE, COMPUTED, FIRST_REFERENCE, TRANSFORMATION
 
@@ -61,9 +58,6 @@ ExpressionRule: TypeAlias = "Callable[[Resolver, Scope, exp.Expr, int, Stack, So
 RelationRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Relation]"
 
 _DEFAULT_BUDGET = Budget()
-_NUMBERS_REPEATED_NAMES = frozenset(("duckdb",))
-"""Dialects where the columns of a query that stands in FROM, or is stored, are told apart by numbers behind them."""
-
 LEAVES: set[type[exp.Expr]] = set()
 """Types below which no column is read."""
 
@@ -102,7 +96,7 @@ def relation_rule(*types: type[exp.Expr]) -> Callable[[RelationRule], RelationRu
     return register
 
 
-class Resolver:
+class Resolver(Resolution):
     """Resolves one statement. It collects what the statement reads and what was found about it."""
 
     def __init__(
@@ -116,8 +110,7 @@ class Resolver:
         set_operation_references: SetOperationReferences = "exact",
         budget: Budget = _DEFAULT_BUDGET,
     ) -> None:
-        self.naming = naming
-        self.text = text
+        super().__init__(naming, tables, functions, text)
         self.side_effects: list[Any] = []
         self.outermost: Scope | None = None
         """What is around every query of the statement: the variables of a program."""
@@ -129,36 +122,23 @@ class Resolver:
         self._deadline = budget.deadline()
         self._write = write
         self.paper_set_operations = set_operation_references == "paper"
-        self.identifiers = identifiers_of(naming.dialect)
-        self.alias_visibility = alias_visibility(naming.dialect.name)
-        self.functions = functions
-        self.numbers_repeated_names = naming.dialect.name in _NUMBERS_REPEATED_NAMES
-        self.pseudo_columns = pseudo_columns(naming.dialect.name)
-        self.diagnostics: list[Diagnostic] = []
-        self.unresolved: list[UnresolvedReference] = []
-        self._noted: set[Diagnostic | UnresolvedReference] = set()
-        self._lasting: set[Diagnostic] = set()
         self.own_schema: list[str] = []
         """The schema of the view that is defined, where the dialect looks for names of one part there first."""
-        self.presumed = False
-        """Whether a name was read in the likeliest of several ways, and a schema may show that it is another."""
         self.reads: dict[str, None] = {}
         self.spellings: dict[str, str] = {}
         """How the statement first writes names of tables, where the dialect's product shows them so."""
-        self._tables = tables
         self._base: dict[str, BaseTable | Relation] = {}
         self._shows_tables = naming.dialect.shows_tables
         self._spelled_defaults = Spelled in (type(naming.default_database), type(naming.default_schema))
         self._shared = tables.shared
         self._shared.begin_statement()
-        self.source = self._shared.source
         self._steps = functions.steps
 
     # What statements and rules ask for
 
-    def seen(self, tables: Collection[str], column: str) -> set[str]:
-        """Return whether a table without a schema is known, from use elsewhere, to have a column."""
-        return self._tables.seen(tables, column_text(column))
+    def new_scope(self, ctes: Mapping[str, Relation] | None = None) -> Scope:
+        """Return a scope for a query that no other query is around."""
+        return Scope(self, self.around or self.outermost, ctes)
 
     def inferred(self, edges: list[Edge]) -> tuple[ColumnRef, ...]:
         """Return the base columns of the edges that no schema knows, but for stars and ambiguous ones."""
@@ -307,65 +287,6 @@ class Resolver:
         if type(source) is TableRows:
             return self._shared.rows(source.table)
         return self.source(source.table, source.column, source.ambiguous)
-
-    def report(
-        self,
-        code: DiagnosticCode,
-        severity: Severity,
-        message: str,
-        node: exp.Expr | None = None,
-        hint: str | None = None,
-        *,
-        lasts: bool = False,
-    ) -> None:
-        """Note a finding about the statement; the same finding at the same place is noted once.
-
-        One that `lasts` is not taken back.
-        """
-        diagnostic = Diagnostic(code, severity, message, span_of(node), hint)
-        if lasts:
-            self._lasting.add(diagnostic)
-        if diagnostic not in self._noted:
-            self._noted.add(diagnostic)
-            self.diagnostics.append(diagnostic)
-
-    def withdraw(self, code: DiagnosticCode, since: int) -> None:
-        """Take back the findings of a code behind the first ones, as if they had not been noted."""
-        found = self.diagnostics[since:]
-        gone = {each for each in found if each.code is code and each not in self._lasting}
-        self._noted.difference_update(gone)
-        self.diagnostics[since:] = [each for each in found if each not in gone]
-
-    def unresolved_name(
-        self, code: DiagnosticCode, name: str, node: exp.Expr, known: Iterable[str], *, nearest: bool = True
-    ) -> None:
-        """Keep a name that could not be traced, with those of the known names that it may have meant."""
-        candidates = difflib.get_close_matches(name.rpartition(".")[2], list(known)) if nearest else known
-        reference = UnresolvedReference(name, code, span_of(node), tuple(dict.fromkeys(candidates)))
-        if reference not in self._noted:
-            self._noted.add(reference)
-            self.unresolved.append(reference)
-
-    def written_text(self, node: exp.Expr) -> str:
-        """Return an expression as the text has it, up to the brackets that close it, in lower case."""
-        span = span_of(node)
-        if span is None:
-            return node.key
-        opened = node.sql_name() if isinstance(node, exp.Func) else ""
-        written = self.text[span.start : span.end]
-        if opened and "(" not in written:
-            written = f"{opened}({written}"
-        return (written + ")" * (written.count("(") - written.count(")"))).lower()
-
-    def nearest(self, name: str, known: Iterable[str]) -> str | None:
-        """Return "did you mean …?" for the nearest known name, if one is near: in quotes where it needs them."""
-        names = list(known)
-        near = [other for other in names if other != name and other.lower() == name.lower()]
-        near = near or difflib.get_close_matches(name, names, n=1)
-        if not near:
-            return None
-        written = near[0] if self.naming.dialect.fold_column(near[0]) == near[0] else f'"{near[0]}"'
-        return f"did you mean `{written}`?"
 
     # The two walks
 

@@ -8,25 +8,24 @@ taken silently past it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.alias_visibility import Clause
+from lineage.sql.resolve.query_block import NO_SOURCES, QueryBlock
 from lineage.sql.resolve.relations import BaseTable, FunctionTable, Relation, Sources, TableRows
+from lineage.sql.resolve.resolution import Resolution
 from lineage.sql.resolve.transformation_codes import AGGREGATION, MASKED_AGGREGATION
-
-if TYPE_CHECKING:
-    from lineage.sql.resolve.resolver import Resolver
-    from lineage.sql.resolve.scope import Scope
 
 __all__ = [
     "NAMED_VALUE",
     "aggregates",
     "ambiguous",
+    "column_of",
     "doubtful",
     "find_unprefixed",
+    "known_column",
     "may_have_any",
     "options_through",
 ]
@@ -34,15 +33,14 @@ __all__ = [
 NAMED_VALUE = "="
 """Stands before the name of a value that WITH names (ClickHouse), among the names of the CTEs."""
 
-_NO_SOURCES: Sources = {}
 _WHOLE_ROWS = frozenset(("postgres", "redshift", "materialize", "risingwave", "duckdb", "bigquery", "ansi"))
 """Dialects where a table's alias alone is its row as a value."""
 
 
-def find_unprefixed(start: Scope, column: exp.Expr, name: str) -> Sources:
+def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     """Return the sources of an unprefixed column; what is unknown or uncertain is reported."""
-    scope: Scope | None = start
-    nearer: Scope | None = None
+    scope: QueryBlock | None = start
+    nearer: QueryBlock | None = None
     while scope is not None:
         found: Sources | None = None
         if name in scope.aliases and start.resolver.alias_visibility.before_columns:
@@ -63,7 +61,7 @@ def find_unprefixed(start: Scope, column: exp.Expr, name: str) -> Sources:
         if found is None and name in scope.aliases:
             found = _alias(scope, column, name)
         if found is not None:
-            if nearer is None or scope is start.resolver.outermost:
+            if nearer is None or scope.holds_variables:
                 return found
             return doubtful(nearer, column, name, scope, found)
         if nearer is None and may_have_any(scope):
@@ -76,11 +74,11 @@ def find_unprefixed(start: Scope, column: exp.Expr, name: str) -> Sources:
             if name in around.outputs:
                 return around.outputs[name]
     if name in start.resolver.pseudo_columns:
-        return _NO_SOURCES
+        return NO_SOURCES
     return _inferred(start, column, name)
 
 
-def may_have_any(scope: Scope) -> bool:
+def may_have_any(scope: QueryBlock) -> bool:
     """Return whether a relation of a block may have columns that nobody knows."""
     return any(
         relation.is_open and not (isinstance(relation, FunctionTable) and relation.declared)
@@ -88,7 +86,7 @@ def may_have_any(scope: Scope) -> bool:
     )
 
 
-def _candidates(scope: Scope, name: str) -> tuple[dict[str, Relation], bool]:
+def _candidates(scope: QueryBlock, name: str) -> tuple[dict[str, Relation], bool]:
     """Return the relations of a block that may have a column, and whether use elsewhere says which one has it."""
     open_items = {alias: relation for alias, relation in scope.items.items() if relation.is_open}
     tables = {alias: relation for alias, relation in open_items.items() if not isinstance(relation, FunctionTable)}
@@ -99,7 +97,7 @@ def _candidates(scope: Scope, name: str) -> tuple[dict[str, Relation], bool]:
     return (supported, True) if len(supported) == 1 else (open_items, bool(supported))
 
 
-def doubtful(scope: Scope, column: exp.Expr, name: str, outer: Scope, known: Sources) -> Sources:
+def doubtful(scope: QueryBlock, column: exp.Expr, name: str, outer: QueryBlock, known: Sources) -> Sources:
     """Return the sources of a name that a block may have, and a block around it surely has: those of the nearer.
 
     The text does not tell whether the nearer one has it, so this is reported, unless use elsewhere shows it.
@@ -118,7 +116,7 @@ def doubtful(scope: Scope, column: exp.Expr, name: str, outer: Scope, known: Sou
     return _marked(scope, options)
 
 
-def _alias(scope: Scope, column: exp.Expr, name: str) -> Sources | None:
+def _alias(scope: QueryBlock, column: exp.Expr, name: str) -> Sources | None:
     """Return the sources of a visible alias that no known column hides; None where it cannot be meant.
 
     A table of unknown columns may have one of that name, which would hide it: then both are said.
@@ -146,7 +144,7 @@ def _alias(scope: Scope, column: exp.Expr, name: str) -> Sources | None:
     return _marked(scope, {**through, "": alias})
 
 
-def aggregates(resolver: Resolver, expression: exp.Expr) -> bool:
+def aggregates(resolver: Resolution, expression: exp.Expr) -> bool:
     """Return whether an expression aggregates rows of its own block, not only those of a sub-query."""
     for node in expression.walk(prune=lambda below: isinstance(below, exp.Query)):
         if isinstance(node, exp.AggFunc):
@@ -164,7 +162,7 @@ def _windows(expression: exp.Expr) -> bool:
     return any(isinstance(node, exp.Window) for node in nodes)
 
 
-def _inferred(start: Scope, column: exp.Expr, name: str) -> Sources:
+def _inferred(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     """Return the sources of a name that no relation is known to have."""
     resolver = start.resolver
     for scope in start.chain():
@@ -183,10 +181,10 @@ def _inferred(start: Scope, column: exp.Expr, name: str) -> Sources:
         return start.whole_row(name)
     nearest = next((scope for scope in start.chain() if scope.items), None)
     if nearest is None:
-        return _NO_SOURCES
+        return NO_SOURCES
     nearby = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
     if len(nearby) == 1:  # the only table that may have it, whatever its schema says
-        return start.of(nearby[0], name, column, nearby[0].name)
+        return column_of(start, nearby[0], name, column, nearby[0].name)
     known = [known for scope in start.chain() for item in scope.items.values() for known, _ in item.columns()]
     resolver.unresolved_name(DiagnosticCode.UNKNOWN_COLUMN, name, column, known)
     resolver.report(
@@ -196,10 +194,10 @@ def _inferred(start: Scope, column: exp.Expr, name: str) -> Sources:
         column,
         hint=resolver.nearest(name, known),
     )
-    return _NO_SOURCES
+    return NO_SOURCES
 
 
-def _names_row(scope: Scope, alias: str, relation: Relation) -> bool:
+def _names_row(scope: QueryBlock, alias: str, relation: Relation) -> bool:
     """Return whether a bare name that is a table's alias, and not the table's own name, means its whole row."""
     return (
         scope.resolver.naming.dialect.name in _WHOLE_ROWS
@@ -219,7 +217,7 @@ def options_through(alias: str, relation: Relation, name: str) -> Iterator[tuple
 
 
 def ambiguous(
-    scope: Scope, column: exp.Expr, name: str, options: Mapping[str, Sources], *, sure: bool = False
+    scope: QueryBlock, column: exp.Expr, name: str, options: Mapping[str, Sources], *, sure: bool = False
 ) -> Sources:
     """Return the sources of a name that may belong to several relations, from each of them, and report it."""
     if len(options) == 1:  # one table behind a star, read twice
@@ -229,7 +227,7 @@ def ambiguous(
 
 
 def _report(
-    scope: Scope,
+    scope: QueryBlock,
     column: exp.Expr,
     name: str,
     owners: list[str] | Mapping[str, Sources],
@@ -255,7 +253,7 @@ def _described(alias: str) -> str:
     return "what FROM has without an alias" if alias.startswith("?") else alias if " " in alias else f"`{alias}`"
 
 
-def _marked(scope: Scope, options: Mapping[str, Sources]) -> Sources:
+def _marked(scope: QueryBlock, options: Mapping[str, Sources]) -> Sources:
     marked: Sources = {}
     for sources in options.values():
         for (source, effect), place in sources.items():
@@ -265,3 +263,32 @@ def _marked(scope: Scope, options: Mapping[str, Sources]) -> Sources:
             doubt = scope.resolver.source(source.table, source.column, ambiguous=True)
             marked.setdefault((doubt, effect), place)
     return marked
+
+
+def known_column(relation: Relation, name: str) -> Sources | None:
+    """Return the sources of a column that a relation has, or may have; None where it has it not."""
+    found = relation.find(name)
+    return found if found is not None else (relation.infer(name) if relation.is_open else None)
+
+
+def column_of(block: QueryBlock, relation: Relation, name: str, column: exp.Expr, alias: str) -> Sources:
+    """Return the sources of a column of a relation; one that it is not known to have is reported."""
+    if name in block.resolver.pseudo_columns and relation.find(name) is None:
+        return NO_SOURCES
+    found = known_column(relation, name)
+    if found is not None:
+        return found
+    if relation.is_open and (options := dict(options_through(alias, relation, name))):
+        return ambiguous(block, column, name, options)
+    known = [known for known, _ in relation.columns()]
+    block.resolver.report(
+        DiagnosticCode.UNKNOWN_COLUMN,
+        Severity.WARNING if isinstance(relation, BaseTable) else Severity.ERROR,
+        f"no column `{name}` in {relation.name if isinstance(relation, BaseTable) else alias}",
+        column,
+        hint=block.resolver.nearest(name, known),
+    )
+    owner = relation.name if isinstance(relation, BaseTable) else alias
+    block.resolver.unresolved_name(DiagnosticCode.UNKNOWN_COLUMN, f"{owner}.{name}", column, known)
+    # The statement ran somewhere: the schema is more likely to be old than the SQL to be wrong.
+    return relation.infer(name) if isinstance(relation, BaseTable) else NO_SOURCES

@@ -34,7 +34,7 @@ def _ordered(resolver: Resolver, operation: exp.Expr, relation: Relation, around
     """ORDER BY after a set operation sees the output's names only."""
     if not any(operation.args.get(clause) for clause in ("order", "limit", "offset", "fetch")):
         return relation
-    scope = Scope(resolver, None, around.ctes)
+    scope = resolver.new_scope(around.ctes)
     scope.add("", relation)
     projection = Projection(relation.names, relation.sources)
     rows = Rows()

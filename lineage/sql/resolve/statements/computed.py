@@ -8,7 +8,6 @@ from sqlglot import exp
 
 from lineage.sql.resolve.relations import BaseTable, Relation, Sources
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome
 from lineage.sql.resolve.transformation_codes import TRANSFORMATION
 
@@ -21,7 +20,7 @@ def computed_columns(
     """Add to the outcome those of the column definitions that compute; `own` is the table that they stand in."""
     if outcome.target is None:
         return
-    scope = Scope(resolver)
+    scope = resolver.new_scope()
     scope.add(outcome.target, own)
     for item in definitions:
         for constraint in item.args.get("constraints") or () if isinstance(item, exp.ColumnDef) else ():

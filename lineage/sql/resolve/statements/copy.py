@@ -7,7 +7,6 @@ from sqlglot import exp
 from lineage.model.statement import DatasetKind
 from lineage.sql.resolve.relations import STAR, Relation, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.transformation_codes import IDENTITY
@@ -35,7 +34,7 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
     for place in places:
         query = place.this if isinstance(place, exp.Subquery) else place
         if isinstance(query, exp.Query):
-            relation = resolver.relation(query, Scope(resolver)).renamed(listed)
+            relation = resolver.relation(query, resolver.new_scope()).renamed(listed)
             outcome.rows = rows_of(relation)
         else:
             # Which of the file's columns fills which of the table's is in the file.
@@ -57,7 +56,7 @@ def _unload(resolver: Resolver, inner: exp.Expr, places: list[exp.Expr]) -> Outc
 
 
 def _from_relation(resolver: Resolver, outcome: Outcome, source: exp.Expr) -> Outcome:
-    relation = resolver.relation(source, Scope(resolver))
+    relation = resolver.relation(source, resolver.new_scope())
     pairs = list(relation.columns())
     outcome.names, outcome.columns = [name for name, _ in pairs], [sources for _, sources in pairs]
     outcome.rows = rows_of(relation)

@@ -11,7 +11,6 @@ from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage.sql.resolve.relations import BaseTable, Relation
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
-from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.computed import computed_columns
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
@@ -63,7 +62,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         outcome.operation = "CREATE_MATERIALIZED_VIEW" if is_materialized else f"CREATE_{kind.replace(' ', '_')}"
     if kind == "VIEW" and resolver.naming.dialect.name in _VIEWS_LOOK_AROUND_THEM:
         resolver.own_schema = resolver.identifiers.table_parts(named)[:-1]
-    relation = resolver.relation(body, scope_with_ctes(resolver, tree, Scope(resolver)))
+    relation = resolver.relation(body, scope_with_ctes(resolver, tree, resolver.new_scope()))
     if resolver.naming.dialect.name == "mysql" and kind == "TABLE":
         # The query's columns stand beside those that are defined, and in them where the names agree:
         # https://dev.mysql.com/doc/refman/8.4/en/create-table-select.html
@@ -110,7 +109,7 @@ def cache(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if body is None or not isinstance(tree.this, exp.Table):
         return Outcome("CACHE")
     outcome = Outcome("CREATE_VIEW", resolver.name(tree.this), defines=True, target_kind=DatasetKind.TEMPORARY)
-    _name_columns(resolver, outcome, resolver.relation(body, Scope(resolver)), [], tree)
+    _name_columns(resolver, outcome, resolver.relation(body, resolver.new_scope()), [], tree)
     return outcome
 
 

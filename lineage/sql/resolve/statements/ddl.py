@@ -11,7 +11,6 @@ from lineage.model.spelling import Spelled
 from lineage.model.statement import ChangeKind, ColumnSchema, TableChange
 from lineage.sql.resolve.relations import BaseTable, Relation, Sources
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.computed import computed_columns
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule, write
 from lineage.sql.resolve.transformation_codes import TRANSFORMATION
@@ -113,7 +112,7 @@ def _convert(resolver: Resolver, outcome: Outcome, alteration: ColumnAlteration,
     """ALTER COLUMN a TYPE t USING expression: other columns that the new values are computed from."""
     if alteration.node is None or outcome.target is None:
         return
-    scope = Scope(resolver)
+    scope = resolver.new_scope()
     scope.add(outcome.target, known)
     sources: Sources = {}
     resolver.evaluate(scope, alteration.node, TRANSFORMATION, sources)

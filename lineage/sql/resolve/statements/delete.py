@@ -6,7 +6,6 @@ from sqlglot import exp
 
 from lineage.sql.resolve.relations import BaseTable, Rows, TemporaryTable, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.output import output_into
 from lineage.sql.resolve.statements.updatable import temporary_behind
@@ -47,7 +46,7 @@ def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Oracle's `DELETE FROM (query)`, T-SQL's `DELETE d FROM (query) d`: the rows of the table that the query reads."""
-    scope = Scope(resolver)
+    scope = resolver.new_scope()
     relation = resolver.relation(tree.this, scope)
     tables = {source.table for _, sources in relation.columns() for source, effect in sources if effect == IDENTITY}
     base = tables.pop() if len(tables) == 1 else None

@@ -41,7 +41,7 @@ def load_data(resolver: Resolver, tree: exp.Expr) -> Outcome:
 def export_data(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """BigQuery's `EXPORT DATA OPTIONS (uri = 'gs://…') AS query`."""
     places = _locations(tree)
-    return written_to_file(resolver, "EXPORT_DATA", places[0].name if places else None, tree.this, Scope(resolver))
+    return written_to_file(resolver, "EXPORT_DATA", places[0].name if places else None, tree.this, resolver.new_scope())
 
 
 def file_written(target: exp.Expr) -> str | None:

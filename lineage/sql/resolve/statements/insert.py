@@ -30,12 +30,12 @@ def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
         path = file_written(named)
         if path is None or not isinstance(body, exp.Expr):
             return Outcome(operation)
-        return written_to_file(resolver, operation, path, body, Scope(resolver))
+        return written_to_file(resolver, operation, path, body, resolver.new_scope())
     target, known = resolver.named(identifiers.table_parts(named))
     outcome = Outcome(operation, target)
     if not isinstance(body, exp.Expr):
         return outcome
-    scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    scope = scope_with_ctes(resolver, tree, resolver.new_scope())
     relation = resolver.relation(body, scope)
     pairs = target_columns(resolver, tree, relation, known, target)
     outcome.names = [name for name, _ in pairs]
@@ -115,7 +115,7 @@ def _on_conflict(
 ) -> None:
     """ON CONFLICT DO UPDATE SET a = excluded.a WHERE …, MySQL's ON DUPLICATE KEY UPDATE a = VALUES(a) or a = new.a."""
     proposed = Relation(list(outcome.names), [dict(sources) for sources in outcome.columns])
-    scope = Scope(resolver)
+    scope = resolver.new_scope()
     alias = named.args.get("alias")
     scope.add(resolver.identifiers.alias(alias.this if alias is not None else named.this), known)
     scope.prefixed = {resolver.naming.dialect.fold_column("excluded"): proposed}

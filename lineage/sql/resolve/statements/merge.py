@@ -23,7 +23,7 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
     table = tree.this
     if not isinstance(table, exp.Table):
         return Outcome("MERGE")
-    scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    scope = scope_with_ctes(resolver, tree, resolver.new_scope())
     rows = Rows()
     target, relation = resolver.named(identifiers.table_parts(table))
     through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None

@@ -21,7 +21,7 @@ from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY
 def multi_insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return what each branch writes: the first as the statement's own target, the others beside it."""
     rows = Rows()
-    scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    scope = scope_with_ctes(resolver, tree, resolver.new_scope())
     source = tree.args.get("source")
     if source is not None:
         add_source(resolver, source, scope, rows)
@@ -72,7 +72,7 @@ def _branch(resolver: Resolver, insert: exp.Expr, scope: Scope, conditions: Sour
 
 def _over(resolver: Resolver, body: exp.Expr, scope: Scope, rows: Sources) -> Relation:
     """Return the relation of a branch's SELECT, which reads the statement's FROM."""
-    inner = Scope(resolver, None, scope.ctes)
+    inner = resolver.new_scope(scope.ctes)
     inner.items = scope.items
     relation = select_over(resolver, body, inner, Rows())
     absorb_rows(rows, relation.rows)

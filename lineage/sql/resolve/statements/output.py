@@ -36,7 +36,7 @@ def output_into(
     if not isinstance(into, exp.Identifier | exp.Anonymous | exp.Table):
         return
     _, changed = resolver.named([part for part, _ in split_name(target)])
-    seen = Scope(resolver, None, scope.ctes)
+    seen = resolver.new_scope(scope.ctes)
     seen.items = dict(scope.items)
     seen.prefixed = {"inserted": changed, "deleted": changed}
     projection = project(resolver, exp.Select(expressions=returning.expressions), seen)

@@ -7,7 +7,6 @@ from sqlglot import exp
 from lineage.model.statement import ColumnSchema, DatasetKind
 from lineage.sql.resolve.relations import STAR, Relation, Sources, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.targets import select_into
 
@@ -29,7 +28,7 @@ def define_by_query(outcome: Outcome, target: str) -> None:
 @statement_rule(exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Subquery, exp.Values, exp.Table, exp.Pivot)
 def query(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return a query's columns; `SELECT … INTO t` writes them to t."""
-    relation = resolver.relation(tree, Scope(resolver))
+    relation = resolver.relation(tree, resolver.new_scope())
     outcome = Outcome("SELECT", None, list(relation.names), list(relation.sources), rows_of(relation))
     if not relation.names:
         columns = list(relation.columns())

@@ -28,7 +28,7 @@ def step_outcome(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
         return _written(resolver, tree, step)
     if step.operation == "TRIGGER":
         return _row_of(resolver, tree, Outcome(step.operation))
-    relation = resolver.relation(tree, Scope(resolver))
+    relation = resolver.relation(tree, resolver.new_scope())
     outcome = Outcome(step.operation)
     if not step.assigns:
         pairs = list(relation.columns())
@@ -41,7 +41,7 @@ def step_outcome(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
 
 def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
     """What a trigger's NEW and OLD are: a row of its table, whatever columns are asked for."""
-    table = resolver.relation(tree.args["from_"].this, Scope(resolver))
+    table = resolver.relation(tree.args["from_"].this, resolver.new_scope())
     pairs = [] if table.is_open else list(table.columns())
     opens = [table] if table.is_open else []
     outcome.relation = Relation([name for name, _ in pairs], [sources for _, sources in pairs], None, opens)
@@ -51,7 +51,7 @@ def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
 def _written(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
     """`INSERT … RETURNING id INTO v` writes its table, and gives the variable what it wrote."""
     outcome = STATEMENT_RULES[type(tree)](resolver, tree)
-    if (returned := resolver.returned(tree, outcome, Scope(resolver))) is not None:
+    if (returned := resolver.returned(tree, outcome, resolver.new_scope())) is not None:
         assigned = _assigned(Outcome(step.operation), returned, step)
         outcome.relation = assigned.relation
     return outcome
@@ -77,7 +77,7 @@ def _assigned(outcome: Outcome, relation: Relation, step: Step) -> Outcome:
 
 def variable_scope(resolver: Resolver, variables: Mapping[str, Relation | None]) -> Scope:
     """Return the scope around a statement's own: variables by name, rows and cursors with their columns."""
-    scope = Scope(resolver)
+    scope = resolver.new_scope()
     rows: dict[str, Relation] = {}
     values: dict[str, Sources] = {}
     for name, held in variables.items():
@@ -89,6 +89,7 @@ def variable_scope(resolver: Resolver, variables: Mapping[str, Relation | None])
             if relation.names != [name]:  # a row or a cursor
                 rows[name] = relation
         values[name] = value
+    scope.holds_variables = True
     scope.merged = values
     scope.prefixed = rows
     scope.ctes = rows

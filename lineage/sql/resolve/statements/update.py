@@ -79,7 +79,7 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, S
 
     T-SQL and MySQL name an alias of FROM as the target: `UPDATE o SET … FROM orders o JOIN …`.
     """
-    scope = scope_with_ctes(resolver, tree, Scope(resolver))
+    scope = scope_with_ctes(resolver, tree, resolver.new_scope())
     table, args = tree.this, tree.args
     identifiers = resolver.identifiers
     origin = args.get("from_")

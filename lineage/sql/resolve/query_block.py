@@ -1,0 +1,209 @@
+"""One query block: the relations of its FROM, and what its clauses define."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from lineage.model.names import split_name
+from lineage.sql.resolve.alias_visibility import Clause
+from lineage.sql.resolve.relations import BaseTable, Composite, Relation, RowFields, Sources, absorb
+from lineage.sql.resolve.resolution import Resolution
+from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
+
+__all__ = ["NOTHING", "NO_SOURCES", "Choice", "Merge", "QueryBlock"]
+
+NO_SOURCES: Sources = {}
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""What most blocks have of most things: nothing, and one object for it."""
+
+
+class Merge(NamedTuple):
+    """Columns that a join by USING or NATURAL merged, and the keys of the items on its two sides, in order."""
+
+    left: dict[str, None]
+    right: dict[str, None]
+    columns: dict[str, Sources]
+
+
+class Choice:
+    """The columns that a COLUMNS(…) of the select list stands for, and the one that it stands for just now."""
+
+    __slots__ = ("at", "names")
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self.at: int | None = None
+
+
+class QueryBlock:
+    """One query block: the relations of its FROM by alias, columns merged by USING, its CTEs, windows and aliases."""
+
+    __slots__ = (
+        "_found",
+        "_names",
+        "aliases",
+        "choice",
+        "clause",
+        "ctes",
+        "holds_variables",
+        "items",
+        "made",
+        "merged",
+        "merges",
+        "outputs",
+        "parent",
+        "prefixed",
+        "resolver",
+        "windows",
+        "written",
+    )
+
+    def __init__(
+        self, resolver: Resolution, parent: QueryBlock | None = None, ctes: Mapping[str, Relation] | None = None
+    ) -> None:
+        self.resolver = resolver
+        self.parent = parent
+        self.items: dict[str, Relation] = {}
+        self.ctes: Mapping[str, Relation] = ctes if ctes is not None else (parent.ctes if parent else {})
+        self.prefixed: Mapping[str, Relation] = NOTHING
+        """Relations whose columns are seen with their prefix only, as those of EXCLUDED."""
+        self.merged: Mapping[str, Sources] = NOTHING
+        self.merges: Sequence[Merge] = ()
+        self.outputs: dict[str, Sources] = {}
+        """The aliases of the select list."""
+        self.written: dict[str, exp.Expr] = {}
+        """What each of them is an alias of."""
+        self.aliases: Mapping[str, Sources] = NOTHING
+        """Those that are seen by the clause which is being read."""
+        self.clause = Clause.SELECT
+        self.made: Sources = {}
+        """What the functions of the select list take that make rows, as UNNEST and EXPLODE do."""
+        self.windows: Mapping[str, exp.Expr] = NOTHING
+        self.choice: Choice | None = None
+        self.holds_variables = False
+        """What is around every query of the statement: the variables of a program."""
+        self._found: dict[Any, Sources] = {}
+        self._names = resolver.identifiers.unquoted
+
+    def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
+        """Make a relation visible; two tables of one name in different schemas are told apart by their full name."""
+        if self.resolver.numbers_repeated_names and type(relation) is Relation:
+            relation = relation.told_apart()
+        key = alias
+        if key in self.items and qualified:
+            key = qualified
+        self._found.clear()
+        while key in self.items:  # an alias used twice is an error in SQL; both stay readable by `*`
+            key += "'"
+        self.items[key] = relation
+
+    def keep(self, items: dict[str, Relation]) -> None:
+        """See these relations and no others from now on; their names are free for other relations."""
+        self.items = items
+        self.merges = tuple(merge for merge in self.merges if items.keys() >= {*merge.left, *merge.right})
+        self._found.clear()
+
+    def merge(self, merge: Merge) -> None:
+        """Let unprefixed names stand for the columns that a join merged."""
+        self.merges = (*self.merges, merge)
+        self.merged = {**self.merged, **merge.columns}
+        self._found.clear()
+
+    def unmerge(self) -> None:
+        """Forget the columns that a join merged whose sides are no longer seen."""
+        self.merges = [merge for merge in self.merges if not self.items.keys().isdisjoint(merge.left)]
+        self.merged = {name: sources for merge in self.merges for name, sources in merge.columns.items()}
+        self._found.clear()
+
+    def chain(self) -> Iterator[QueryBlock]:
+        """Yield this scope and those around it, from the inside out."""
+        scope: QueryBlock | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def item(self, alias: str, qualifier: str | None = None) -> Relation | None:
+        """Return the nearest relation with that alias, in this scope or around it.
+
+        With a schema before the alias, the nearest table of that schema comes first.
+        """
+        if qualifier:
+            for scope in self.chain():
+                if found := scope.items.get(f"{qualifier}.{alias}"):
+                    return found
+                found = scope.items.get(alias)
+                if isinstance(found, BaseTable) and _schema_of(found.name) == qualifier:
+                    return found
+        for scope in self.chain():
+            if found := scope.items.get(alias) or scope.prefixed.get(alias):
+                return found
+        return None
+
+    def add_output(self, name: str, sources: Sources, written: exp.Expr) -> None:
+        """Add an alias of the select list; of two of one name the first counts."""
+        if name not in self.outputs:
+            self.outputs[name] = sources
+            self.written[name] = written
+            if self.resolver.alias_visibility.before_columns:
+                self._found.clear()
+
+    def see_aliases(self, clause: Clause, *, seen: bool) -> None:
+        """Begin to read a clause, which sees the aliases of the select list or does not."""
+        self.clause = clause
+        self.aliases = self.outputs if seen else NOTHING
+
+    @contextmanager
+    def read_as(self, meanings: Sequence[tuple[exp.Expr, Sources]]) -> Iterator[None]:
+        """Let unprefixed names (by their identifiers) mean these sources for a while."""
+        if not meanings:
+            yield
+            return
+        kept = dict(self._found)
+        for node, sources in meanings:
+            self._found[(node.args["this"], True) if node.args.get("quoted") else node.args["this"]] = sources
+        yield
+        self._found = kept
+
+    def having(self, name: str) -> dict[str, Sources]:
+        """Return the sources of a name in each relation of this block that surely has it."""
+        return {alias: found for alias, item in self.items.items() if (found := item.find(name)) is not None}
+
+    def positional(self, position: str, alias: str | None = None) -> Sources:
+        """Return the sources of `$1`, a column of a staged file by its place; none where no such file is read."""
+        for scope in self.chain():
+            for known, relation in scope.items.items():
+                if isinstance(relation, BaseTable) and relation.name.startswith("@") and alias in (None, known):
+                    return relation.infer(f"${position}")
+        return NO_SOURCES
+
+    def whole_row(self, alias: str) -> Sources:
+        """Return the row of a relation as a value, with its columns for fields."""
+        relation = self.item(alias)
+        total: Sources = {}
+        if relation is None:
+            return total
+        for _, sources in relation.columns():
+            absorb(total, sources, TRANSFORMATION, None)
+        return Composite(total, RowFields(relation))
+
+    def all_columns(self) -> Iterator[tuple[str, Sources]]:
+        """Yield the columns of all relations of this scope, in order."""
+        for relation in self.items.values():
+            yield from relation.columns()
+
+    def _all_rows(self) -> Sources:
+        total: Sources = {}
+        for alias in self.items:
+            absorb(total, self.whole_row(alias), IDENTITY, None)
+        return total
+
+
+def _schema_of(table: str) -> str | None:
+    """Return the schema in a table's full name."""
+    parts = split_name(table)
+    return parts[-2][0] if len(parts) > 1 else None

@@ -1,0 +1,106 @@
+"""What is known and found while one statement is resolved: its dialect, its diagnostics, its unresolved names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable
+
+from sqlglot import exp
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.names import Naming, column_text
+from lineage.model.statement import UnresolvedReference
+from lineage.sql.resolve.alias_visibility import alias_visibility
+from lineage.sql.resolve.functions import FunctionEffects, pseudo_columns
+from lineage.sql.resolve.identifiers import identifiers_of
+from lineage.sql.resolve.spans import span_of
+from lineage.sql.resolve.tables import TableSource
+
+__all__ = ["Resolution"]
+
+_NUMBERS_REPEATED_NAMES = frozenset(("duckdb",))
+"""Dialects where columns of one name, of a query that stands in FROM or is stored, get numbers behind them."""
+
+
+class Resolution:
+    """One statement's dialect, text and findings. The resolver and the scopes share it."""
+
+    def __init__(self, naming: Naming, tables: TableSource, functions: FunctionEffects, text: str) -> None:
+        self.naming = naming
+        self.text = text
+        self.identifiers = identifiers_of(naming.dialect)
+        self.alias_visibility = alias_visibility(naming.dialect.name)
+        self.functions = functions
+        self.numbers_repeated_names = naming.dialect.name in _NUMBERS_REPEATED_NAMES
+        self.pseudo_columns = pseudo_columns(naming.dialect.name)
+        self.diagnostics: list[Diagnostic] = []
+        self.unresolved: list[UnresolvedReference] = []
+        self.presumed = False
+        """Whether a name was read in the likeliest of several ways, and a schema may show that it is another."""
+        self.source = tables.shared.source
+        self._tables = tables
+        self._noted: set[Diagnostic | UnresolvedReference] = set()
+        self._lasting: set[Diagnostic] = set()
+
+    def seen(self, tables: Collection[str], column: str) -> set[str]:
+        """Return whether a table without a schema is known, from use elsewhere, to have a column."""
+        return self._tables.seen(tables, column_text(column))
+
+    def report(
+        self,
+        code: DiagnosticCode,
+        severity: Severity,
+        message: str,
+        node: exp.Expr | None = None,
+        hint: str | None = None,
+        *,
+        lasts: bool = False,
+    ) -> None:
+        """Note a finding about the statement; the same finding at the same place is noted once.
+
+        One that `lasts` is not taken back.
+        """
+        diagnostic = Diagnostic(code, severity, message, span_of(node), hint)
+        if lasts:
+            self._lasting.add(diagnostic)
+        if diagnostic not in self._noted:
+            self._noted.add(diagnostic)
+            self.diagnostics.append(diagnostic)
+
+    def withdraw(self, code: DiagnosticCode, since: int) -> None:
+        """Take back the findings of a code behind the first ones, as if they had not been noted."""
+        found = self.diagnostics[since:]
+        gone = {each for each in found if each.code is code and each not in self._lasting}
+        self._noted.difference_update(gone)
+        self.diagnostics[since:] = [each for each in found if each not in gone]
+
+    def unresolved_name(
+        self, code: DiagnosticCode, name: str, node: exp.Expr, known: Iterable[str], *, nearest: bool = True
+    ) -> None:
+        """Keep a name that could not be traced, with those of the known names that it may have meant."""
+        candidates = difflib.get_close_matches(name.rpartition(".")[2], list(known)) if nearest else known
+        reference = UnresolvedReference(name, code, span_of(node), tuple(dict.fromkeys(candidates)))
+        if reference not in self._noted:
+            self._noted.add(reference)
+            self.unresolved.append(reference)
+
+    def written_text(self, node: exp.Expr) -> str:
+        """Return an expression as the text has it, up to the brackets that close it, in lower case."""
+        span = span_of(node)
+        if span is None:
+            return node.key
+        opened = node.sql_name() if isinstance(node, exp.Func) else ""
+        written = self.text[span.start : span.end]
+        if opened and "(" not in written:
+            written = f"{opened}({written}"
+        return (written + ")" * (written.count("(") - written.count(")"))).lower()
+
+    def nearest(self, name: str, known: Iterable[str]) -> str | None:
+        """Return "did you mean …?" for the nearest known name, if one is near: in quotes where it needs them."""
+        names = list(known)
+        near = [other for other in names if other != name and other.lower() == name.lower()]
+        near = near or difflib.get_close_matches(name, names, n=1)
+        if not near:
+            return None
+        written = near[0] if self.naming.dialect.fold_column(near[0]) == near[0] else f'"{near[0]}"'
+        return f"did you mean `{written}`?"

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.dialects import Folding
+from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.rules.stars import star_columns
 from lineage.sql.resolve.scope import Choice, Scope
-
-if TYPE_CHECKING:
-    from lineage.sql.resolve.rules.projection import Projection
 
 __all__ = ["STAR_FORMS", "expand_choice", "expand_filtered_star", "is_filtered_star"]
 

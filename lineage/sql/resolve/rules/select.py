@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from lineage.sql.resolve.alias_visibility import Clause
+from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Relation, Rows, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import add_named_value, named_values, scope_with_ctes
 from lineage.sql.resolve.rules.from_clause import add_sources
-from lineage.sql.resolve.rules.projection import Projection, project
+from lineage.sql.resolve.rules.select_list import project
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import DISTINCT, FILTER, GROUP_BY, JOIN, LIMITED_SORT, SORT
 from lineage.sql.resolve.unprefixed import aggregates

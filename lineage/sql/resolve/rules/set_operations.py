@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import Relation, Rows
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
-from lineage.sql.resolve.rules.projection import Projection
 from lineage.sql.resolve.rules.select import order_by
 from lineage.sql.resolve.rules.set_operation_columns import combine
 from lineage.sql.resolve.scope import Scope

@@ -24,7 +24,7 @@ from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.nested import element_of, json_keys
 from lineage.sql.resolve.rules.pivots import pivoted
-from lineage.sql.resolve.rules.projection import value_of
+from lineage.sql.resolve.rules.select_list import value_of
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import IDENTITY, JOIN, TRANSFORMATION
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import STAR, BaseTable, Composite, Relation, Sources, placed
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.nested import nested_or_plain
 from lineage.sql.resolve.scope import Scope
-
-if TYPE_CHECKING:
-    from lineage.sql.resolve.rules.projection import Projection
 
 __all__ = ["expand_star", "side_by_side", "star_columns"]
 

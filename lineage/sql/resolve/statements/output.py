@@ -10,7 +10,7 @@ from sqlglot import exp
 from lineage.model.names import split_name
 from lineage.sql.resolve.relations import Relation, Sources
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.rules.projection import project
+from lineage.sql.resolve.rules.select_list import project
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome
 from lineage.sql.resolve.targets import into_parts

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from sqlglot import exp
 
 from lineage.sql.resolve.alias_visibility import Clause
-from lineage.sql.resolve.relations import Relation, Sources, placed
+from lineage.sql.resolve.projection import Projection
+from lineage.sql.resolve.relations import Sources, placed
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
 from lineage.sql.resolve.rules.nested import nested_value
@@ -19,51 +19,7 @@ from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
 
 _CALL = re.compile(r"(\w+)\s*\(\s*(?:DISTINCT\s+)?\Z", re.IGNORECASE)
 
-__all__ = ["Projection", "output_name", "project"]
-
-
-def _position(key: exp.Expr) -> int | None:
-    """Return the position, from 0, that an integer literal means as a key."""
-    if type(key) is not exp.Literal or key.is_string or not str(key.this).isdigit():
-        return None
-    return int(key.this) - 1 if int(key.this) else None
-
-
-class Projection:
-    """Output columns in order: names, sources, and the expression that each was written as (None behind a star)."""
-
-    __slots__ = ("expressions", "names", "opens", "sources")
-
-    def __init__(self, names: Sequence[str] = (), sources: Sequence[Sources] = ()) -> None:
-        self.names = list(names)
-        self.sources = list(sources)
-        self.expressions: list[exp.Expr | None] = [None] * len(names)
-        self.opens: list[Relation] = []
-
-    def add(self, name: str, sources: Sources, expression: exp.Expr | None) -> None:
-        """Append a column."""
-        self.names.append(name)
-        self.sources.append(sources)
-        self.expressions.append(expression)
-
-    def ordinal(self, key: exp.Expr) -> Sources | None:
-        """Return the column that an integer literal in GROUP BY or ORDER BY counts to."""
-        position = _position(key)
-        return self.sources[position] if position is not None and position < len(self.sources) else None
-
-    def written(self, key: exp.Expr) -> exp.Expr:
-        """Return the expression that a key stands for: that of the column that an integer literal counts to."""
-        position = _position(key)
-        found = self.expressions[position] if position is not None and position < len(self.expressions) else None
-        return found or key
-
-    def named(self, key: exp.Expr, resolver: Resolver) -> Sources | None:
-        """Return the column that a bare name in ORDER BY means: that of the output, if it has the name."""
-        if type(key) is exp.Column and type(key.this) is exp.Identifier and key.args.get("table") is None:
-            name = resolver.identifiers.column(key.this)
-            if name in self.names:
-                return self.sources[self.names.index(name)]
-        return None
+__all__ = ["output_name", "project"]
 
 
 def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from lineage.store.neo4j.server.ports import free_port
+from lineage.neo4j_server.ports import free_port
 from tests.java_options import SHORT_LIVED
 from tests.maven_jars import fetched
 

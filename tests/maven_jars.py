@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from lineage.store.neo4j.server.home import exclusive
+from lineage.neo4j_server.home import exclusive
 
 __all__ = ["fetched"]
 

@@ -16,11 +16,10 @@ from unittest.mock import patch
 import pytest
 from testcontainers.community.neo4j import Neo4jContainer
 
-from lineage.store.errors import StoreError
-from lineage.store.neo4j.server import ServerSettings, start_server
-from lineage.store.neo4j.server.home import exclusive
-from lineage.store.neo4j.server.ports import free_port
-from lineage.store.neo4j.server.release import VERSION
+from lineage.neo4j_server import ServerError, ServerSettings, start_server
+from lineage.neo4j_server.home import exclusive
+from lineage.neo4j_server.ports import free_port
+from lineage.neo4j_server.release import VERSION
 from tests.java_options import SHORT_LIVED
 
 URI_VARIABLE = "LINEAGE_TEST_NEO4J_URI"
@@ -43,7 +42,7 @@ def neo4j_uri() -> Iterator[Neo4jAddress]:
         missing = None
         try:
             address = first_there_is(stack)
-        except StoreError as error:
+        except ServerError as error:
             missing = f"no Neo4j for the tests: {error}; {error.hint}"
         if missing:
             pytest.fail(missing, pytrace=False)
@@ -68,7 +67,7 @@ def first_there_is(stack: ExitStack) -> Neo4jAddress:
     """Return a Neo4j that answers, ended with `stack` if it was started here.
 
     Raises:
-        StoreError: none is named, none is in a container, and this machine cannot run one.
+        ServerError: none is named, none is in a container, and this machine cannot run one.
     """
     if uri := os.environ.get(URI_VARIABLE):
         # Two processes of tests that empty one database would empty it under each other.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lineage.catalog import CatalogError
 from lineage.cli.listing import note
 from lineage.model.dialects import UnknownDialectError
+from lineage.neo4j_server.errors import ServerError, ServerStartError
 from lineage.store.errors import StoreError, StoreFullError, StoreUnreachableError
 from lineage.traversal import NameLookupError
 
@@ -17,6 +18,8 @@ def explain_failure(error: Exception) -> int | None:
     """Print what went wrong, with a hint, and return the exit code; None for an error that is a defect of ours."""
     if isinstance(error, StoreError):
         code = UNREACHABLE if isinstance(error, StoreUnreachableError | StoreFullError) else INPUT_ERRORS
+    elif isinstance(error, ServerError):
+        code = UNREACHABLE if isinstance(error, ServerStartError) else INPUT_ERRORS
     elif isinstance(error, NameLookupError | UnknownDialectError | CatalogError):
         code = WRONG_USE
     else:

@@ -14,18 +14,19 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from lineage.store.errors import StoreError, StoreUnreachableError
-from lineage.store.neo4j.server import (
+from lineage.neo4j_server import (
     ManagedServer,
+    ServerError,
     ServerHome,
     ServerSettings,
+    ServerStartError,
     default_home,
     server_status,
     start_server,
     stop_server,
 )
-from lineage.store.neo4j.server.jars import Report
-from lineage.store.neo4j.server.release import VERSION
+from lineage.neo4j_server.jars import Report
+from lineage.neo4j_server.release import VERSION
 
 __all__ = ["app"]
 
@@ -111,11 +112,11 @@ def status(home: _Home = None, output: _FormatOption = _Format.TABLE) -> None:
 def _errors_as_exit_codes() -> Iterator[None]:
     try:
         yield
-    except StoreError as error:
+    except ServerError as error:
         # A message that ends with lines of a log has its hint below them.
         gap = "\n" if "\n" in str(error) else "; "
         typer.echo(f"error: {error}{gap}{error.hint}" if error.hint else f"error: {error}", err=True)
-        raise typer.Exit(_UNREACHABLE if isinstance(error, StoreUnreachableError) else _WRONG_USE) from error
+        raise typer.Exit(_UNREACHABLE if isinstance(error, ServerStartError) else _WRONG_USE) from error
 
 
 @contextmanager

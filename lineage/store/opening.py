@@ -82,9 +82,12 @@ def _login(address: str, user: str | None, password: str | None) -> tuple[str, s
     if password is None:
         password = unquote(parts.password) if parts.password else os.environ.get("LINEAGE_NEO4J_PASSWORD")
     if password is None and parts.hostname in _LOOPBACK:
-        from lineage.store.neo4j.server import managed_server  # noqa: PLC0415
+        from lineage.neo4j_server import ServerError, managed_server  # noqa: PLC0415
 
-        server = managed_server()
+        try:
+            server = managed_server()
+        except ServerError as error:
+            raise StoreUnreachableError(str(error), error.hint) from error
         if server is not None and urlsplit(server.bolt_uri).port == (parts.port or 7687):
             return server.user, server.password
     return user or "neo4j", password or ""

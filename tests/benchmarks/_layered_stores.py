@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from lineage.neo4j_server import ManagedServer, ServerSettings, start_server, stop_server
+from lineage.neo4j_server.jars import ensure_jars
+from lineage.neo4j_server.java import find_java
+from lineage.neo4j_server.ports import free_port
+from lineage.neo4j_server.release import ADMIN_CLASS, JVM_OPTIONS
 from lineage.store import open_store
 from lineage.store.graph import SCHEMA_VERSION
-from lineage.store.neo4j.server import ManagedServer, ServerSettings, start_server, stop_server
-from lineage.store.neo4j.server.jars import ensure_jars
-from lineage.store.neo4j.server.java import find_java
-from lineage.store.neo4j.server.ports import free_port
-from lineage.store.neo4j.server.release import ADMIN_CLASS, JVM_OPTIONS
 from tests.benchmarks._layered_graph import LayeredGraph
 
 __all__ = ["embedded_path", "running_neo4j"]

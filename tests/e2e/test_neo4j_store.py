@@ -7,7 +7,7 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from lineage.store.neo4j.server.ports import free_port
+from lineage.neo4j_server.ports import free_port
 from tests.e2e.running import lineage
 from tests.neo4j_fixture import Neo4jAddress
 

@@ -16,15 +16,15 @@ import pytest
 from typer.testing import CliRunner
 
 from lineage.cli.neo4j import app
-from lineage.store.neo4j.server import (
+from lineage.neo4j_server import (
     ServerSettings,
     ServerStartError,
     managed_server,
     start_server,
     stop_server,
 )
-from lineage.store.neo4j.server.ports import free_port
-from lineage.store.neo4j.server.process import is_running
+from lineage.neo4j_server.ports import free_port
+from lineage.neo4j_server.process import is_running
 from tests.neo4j_fixture import short_lived_java
 
 # One process runs these: they share a server of their own.

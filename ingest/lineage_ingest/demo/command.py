@@ -13,8 +13,8 @@ import typer
 from lineage.catalog import Catalog
 from lineage.cli.ask import print_answer
 from lineage.cli.listing import OutputFormat, console
+from lineage.neo4j_server import ManagedServer, start_server
 from lineage.store import GraphStore, open_store
-from lineage.store.neo4j.server import ManagedServer, start_server
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause
 from lineage_ingest.demo.history import write_history
 from lineage_ingest.progress import progress_bar

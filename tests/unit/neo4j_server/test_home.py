@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage.store.neo4j.server.errors import ServerSetupError
-from lineage.store.neo4j.server.home import ServerHome, ServerState, default_home, exclusive
+from lineage.neo4j_server.errors import ServerSetupError
+from lineage.neo4j_server.home import ServerHome, ServerState, default_home, exclusive
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_the_environment_names_the_home(monkeypatch: pytest.MonkeyPatch, tmp_pat
 WAITING = """
 import sys
 from pathlib import Path
-from lineage.store.neo4j.server.home import exclusive
+from lineage.neo4j_server.home import exclusive
 with exclusive(Path(sys.argv[1]), lambda: print("waits", flush=True)):
     print("has it", flush=True)
 """

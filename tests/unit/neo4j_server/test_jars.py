@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from lineage.store.neo4j.server import resolvers
-from lineage.store.neo4j.server.errors import ServerSetupError
-from lineage.store.neo4j.server.jars import ensure_jars
-from lineage.store.neo4j.server.java import Java
-from lineage.store.neo4j.server.release import ARTIFACTS
-from lineage.store.neo4j.server.resolvers import find_resolver
+from lineage.neo4j_server import resolvers
+from lineage.neo4j_server.errors import ServerSetupError
+from lineage.neo4j_server.jars import ensure_jars
+from lineage.neo4j_server.java import Java
+from lineage.neo4j_server.release import ARTIFACTS
+from lineage.neo4j_server.resolvers import find_resolver
 from tests.unit.neo4j_server.programs import write_program
 
 JAVA = Java(Path("/usr/bin/java"), 17)

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage.store.neo4j.server.errors import ServerSetupError
-from lineage.store.neo4j.server.java import find_java, java_version
+from lineage.neo4j_server.errors import ServerSetupError
+from lineage.neo4j_server.java import find_java, java_version
 from tests.unit.neo4j_server.programs import java_saying, write_program
 
 

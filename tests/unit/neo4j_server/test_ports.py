@@ -3,8 +3,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from lineage.store.neo4j.server.errors import ServerSetupError
-from lineage.store.neo4j.server.ports import choose_port, free_port, is_free
+from lineage.neo4j_server.errors import ServerSetupError
+from lineage.neo4j_server.ports import choose_port, free_port, is_free
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import os
 import time
 from pathlib import Path
 
-from lineage.store.neo4j.server.process import is_running, resident_bytes, spawn, terminate
+from lineage.neo4j_server.process import is_running, resident_bytes, spawn, terminate
 from tests.unit.neo4j_server.programs import write_program
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from lineage.store.neo4j.server.errors import ServerSetupError
-from lineage.store.neo4j.server.settings import ServerSettings, render_configuration
+from lineage.neo4j_server.errors import ServerSetupError
+from lineage.neo4j_server.settings import ServerSettings, render_configuration
 
 
 def test_configuration_is_loopback_only_and_reports_nothing() -> None:

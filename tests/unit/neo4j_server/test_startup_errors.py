@@ -5,12 +5,12 @@ import pytest
 from typer.testing import CliRunner
 
 from lineage.cli.neo4j import app
-from lineage.store.neo4j.server import ServerSettings, ServerSetupError, ServerStartError
-from lineage.store.neo4j.server.home import ServerHome, ServerState
-from lineage.store.neo4j.server.managed import managed_server
-from lineage.store.neo4j.server.ports import free_port
-from lineage.store.neo4j.server.release import ARTIFACTS
-from lineage.store.neo4j.server.startup import start_server
+from lineage.neo4j_server import ServerSettings, ServerSetupError, ServerStartError
+from lineage.neo4j_server.home import ServerHome, ServerState
+from lineage.neo4j_server.managed import managed_server
+from lineage.neo4j_server.ports import free_port
+from lineage.neo4j_server.release import ARTIFACTS
+from lineage.neo4j_server.startup import start_server
 from tests.unit.neo4j_server.programs import java_saying, write_program
 
 # A Java that answers its version and takes a password, and whose server does as the test says.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import platformdirs
 
-from lineage.store.neo4j.server.errors import ServerSetupError
+from lineage.neo4j_server.errors import ServerSetupError
 
 __all__ = ["HOME_VARIABLE", "USER", "ServerHome", "ServerState", "default_home", "exclusive"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
-from lineage.store.neo4j.server.errors import ServerSetupError
-from lineage.store.neo4j.server.settings import HOST
+from lineage.neo4j_server.errors import ServerSetupError
+from lineage.neo4j_server.settings import HOST
 
 __all__ = ["choose_port", "free_port", "is_free"]
 

@@ -9,7 +9,7 @@ import json
 import socket
 from enum import Enum
 
-from lineage.store.neo4j.server.settings import HOST
+from lineage.neo4j_server.settings import HOST
 
 __all__ = ["Answer", "answers_bolt", "ask_over_http"]
 

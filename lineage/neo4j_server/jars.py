@@ -11,11 +11,11 @@ from pathlib import Path
 
 import platformdirs
 
-from lineage.store.neo4j.server.errors import ServerSetupError
-from lineage.store.neo4j.server.home import exclusive
-from lineage.store.neo4j.server.java import Java
-from lineage.store.neo4j.server.release import ARTIFACTS, VERSION
-from lineage.store.neo4j.server.resolvers import Resolver, find_resolver
+from lineage.neo4j_server.errors import ServerSetupError
+from lineage.neo4j_server.home import exclusive
+from lineage.neo4j_server.java import Java
+from lineage.neo4j_server.release import ARTIFACTS, VERSION
+from lineage.neo4j_server.resolvers import Resolver, find_resolver
 
 __all__ = ["Report", "default_cache", "ensure_jars"]
 

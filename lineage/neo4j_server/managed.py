@@ -6,11 +6,11 @@ import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage.store.neo4j.server import process
-from lineage.store.neo4j.server.home import USER, ServerHome, ServerState, exclusive
-from lineage.store.neo4j.server.probe import Answer, answers_bolt, ask_over_http
-from lineage.store.neo4j.server.release import SERVER_CLASS
-from lineage.store.neo4j.server.settings import HOST
+from lineage.neo4j_server import process
+from lineage.neo4j_server.home import USER, ServerHome, ServerState, exclusive
+from lineage.neo4j_server.probe import Answer, answers_bolt, ask_over_http
+from lineage.neo4j_server.release import SERVER_CLASS
+from lineage.neo4j_server.settings import HOST
 
 __all__ = ["ManagedServer", "ServerStatus", "managed_server", "process_marks", "server_status", "stop_server"]
 

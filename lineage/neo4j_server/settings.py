@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lineage.store.neo4j.server.errors import ServerSetupError
+from lineage.neo4j_server.errors import ServerSetupError
 
 __all__ = ["HOST", "ServerSettings", "render_configuration"]
 

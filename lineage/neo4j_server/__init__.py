@@ -3,23 +3,24 @@
 Nothing here imports the driver, so a server can be started and stopped without the extra `neo4j`.
 """
 
-from lineage.store.neo4j.server.errors import ServerSetupError, ServerStartError
-from lineage.store.neo4j.server.home import ServerHome, default_home
-from lineage.store.neo4j.server.jars import ensure_jars
-from lineage.store.neo4j.server.managed import (
+from lineage.neo4j_server.errors import ServerError, ServerSetupError, ServerStartError
+from lineage.neo4j_server.home import ServerHome, default_home
+from lineage.neo4j_server.jars import ensure_jars
+from lineage.neo4j_server.managed import (
     ManagedServer,
     ServerStatus,
     managed_server,
     server_status,
     stop_server,
 )
-from lineage.store.neo4j.server.settings import ServerSettings
-from lineage.store.neo4j.server.startup import start_server
+from lineage.neo4j_server.settings import ServerSettings
+from lineage.neo4j_server.startup import start_server
 
 __all__ = [
     "ManagedServer",
     "ServerHome",
     "ServerSettings",
+    "ServerError",
     "ServerSetupError",
     "ServerStartError",
     "ServerStatus",

@@ -9,16 +9,16 @@ import tempfile
 import time
 from pathlib import Path
 
-from lineage.store.neo4j.server import process
-from lineage.store.neo4j.server.errors import ServerSetupError, ServerStartError
-from lineage.store.neo4j.server.home import ServerHome, ServerState, exclusive
-from lineage.store.neo4j.server.jars import Report, ensure_jars
-from lineage.store.neo4j.server.java import Java, find_java
-from lineage.store.neo4j.server.managed import ManagedServer, managed_server, process_marks
-from lineage.store.neo4j.server.ports import choose_port
-from lineage.store.neo4j.server.probe import Answer
-from lineage.store.neo4j.server.release import ADMIN_CLASS, JVM_OPTIONS
-from lineage.store.neo4j.server.settings import ServerSettings, render_configuration
+from lineage.neo4j_server import process
+from lineage.neo4j_server.errors import ServerSetupError, ServerStartError
+from lineage.neo4j_server.home import ServerHome, ServerState, exclusive
+from lineage.neo4j_server.jars import Report, ensure_jars
+from lineage.neo4j_server.java import Java, find_java
+from lineage.neo4j_server.managed import ManagedServer, managed_server, process_marks
+from lineage.neo4j_server.ports import choose_port
+from lineage.neo4j_server.probe import Answer
+from lineage.neo4j_server.release import ADMIN_CLASS, JVM_OPTIONS
+from lineage.neo4j_server.settings import ServerSettings, render_configuration
 
 __all__ = ["start_server"]
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from lineage.store.neo4j.server.errors import ServerStartError
+from lineage.neo4j_server.errors import ServerStartError
 
 __all__ = ["is_running", "resident_bytes", "spawn", "terminate"]
 

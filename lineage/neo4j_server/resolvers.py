@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage.store.neo4j.server.errors import ServerSetupError
-from lineage.store.neo4j.server.java import Java
-from lineage.store.neo4j.server.release import ARTIFACTS
+from lineage.neo4j_server.errors import ServerSetupError
+from lineage.neo4j_server.java import Java
+from lineage.neo4j_server.release import ARTIFACTS
 
 __all__ = ["Resolver", "find_ivy", "find_resolver", "ivy_resolver", "maven_resolver"]
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lineage.store.neo4j.server.errors import ServerSetupError
-from lineage.store.neo4j.server.release import MINIMUM_JAVA
+from lineage.neo4j_server.errors import ServerSetupError
+from lineage.neo4j_server.release import MINIMUM_JAVA
 
 __all__ = ["Java", "find_java", "java_version"]
 

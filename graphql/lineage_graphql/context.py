@@ -14,12 +14,13 @@ from strawberry.fastapi import BaseContext
 from strawberry.types import Info
 
 from lineage.model.usage import UserCounts
-from lineage.store.protocol import (
+from lineage.store.page_requests import JobFilter
+from lineage.store.protocol import GraphStore
+from lineage.store.time_limit import time_limit
+from lineage.store.values import (
     Direction,
     FeedKey,
     FormerName,
-    GraphStore,
-    JobFilter,
     StoredColumn,
     StoredDataset,
     StoredDiagnostic,
@@ -28,7 +29,6 @@ from lineage.store.protocol import (
     StoredRun,
     StoredUsage,
 )
-from lineage.store.time_limit import time_limit
 from lineage_graphql.access.requiring import require
 from lineage_graphql.access.roles import Caller, Role, TokenProblem
 from lineage_graphql.limits.documents import TrustedDocuments

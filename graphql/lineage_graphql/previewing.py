@@ -9,7 +9,8 @@ from lineage.catalog import Catalog
 from lineage.model.statement import StatementLineage
 from lineage.sql import extract_script, mask_literals
 from lineage.sql.budget import Budget
-from lineage.store.protocol import GraphStore, StoredColumn, StoredDataset
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredColumn, StoredDataset
 from lineage.traversal import AmbiguousNameError, UnknownNameError, resolve_table
 
 __all__ = ["Preview", "preview"]

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from lineage.model.batch import JobRecord
 from lineage.model.names import dataset_of
-from lineage.store.protocol import Direction, GraphStore, StoredEdge, StoredJob
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, StoredEdge, StoredJob
 
 __all__ = ["StatedOutput", "observed_again", "stated_outputs"]
 

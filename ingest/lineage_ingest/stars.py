@@ -20,7 +20,8 @@ from lineage.model.dialects import UnknownDialectError
 from lineage.model.names import column_key, column_text, split_column_key
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
-from lineage.store.protocol import GraphStore, StoredDataset, StoredEdge, StoredJob
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredDataset, StoredEdge, StoredJob
 from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
 
 __all__ = ["may_open_stars", "opened_stars"]

@@ -18,7 +18,8 @@ from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import is_column_key, split_name
 from lineage.model.transformations import EdgeKind
 from lineage.store import open_store
-from lineage.store.protocol import Direction, GraphStore, StoredJob
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, StoredJob
 from lineage.traversal import Answer, Reached, Route, Target, TraversalOptions, resolve, shortest_paths
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause

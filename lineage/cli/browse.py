@@ -14,7 +14,8 @@ from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing
 from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_format
 from lineage.model.names import dataset_of, is_column_key
 from lineage.store import open_store
-from lineage.store.protocol import Direction, GraphStore, StoredColumn, StoredDataset
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, StoredColumn, StoredDataset
 from lineage.traversal import Target, resolve
 from lineage.traversal.lookup import names_of
 from lineage.traversal.suggest import nearest_tables

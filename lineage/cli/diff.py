@@ -12,7 +12,8 @@ from lineage.cli.ask import DATES, RowsOption, complete_name
 from lineage.cli.listing import Look, OutputFormat, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_format
 from lineage.store import open_store
-from lineage.store.protocol import GraphStore, StoredEdge
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredEdge
 from lineage.traversal import Difference, difference, resolve_table
 from lineage.traversal.lookup import names_of
 

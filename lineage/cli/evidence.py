@@ -11,7 +11,7 @@ from rich.text import Text
 from lineage.cli.layout import wrap_styled
 from lineage.model.evidence import Chain, places_of, position_in_source
 from lineage.model.expression_text import expression_around
-from lineage.store.protocol import StoredJob
+from lineage.store.values import StoredJob
 
 __all__ = ["called_apart", "evidence_of", "excerpts", "location", "with_evidence"]
 

@@ -12,7 +12,7 @@ from lineage.cli.listing import OutputFormat, counted, note, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import is_column_key
 from lineage.store import open_store
-from lineage.store.protocol import JobSelection
+from lineage.store.values import JobSelection
 
 __all__ = ["forget"]
 

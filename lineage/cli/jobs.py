@@ -12,7 +12,8 @@ from lineage.cli.options import FormatOption, JsonOption, StoreOption, chosen_fo
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import open_store
-from lineage.store.protocol import GraphStore, JobSelection, StoredDiagnostic, StoredJob
+from lineage.store.protocol import GraphStore
+from lineage.store.values import JobSelection, StoredDiagnostic, StoredJob
 from lineage.traversal import resolve
 
 __all__ = ["diagnostics", "jobs"]

@@ -10,7 +10,8 @@ from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.batch import UNFINISHED
 from lineage.store import open_store
-from lineage.store.protocol import GraphStore, StoredRun
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredRun
 
 __all__ = ["runs"]
 

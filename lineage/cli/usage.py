@@ -12,7 +12,7 @@ from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.usage import UserCounts
 from lineage.store import open_store
-from lineage.store.protocol import StoredUsage
+from lineage.store.values import StoredUsage
 from lineage.traversal import Target, UsageTotal, resolve, total_usage
 
 __all__ = ["usage"]

@@ -14,7 +14,8 @@ from typing import Any
 
 from lineage.model.names import dataset_of, is_column_key, split_column_key
 from lineage.model.transformations import EdgeKind
-from lineage.store.protocol import Direction, GraphStore, StoredColumn, StoredDataset, StoredEdge, StoredJob
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredEdge, StoredJob
 
 __all__ = ["DATASET_FACET", "JOB_NAMESPACE", "PRODUCER", "ROWS_DECIDED_BY", "openlineage_events"]
 

@@ -15,20 +15,6 @@ from lineage.model.usage import UserCounts, latest
 from lineage.store.backend import Row, Transaction
 from lineage.store.planning.periods import Period, holds_at
 from lineage.store.planning.state import Dataset, FoundDiagnostic, Relation, Seen, Unit, Usage
-from lineage.store.protocol import (
-    Direction,
-    FeedKey,
-    Hop,
-    StoredColumn,
-    StoredDataset,
-    StoredDiagnostic,
-    StoredEdge,
-    StoredFeed,
-    StoredJob,
-    StoredRun,
-    StoredStep,
-    StoredUsage,
-)
 from lineage.store.queries import query
 from lineage.store.records import (
     column_from,
@@ -41,6 +27,20 @@ from lineage.store.records import (
     unit_from,
     usage_from,
     users_from,
+)
+from lineage.store.values import (
+    Direction,
+    FeedKey,
+    Hop,
+    StoredColumn,
+    StoredDataset,
+    StoredDiagnostic,
+    StoredEdge,
+    StoredFeed,
+    StoredJob,
+    StoredRun,
+    StoredStep,
+    StoredUsage,
 )
 
 __all__ = [

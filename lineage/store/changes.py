@@ -10,7 +10,6 @@ from typing import TypeVar
 from lineage.store.graph import Changes, Node, Refresh, Relationship
 from lineage.store.planning.periods import History
 from lineage.store.planning.state import Dataset, Pair, State
-from lineage.store.protocol import AppliedChanges
 from lineage.store.records import (
     alias_node,
     change_node,
@@ -26,6 +25,7 @@ from lineage.store.records import (
     usage_records,
     writes_relationship,
 )
+from lineage.store.values import AppliedChanges
 
 __all__ = ["counted", "difference"]
 

@@ -21,14 +21,15 @@ from lineage.store.former_names import former_names
 from lineage.store.graph import Changes
 from lineage.store.known_names import load_names
 from lineage.store.loading import load_state, load_units_that_only_add
-from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, PageRequest
+from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, PageRequest
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.intake import Intake, take_in
 from lineage.store.planning.naming import Naming, as_replacements
 from lineage.store.planning.parts import BatchPart, Stage, parted, whole
 from lineage.store.planning.plan import plan, plan_pruning
 from lineage.store.planning.state import Prune, State
-from lineage.store.protocol import (
+from lineage.store.queries import query
+from lineage.store.values import (
     AppliedChanges,
     DatasetUsage,
     Direction,
@@ -38,7 +39,6 @@ from lineage.store.protocol import (
     GraphDump,
     HeldText,
     Hop,
-    JobFilter,
     JobHead,
     JobIdentity,
     JobSelection,
@@ -54,7 +54,6 @@ from lineage.store.protocol import (
     StoredStep,
     StoredUsage,
 )
-from lineage.store.queries import query
 
 __all__ = ["CypherStore"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from lineage.store.backend import Transaction
 from lineage.store.graph import LABELS, MOVING_TIMES, NOT_LINEAGE, RELATIONSHIPS
-from lineage.store.protocol import GraphDump
 from lineage.store.queries import query
+from lineage.store.values import GraphDump
 
 __all__ = ["dump_graph"]
 

@@ -17,7 +17,7 @@ from enum import IntEnum
 from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.errors import StoreTimeoutError
-from lineage.store.protocol import Direction
+from lineage.store.values import Direction
 
 __all__ = ["Explorer", "Leads", "View"]
 

@@ -10,9 +10,9 @@ from lineage.model.names import split_dataset_key
 from lineage.model.namespaces import normal_place
 from lineage.store.answers import stored_dataset
 from lineage.store.backend import Transaction
-from lineage.store.protocol import SearchHit, StoredDataset
 from lineage.store.queries import query
 from lineage.store.records import dataset_from
+from lineage.store.values import SearchHit, StoredDataset
 
 __all__ = ["count_search", "find_datasets", "search"]
 

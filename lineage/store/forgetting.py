@@ -11,8 +11,8 @@ from lineage.store.backend import Row, Transaction
 from lineage.store.changes import counted, difference
 from lineage.store.loading import load_jobs
 from lineage.store.planning.forgetting import plan_rekeying, plan_retirement
-from lineage.store.protocol import JobHead, JobIdentity, JobSelection, RetiredJobs
 from lineage.store.queries import query
+from lineage.store.values import JobHead, JobIdentity, JobSelection, RetiredJobs
 
 __all__ = ["rekey_jobs", "retire_jobs", "select_jobs"]
 

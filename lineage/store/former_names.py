@@ -9,9 +9,9 @@ from lineage.model.names import split_dataset_key
 from lineage.model.statement import ChangeKind
 from lineage.store.backend import Transaction
 from lineage.store.planning.state import change_key
-from lineage.store.protocol import FormerName
 from lineage.store.queries import query
 from lineage.store.records import alias_key, change_from
+from lineage.store.values import FormerName
 
 __all__ = ["former_names"]
 

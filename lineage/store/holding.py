@@ -14,8 +14,8 @@ from typing import Any
 
 from lineage.store.backend import Transaction
 from lineage.store.graph import Changes, Node
-from lineage.store.protocol import HeldText
 from lineage.store.queries import query
+from lineage.store.values import HeldText
 
 __all__ = ["PIECE", "drop_held", "held", "hold"]
 

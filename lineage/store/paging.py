@@ -12,9 +12,9 @@ from lineage.model.names import split_name
 from lineage.store.answers import datasets, jobs
 from lineage.store.backend import Transaction
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest, Position
-from lineage.store.protocol import DatasetUsage, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 from lineage.store.queries import query
 from lineage.store.records import diagnostic_from, run_from
+from lineage.store.values import DatasetUsage, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 
 __all__ = [
     "count_datasets",

@@ -32,7 +32,7 @@ from lineage.store.planning.state import (
     change_key,
 )
 from lineage.store.planning.timeline import Timeline
-from lineage.store.protocol import StoredColumn
+from lineage.store.values import StoredColumn
 
 __all__ = [
     "alias_key",

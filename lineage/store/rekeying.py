@@ -15,7 +15,6 @@ from lineage.model.names import ColumnPath, column_key, dataset_key, split_name
 from lineage.store.backend import Row, Transaction
 from lineage.store.graph import RELATIONSHIPS, Changes, Node, Relationship
 from lineage.store.planning.state import Job, change_key, usage_key
-from lineage.store.protocol import StoredColumn
 from lineage.store.queries import query
 from lineage.store.records import (
     change_from,
@@ -31,6 +30,7 @@ from lineage.store.records import (
     usage_from,
     usage_records,
 )
+from lineage.store.values import StoredColumn
 
 __all__ = ["REKEYED", "rekey"]
 

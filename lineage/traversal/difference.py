@@ -12,7 +12,8 @@ from lineage.model.batch import DatasetChange
 from lineage.model.names import dataset_of, split_dataset_key
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind
-from lineage.store.protocol import Direction, EdgeChange, GraphStore, StoredColumn, StoredDataset, StoredEdge
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, EdgeChange, StoredColumn, StoredDataset, StoredEdge
 from lineage.traversal.target import Target
 
 __all__ = ["Difference", "EdgeDifference", "NodeDifference", "Sort", "difference"]

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from lineage.store.protocol import Direction, FeedKey
+from lineage.store.values import Direction, FeedKey
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
-from lineage.store.protocol import Direction
+from lineage.store.values import Direction
 from lineage.traversal.answer import Answer, Feeds, PossiblyAffected
 from lineage.traversal.feeds import follow_feeds
 from lineage.traversal.neighbours import columns_at

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from lineage.model.names import ColumnPath, dataset_of, format_name, is_column_key, split_column_key, split_name
-from lineage.store.protocol import StoredColumn, StoredDataset
+from lineage.store.values import StoredColumn, StoredDataset
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.suggest import nearest_columns, nearest_tables
 from lineage.traversal.target import Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime
 
-from lineage.store.protocol import StoredColumn
+from lineage.store.values import StoredColumn
 from lineage.traversal.reader import LineageReader
 
 __all__ = ["columns_at"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from lineage.model.names import dataset_of
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
-from lineage.store.protocol import Direction
+from lineage.store.values import Direction
 from lineage.traversal.neighbours import columns_at
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader

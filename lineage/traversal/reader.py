@@ -8,14 +8,7 @@ from typing import Protocol, TypeVar
 
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer
-from lineage.store.protocol import (
-    Direction,
-    FeedKey,
-    SearchHit,
-    StoredColumn,
-    StoredDataset,
-    StoredStep,
-)
+from lineage.store.values import Direction, FeedKey, SearchHit, StoredColumn, StoredDataset, StoredStep
 
 __all__ = ["LineageReader"]
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from lineage.model.names import dataset_of, is_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
-from lineage.store.protocol import Direction
+from lineage.store.values import Direction
 from lineage.traversal.options import TraversalOptions
 
 __all__ = ["Group", "Label", "Search"]

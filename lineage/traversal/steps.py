@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from lineage.store.errors import StoreError
-from lineage.store.protocol import StoredStep
+from lineage.store.values import StoredStep
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep, Route
 from lineage.traversal.tracing import Pair

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 
 from lineage.model.names import is_column_key, split_column_key, split_name
-from lineage.store.protocol import StoredDataset
+from lineage.store.values import StoredDataset
 from lineage.traversal.reader import LineageReader
 
 __all__ = ["nearest_columns", "nearest_tables"]

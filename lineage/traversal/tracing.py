@@ -13,7 +13,7 @@ from typing import NamedTuple
 from lineage.model.names import dataset_of
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Leads
-from lineage.store.protocol import Direction
+from lineage.store.values import Direction
 from lineage.traversal.search import Label, Search
 
 __all__ = ["End", "Pair", "Tracing"]

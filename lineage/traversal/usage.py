@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 from lineage.model.usage import UserCounts, latest
-from lineage.store.protocol import StoredUsage
+from lineage.store.values import StoredUsage
 
 __all__ = ["UsageTotal", "total_usage"]
 

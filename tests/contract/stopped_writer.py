@@ -12,7 +12,7 @@ import sys
 from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore, open_store
 from lineage.store.embedded import transaction
-from lineage.store.protocol import HeldText
+from lineage.store.values import HeldText
 from tests.contract.telling import batch, day, query, view
 
 WIDTH = 100

@@ -26,7 +26,7 @@ from lineage.model.names import column_key, dataset_key, dataset_of
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store import GraphStore
-from lineage.store.protocol import GraphDump
+from lineage.store.values import GraphDump
 
 NAMESPACE = "pg"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import GraphStore
-from lineage.store.protocol import JobFilter
+from lineage.store.page_requests import JobFilter
 from tests.contract.telling import batch, day, job, key
 from tests.contract.test_runs import finding, with_findings
 

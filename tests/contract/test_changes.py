@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lineage.store import GraphStore
-from lineage.store.protocol import Direction
+from lineage.store.values import Direction
 from tests.contract.telling import (
     batch,
     day,

@@ -13,7 +13,7 @@ import pytest
 from lineage.model.batch import LineageBatch, UsageRecord
 from lineage.store import GraphStore, open_store
 from lineage.store.planning import parts
-from lineage.store.protocol import Direction
+from lineage.store.values import Direction
 from lineage.traversal.lookup import resolve_column
 from tests.contract.random_batches import random_batch
 from tests.contract.telling import (

@@ -16,7 +16,7 @@ import pytest
 
 from lineage.store import open_store
 from lineage.store.embedded import transaction
-from lineage.store.protocol import GraphDump
+from lineage.store.values import GraphDump
 from tests.contract import checkpointing_writer, stopped_writer
 from tests.contract.telling import batch, day, key, view
 

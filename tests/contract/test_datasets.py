@@ -10,7 +10,7 @@ import pytest
 from lineage.model.batch import ColumnRecord, DatasetRecord
 from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore
-from lineage.store.protocol import Direction, StoredColumn
+from lineage.store.values import Direction, StoredColumn
 from tests.contract.telling import batch, day, drop, job, key, live, query, rename, table, view
 
 

@@ -15,7 +15,8 @@ import pytest
 from lineage.model.transformations import EdgeKind
 from lineage.store import StoreTimeoutError
 from lineage.store.exploring import Explorer
-from lineage.store.protocol import Direction, GraphStore, StoredEdge
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, StoredEdge
 from lineage.traversal import TraversalOptions, impact, root_cause, shortest_paths
 from tests.contract.test_traversal import batch
 from tests.unit.traversal.asking import downstream, target

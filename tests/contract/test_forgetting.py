@@ -11,7 +11,7 @@ from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.extraction import options_for
 from lineage.store import GraphStore
-from lineage.store.protocol import JobIdentity, JobSelection, RetiredJobs
+from lineage.store.values import JobIdentity, JobSelection, RetiredJobs
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 from tests.contract.telling import Told, batch, day, history, job, query
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lineage.store import GraphStore, open_store
 from lineage.store.holding import PIECE
-from lineage.store.protocol import HeldText
+from lineage.store.values import HeldText
 from tests.contract.conftest import Opener
 from tests.contract.telling import batch, view
 

@@ -32,7 +32,7 @@ from lineage.store.cypher_store import CypherStore
 from lineage.store.embedded import EmbeddedBackend
 from lineage.store.graph import SCHEMA_VERSION
 from lineage.store.neo4j.backend import Neo4jBackend
-from lineage.store.protocol import StoredUsage
+from lineage.store.values import StoredUsage
 from tests.contract.conftest import Opener
 from tests.contract.telling import batch, day, key, live, query, view
 from tests.neo4j_fixture import Neo4jAddress

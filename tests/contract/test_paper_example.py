@@ -8,7 +8,8 @@ import pytest
 
 from lineage.model.transformations import EdgeKind
 from lineage.sql.extraction import options_for
-from lineage.store.protocol import Direction, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction
 from lineage.traversal import Reached, impact, resolve, root_cause
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 

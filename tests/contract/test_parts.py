@@ -19,7 +19,7 @@ from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore
 from lineage.store.planning import parts
 from lineage.store.planning.parts import BatchPart
-from lineage.store.protocol import AppliedChanges
+from lineage.store.values import AppliedChanges
 from tests.contract.conftest import emptied
 from tests.contract.random_batches import random_batch
 from tests.contract.telling import batch, history, key, live, query, rename, table, view

@@ -8,7 +8,7 @@ from itertools import permutations
 
 from lineage.model.batch import JobKind
 from lineage.store import GraphStore
-from lineage.store.protocol import Direction
+from lineage.store.values import Direction
 from tests.contract.telling import batch, day, history, job, key, later, live, query, table_history, view
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from lineage.catalog import Catalog
 from lineage.sql.extraction import options_for
-from lineage.store.protocol import Direction, GraphDump, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, GraphDump
 from lineage.traversal import impact, resolve, root_cause
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.truth.compare import DEMO

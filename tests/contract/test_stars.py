@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from lineage.sql.extraction import options_for
-from lineage.store.protocol import Direction, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction
 from lineage.traversal import impact, resolve
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 

@@ -21,7 +21,8 @@ from lineage.model.batch import (
 from lineage.model.names import split_column_key
 from lineage.model.statement import Completeness
 from lineage.model.transformations import Subtype
-from lineage.store.protocol import Direction, GraphStore, StoredEdge
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, StoredEdge
 from lineage.traversal import (
     AmbiguousNameError,
     TraversalOptions,

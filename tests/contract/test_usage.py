@@ -12,7 +12,7 @@ import pytest
 from lineage.model.batch import LineageBatch, UsageRecord
 from lineage.model.usage import MOST_NAMED_USERS, UserCounts
 from lineage.store import GraphStore
-from lineage.store.protocol import StoredJob, StoredUsage
+from lineage.store.values import StoredJob, StoredUsage
 from tests.contract.telling import batch, day, job, key, query, rename, swap, table
 
 MONDAY, TUESDAY, WEDNESDAY = date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 3)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import open_store
-from lineage.store.protocol import JobFilter
+from lineage.store.page_requests import JobFilter
 from tests.e2e.running import Finished, lineage
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from lineage.store.protocol import GraphDump
+from lineage.store.values import GraphDump
 from tests.events.telling import event
 
 Json = dict[str, Any]

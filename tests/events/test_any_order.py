@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lineage.store import open_store
-from lineage.store.protocol import GraphDump
+from lineage.store.values import GraphDump
 from lineage_ingest.openlineage import EventIngest
 from tests.events.random_events import describe, random_events
 from tests.events.telling import event

@@ -11,7 +11,7 @@ import neo4j
 
 from lineage.sql.extraction import options_for
 from lineage.store import GraphStore
-from lineage.store.protocol import StoredColumn
+from lineage.store.values import StoredColumn
 from lineage.traversal import Target, impact
 from lineage.traversal.options import TraversalOptions
 from lineage_ingest.sql_files import ingest_sql_files

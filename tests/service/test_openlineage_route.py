@@ -23,7 +23,7 @@ from openlineage.client.facet_v2 import column_lineage_dataset, schema_dataset, 
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, HttpTransport
 
 from lineage.store import GraphStore, open_store
-from lineage.store.protocol import Direction
+from lineage.store.values import Direction
 from lineage_graphql.access.roles import Role
 from lineage_graphql.access.tokens import TokenFile
 from lineage_graphql.settings import Limits, Settings

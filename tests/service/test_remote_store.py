@@ -19,9 +19,9 @@ from lineage.model.statement import ChangeKind
 from lineage.model.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreAccessError, StoreLockedError, StoreUnreachableError, StoreWriteError
-from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, Order, PageRequest
-from lineage.store.protocol import Direction, FeedKey, HeldText, JobFilter, JobSelection
+from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest
 from lineage.store.remote.wire import Effect, methods
+from lineage.store.values import Direction, FeedKey, HeldText, JobSelection
 from lineage.traversal import impact, resolve
 from lineage_graphql.access.roles import Role
 from lineage_graphql.access.tokens import TokenFile

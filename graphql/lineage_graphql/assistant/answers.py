@@ -7,7 +7,8 @@ from pydantic import BaseModel, Field
 from lineage.model.diagnostics import Span
 from lineage.model.evidence import Chain, places_of, position_in_source
 from lineage.model.expression_text import expression_around
-from lineage.store.protocol import GraphStore, StoredColumn, StoredJob
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredColumn, StoredJob
 from lineage.traversal import Answer, PathStep, Reached, Route
 
 __all__ = [

@@ -16,7 +16,8 @@ from lineage import __version__
 from lineage.model.dialects import UnknownDialectError
 from lineage.model.transformations import EdgeKind
 from lineage.store.errors import StoreError
-from lineage.store.protocol import Direction, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction
 from lineage.traversal import (
     NameLookupError,
     TraversalOptions,

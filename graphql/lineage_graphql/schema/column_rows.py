@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lineage.store.page_requests import PageRequest, Position
-from lineage.store.protocol import StoredColumn
+from lineage.store.values import StoredColumn
 
 __all__ = ["ColumnRows"]
 

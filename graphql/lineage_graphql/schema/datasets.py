@@ -11,7 +11,7 @@ from lineage.model.batch import JobKind
 from lineage.model.names import is_column_key
 from lineage.model.statement import DatasetKind
 from lineage.store.page_requests import JobFilter, PageRequest
-from lineage.store.protocol import Direction, StoredColumn, StoredDataset, StoredJob
+from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredJob
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.column_rows import ColumnRows
 from lineage_graphql.schema.fields import argument, some_of, told

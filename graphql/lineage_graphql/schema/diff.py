@@ -8,7 +8,8 @@ from enum import StrEnum
 
 import strawberry
 
-from lineage.store.protocol import EdgeChange, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import EdgeChange
 from lineage.traversal import resolve_table
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError

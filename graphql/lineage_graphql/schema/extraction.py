@@ -9,7 +9,8 @@ from lineage.model.dialects import UnknownDialectError
 from lineage.model.statement import ColumnRef, Completeness, StatementLineage
 from lineage.model.statement import Edge as StatementEdge
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage.store.protocol import Direction, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.previewing import Preview, preview

@@ -11,7 +11,7 @@ from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage.store.protocol import Direction
+from lineage.store.values import Direction
 from lineage_graphql.errors import ErrorCode, RefusedError
 
 __all__ = ["Long", "argument", "given", "some_of", "told"]

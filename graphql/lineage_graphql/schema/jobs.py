@@ -13,7 +13,7 @@ from lineage.model.expression_text import expression_around
 from lineage.model.names import is_column_key
 from lineage.model.statement import Completeness
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage.store.protocol import StoredDiagnostic, StoredEdge, StoredJob
+from lineage.store.values import StoredDiagnostic, StoredEdge, StoredJob
 from lineage.traversal import PathStep
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import Column, Table, TableOrColumn, column_of, node_of

@@ -7,7 +7,7 @@ from typing import Annotated
 import strawberry
 
 from lineage.store.page_requests import Position
-from lineage.store.protocol import SearchHit
+from lineage.store.values import SearchHit
 from lineage.traversal import Target, resolve_column, resolve_table
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo

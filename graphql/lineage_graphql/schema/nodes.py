@@ -9,7 +9,8 @@ import strawberry
 from graphql import GraphQLError
 
 from lineage.model.names import split_column_key
-from lineage.store.protocol import GraphStore, StoredColumn, StoredDataset
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredColumn, StoredDataset
 from lineage.traversal import AmbiguousNameError
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import RefusedError, explained

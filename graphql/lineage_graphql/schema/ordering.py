@@ -11,7 +11,8 @@ import strawberry
 
 from lineage.store.page_requests import Order, PageRequest
 from lineage.store.paging import position_in
-from lineage.store.protocol import GraphStore, StoredDataset, StoredJob, StoredRun
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredDataset, StoredJob, StoredRun
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.fields import told
 from lineage_graphql.schema.paging import StoredRows

@@ -7,7 +7,7 @@ from datetime import datetime
 import strawberry
 
 from lineage import __version__
-from lineage.store.protocol import SearchHit, StoredRun
+from lineage.store.values import SearchHit, StoredRun
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import TableOrColumn, node_of
 from lineage_graphql.schema.fields import Long, told

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import strawberry
 
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage.store.protocol import Direction, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction
 from lineage.traversal import Answer, PossiblyAffected, Reached
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import Column, Table, TableOrColumn, column_of, node_of, table_of

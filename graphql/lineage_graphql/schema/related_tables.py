@@ -9,7 +9,7 @@ from datetime import datetime
 
 import strawberry
 
-from lineage.store.protocol import Direction, FeedKey
+from lineage.store.values import Direction, FeedKey
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import Table, table_of

@@ -19,7 +19,8 @@ from lineage.model.batch import (
 )
 from lineage.model.names import is_column_key
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage.store.protocol import GraphStore, JobSelection
+from lineage.store.protocol import GraphStore
+from lineage.store.values import JobSelection
 from lineage.traversal import Target, resolve, resolve_column
 from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.context import LineageInfo

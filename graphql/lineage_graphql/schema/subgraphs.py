@@ -11,7 +11,8 @@ from typing import Annotated
 import strawberry
 
 from lineage.model.names import dataset_of, is_column_key
-from lineage.store.protocol import Direction, FeedKey, GraphStore, StoredEdge
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, FeedKey, StoredEdge
 from lineage.traversal import Answer, Target, TraversalOptions
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause

@@ -10,7 +10,7 @@ import strawberry
 
 from lineage.model.statement import DatasetKind
 from lineage.store.page_requests import DatasetFilter, PageRequest, Position
-from lineage.store.protocol import DatasetUsage, StoredDataset
+from lineage.store.values import DatasetUsage, StoredDataset
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import strawberry
 
 from lineage.model.transformations import EdgeKind
-from lineage.store.protocol import Direction, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction
 from lineage.traversal import (
     Answer,
     Outline,

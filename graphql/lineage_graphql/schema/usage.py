@@ -7,7 +7,7 @@ from datetime import date, datetime
 import strawberry
 
 from lineage.model.usage import UserCounts
-from lineage.store.protocol import StoredUsage
+from lineage.store.values import StoredUsage
 from lineage.traversal import total_usage
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError

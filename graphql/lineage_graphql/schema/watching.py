@@ -8,7 +8,7 @@ from datetime import datetime
 
 import strawberry
 
-from lineage.store.protocol import StoredRun
+from lineage.store.values import StoredRun
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.fields import told
 from lineage_graphql.schema.overview import Run

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from lineage.model.batch import LineageBatch, RunRecord
-from lineage.store.protocol import AppliedChanges, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import AppliedChanges
 from lineage_ingest.openlineage.ingest import EventIngest
 from lineage_ingest.openlineage.reading import BadText, ReadEvent, find_event_files, read_events
 

@@ -15,7 +15,8 @@ from lineage.export.openlineage import PRODUCER
 from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.budget import Budget
-from lineage.store.protocol import AppliedChanges, GraphStore, HeldText
+from lineage.store.protocol import GraphStore
+from lineage.store.values import AppliedChanges, HeldText
 from lineage_ingest.openlineage.batches import batches
 from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError, check
 from lineage_ingest.openlineage.observations import Observed, observed, observed_dataset

@@ -14,7 +14,8 @@ from lineage.model.batch import DatasetChange, EdgeRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.statement import ChangeKind, ColumnSchema, DatasetKind
 from lineage.store.planning.naming import Naming
-from lineage.store.protocol import GraphStore, StoredColumn, StoredDataset, StoredEdge
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredColumn, StoredDataset, StoredEdge
 
 __all__ = ["EarlierGraph", "record_of"]
 

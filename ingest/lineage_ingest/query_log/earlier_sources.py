@@ -17,7 +17,8 @@ from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunReco
 from lineage.model.names import ColumnPath, column_key, dataset_of, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.planning.state import change_key
-from lineage.store.protocol import Direction, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction
 from lineage_ingest.column_names import TODAY, ColumnNames
 from lineage_ingest.composition import edges_past, merged_edge
 from lineage_ingest.query_log.earlier_graph import record_of

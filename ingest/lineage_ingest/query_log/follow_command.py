@@ -17,7 +17,7 @@ import typer
 from lineage.catalog import Catalog
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.store import open_store
-from lineage.store.protocol import AppliedChanges
+from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.ingest import FailOn
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import SparkMissingError, SparkOptions

@@ -13,7 +13,8 @@ from functools import partial
 from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import Severity
-from lineage.store.protocol import AppliedChanges, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.earlier_sources import copies_of_later_logs, with_earlier_sources
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress

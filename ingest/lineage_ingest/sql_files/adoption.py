@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 
 from lineage.model.batch import JobKind, JobRecord, target_of_file_job
 from lineage.model.files import BEFORE_PROJECTS
-from lineage.store.protocol import GraphStore, JobIdentity, JobSelection
+from lineage.store.protocol import GraphStore
+from lineage.store.values import JobIdentity, JobSelection
 
 __all__ = ["adopt_earlier_jobs"]
 

@@ -9,7 +9,8 @@ from lineage.model.batch import JobKind
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.statement import DatasetKind, StatementLineage
 from lineage.store.page_requests import JobFilter
-from lineage.store.protocol import GraphStore, StoredJob
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredJob
 from lineage_ingest.renaming import table_after
 
 __all__ = ["find_duplicate_definitions", "find_stored_definitions"]

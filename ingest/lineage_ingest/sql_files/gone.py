@@ -11,7 +11,8 @@ from pathlib import Path, PurePath
 
 from lineage.model.batch import JobKind, target_of_file_job
 from lineage.model.files import BEFORE_PROJECTS, FileKey, beginning
-from lineage.store.protocol import GraphStore, JobHead, JobSelection
+from lineage.store.protocol import GraphStore
+from lineage.store.values import JobHead, JobSelection
 from lineage_ingest.sql_files.projects import Project
 from lineage_ingest.sql_files.sources import Covered, Sources
 

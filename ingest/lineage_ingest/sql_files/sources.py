@@ -9,7 +9,8 @@ from pathlib import Path
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import Environment, FileKey, beginning
-from lineage.store.protocol import GraphStore, JobSelection
+from lineage.store.protocol import GraphStore
+from lineage.store.values import JobSelection
 from lineage_ingest.sql_files.finding import FoundFiles, find_sql_files
 from lineage_ingest.sql_files.projects import Project, ProjectFinder, text_of
 from lineage_ingest.sql_files.reading import SqlFile, read_sql_file

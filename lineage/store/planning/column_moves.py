@@ -15,7 +15,7 @@ from lineage.store.planning.naming import Naming
 from lineage.store.planning.periods import History, Period, end_at, join
 from lineage.store.planning.state import Dataset, State, Unit
 from lineage.store.planning.timeline import UNOBSERVED
-from lineage.store.protocol import StoredColumn
+from lineage.store.values import StoredColumn
 
 __all__ = ["drop_column", "rename_column"]
 

@@ -12,7 +12,7 @@ from lineage.model.spelling import spelling_of
 from lineage.store.planning.periods import end_at
 from lineage.store.planning.state import State
 from lineage.store.planning.timeline import UNOBSERVED
-from lineage.store.protocol import StoredColumn
+from lineage.store.values import StoredColumn
 
 __all__ = ["complete_column", "ensure_column", "let_go", "with_parents"]
 

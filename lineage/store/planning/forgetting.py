@@ -11,7 +11,7 @@ from lineage.store.planning.moves import join_jobs, join_units, moved
 from lineage.store.planning.periods import join
 from lineage.store.planning.state import Job, Seen, State
 from lineage.store.planning.units import Units
-from lineage.store.protocol import JobIdentity
+from lineage.store.values import JobIdentity
 
 __all__ = ["plan_rekeying", "plan_retirement"]
 

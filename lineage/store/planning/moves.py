@@ -17,7 +17,7 @@ from lineage.store.planning.naming import Naming
 from lineage.store.planning.periods import end_at, join
 from lineage.store.planning.state import Dataset, Job, Pair, Seen, State, Unit, Usage
 from lineage.store.planning.timeline import UNOBSERVED
-from lineage.store.protocol import StoredColumn
+from lineage.store.values import StoredColumn
 
 __all__ = ["Rekeying", "apply_move", "join_jobs", "join_units", "moved", "spelled_by"]
 

@@ -13,7 +13,7 @@ from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.usage import UserCounts, latest
 from lineage.store.planning.periods import History
 from lineage.store.planning.timeline import UNOBSERVED, Timeline
-from lineage.store.protocol import StoredColumn
+from lineage.store.values import StoredColumn
 
 __all__ = [
     "Dataset",

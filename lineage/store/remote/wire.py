@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
 from lineage.model.batch import LineageBatch
 from lineage.store import protocol
-from lineage.store.protocol import AppliedChanges, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import AppliedChanges
 
 __all__ = ["PATH", "ROUTES_VERSION", "Effect", "Method", "methods"]
 

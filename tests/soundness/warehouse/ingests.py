@@ -12,7 +12,8 @@ from pathlib import Path
 from lineage import Catalog
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.sql.extraction import options_for
-from lineage.store.protocol import GraphDump, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import GraphDump
 from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column, root_cause
 from lineage.traversal.answer import Answer
 from lineage_ingest.openlineage.ingest import EventIngest

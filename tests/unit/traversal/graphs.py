@@ -7,7 +7,7 @@ from datetime import timedelta
 from hypothesis import strategies as st
 
 from lineage.model.transformations import EdgeKind
-from lineage.store.protocol import StoredEdge
+from lineage.store.values import StoredEdge
 from lineage.traversal import TraversalOptions
 from tests.unit.traversal.fake_store import NOW, edge
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
-from lineage.store.protocol import Direction, StoredEdge
+from lineage.store.values import Direction, StoredEdge
 
 Links = dict[str, list[tuple[str, int, bool]]]
 """For each column: where one step leads, whether it is a reference (1 or 0), and whether it masks."""

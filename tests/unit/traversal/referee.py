@@ -15,7 +15,7 @@ from typing import Protocol
 
 from lineage.model.names import is_column_key, split_column_key
 from lineage.model.transformations import EdgeKind
-from lineage.store.protocol import Direction, Hop, StoredEdge
+from lineage.store.values import Direction, Hop, StoredEdge
 from lineage.traversal.answer import Reached
 from lineage.traversal.neighbours import columns_at
 from lineage.traversal.options import TraversalOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage.store.protocol import Direction, StoredEdge
+from lineage.store.values import Direction, StoredEdge
 from lineage.traversal import TraversalOptions, impact, root_cause, shortest_paths
 from tests.unit.traversal.asking import target
 from tests.unit.traversal.fake_store import FakeStore

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
-from lineage.store.protocol import Direction, StoredEdge
+from lineage.store.values import Direction, StoredEdge
 from lineage.traversal import Answer, TraversalOptions, impact, root_cause
 from lineage.traversal.target import Target
 from tests.unit.traversal.fake_store import FakeStore, edge, key

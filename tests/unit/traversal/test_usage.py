@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 from lineage.model.usage import UserCounts
-from lineage.store.protocol import StoredUsage
+from lineage.store.values import StoredUsage
 from lineage.traversal import total_usage
 
 

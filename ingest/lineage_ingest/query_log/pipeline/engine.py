@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from lineage.store.planning.parts import BatchPart
-from lineage.store.protocol import AppliedChanges, GraphStore
+from lineage.store.protocol import GraphStore
+from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.file_reports import FileReports
 from lineage_ingest.query_log.pipeline.definitions import Span
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, UnitLineage

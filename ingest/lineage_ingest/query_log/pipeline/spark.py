@@ -18,7 +18,7 @@ from pyspark import StorageLevel, inheritable_thread_target
 from pyspark.sql import functions as f
 
 from lineage.store.planning.parts import BatchPart
-from lineage.store.protocol import AppliedChanges
+from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.pipeline import workers
 from lineage_ingest.query_log.pipeline.definitions import Span
 from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of

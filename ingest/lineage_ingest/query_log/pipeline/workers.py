@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage.store.planning.parts import BatchPart
-from lineage.store.protocol import AppliedChanges
+from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.pipeline.engine import Opener
 from lineage_ingest.query_log.pipeline.extraction import Extractor, extracted
 from lineage_ingest.query_log.pipeline.gathering import TEMPLATES, gathered

@@ -18,7 +18,7 @@ from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.store import GraphStore
 from lineage.store.errors import StoreAccessError, StoreUnreachableError
-from lineage.store.protocol import AppliedChanges
+from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.ingest import stored
 from lineage_ingest.query_log.pipeline.engine import Engine

@@ -41,7 +41,7 @@ def open_store(
     scheme, separator, _ = str(address).partition("://")
     # Each store is loaded when it is opened: a command that needs none, or another one, starts without it.
     if not separator or isinstance(address, Path):
-        from lineage.store.cypher_store import CypherStore  # noqa: PLC0415
+        from lineage.store.cypher.store import CypherStore  # noqa: PLC0415
         from lineage.store.embedded import EmbeddedBackend  # noqa: PLC0415
 
         return CypherStore(EmbeddedBackend(Path(address).expanduser(), read_only=read_only))
@@ -64,7 +64,7 @@ def _open_neo4j(address: str, *, read_only: bool, user: str | None, password: st
             "pip install 'lineage-graph[neo4j]'",
         )
     # The driver is an optional extra.
-    from lineage.store.cypher_store import CypherStore  # noqa: PLC0415
+    from lineage.store.cypher.store import CypherStore  # noqa: PLC0415
     from lineage.store.neo4j.backend import Neo4jBackend  # noqa: PLC0415
 
     login = _login(address, user, password)

@@ -23,7 +23,7 @@ from lineage.neo4j_server.java import find_java
 from lineage.neo4j_server.ports import free_port
 from lineage.neo4j_server.release import ADMIN_CLASS, JVM_OPTIONS
 from lineage.store import open_store
-from lineage.store.graph import SCHEMA_VERSION
+from lineage.store.cypher.schema import SCHEMA_VERSION
 from tests.benchmarks._layered_graph import LayeredGraph
 
 __all__ = ["embedded_path", "running_neo4j"]

@@ -26,8 +26,8 @@ from pyspark.sql import SparkSession
 
 from lineage.model.batch import LineageBatch
 from lineage.store import open_store
-from lineage.store.changes import counted, difference
-from lineage.store.graph import LABELS, RELATIONSHIPS, by_kind
+from lineage.store.cypher.changes import counted, difference
+from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, by_kind
 from lineage.store.neo4j.backend import for_rows, with_times
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import Naming

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from lineage.store import open_store
+from lineage.store.cypher.schema import LABELS, Changes, Node, PropertyType
+from lineage.store.cypher.statements import own_queries, query, write_statement
 from lineage.store.embedded import at_once as asking
 from lineage.store.embedded import transaction
 from lineage.store.embedded.at_once import at_once
 from lineage.store.embedded.backend import EmbeddedBackend
 from lineage.store.embedded.projections import projection
 from lineage.store.embedded.transaction import EmbeddedTransaction
-from lineage.store.graph import LABELS, Changes, Node, PropertyType
-from lineage.store.queries import own_queries, query, write_statement
 from tests.contract.random_batches import random_batch
 from tests.contract.telling import batch, day, table
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from lineage.store import GraphStore, open_store
-from lineage.store.holding import PIECE
+from lineage.store.cypher.event_buffer import PIECE
 from lineage.store.values import HeldText
 from tests.contract.conftest import Opener
 from tests.contract.telling import batch, view

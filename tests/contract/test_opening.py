@@ -28,9 +28,9 @@ from lineage.store import (
     StoreWriteError,
     open_store,
 )
-from lineage.store.cypher_store import CypherStore
+from lineage.store.cypher.schema import SCHEMA_VERSION
+from lineage.store.cypher.store import CypherStore
 from lineage.store.embedded import EmbeddedBackend
-from lineage.store.graph import SCHEMA_VERSION
 from lineage.store.neo4j.backend import Neo4jBackend
 from lineage.store.values import StoredUsage
 from tests.contract.conftest import Opener
@@ -156,7 +156,7 @@ def test_a_failure_while_writing_stores_nothing(store: GraphStore, monkeypatch: 
     before = store.dump()
     broken = batch(view("w", "a.x -> w.x", at=2))
     with monkeypatch.context() as patched:
-        patched.setattr("lineage.store.cypher_store.counted", fail)
+        patched.setattr("lineage.store.cypher.store.counted", fail)
         with pytest.raises(KeyboardInterrupt):
             store.apply(broken)
     assert store.dump() == before

@@ -11,8 +11,8 @@ from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.names import dataset_key
 from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore
+from lineage.store.cypher.pages import position_in
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest
-from lineage.store.paging import position_in
 from tests.contract.telling import NAMESPACE, batch, day, drop, job, table
 from tests.contract.telling import key as key_of
 from tests.contract.test_runs import finding, with_findings

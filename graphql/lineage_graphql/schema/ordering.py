@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import strawberry
 
+from lineage.store.cypher.pages import position_in
 from lineage.store.page_requests import Order, PageRequest
-from lineage.store.paging import position_in
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredDataset, StoredJob, StoredRun
 from lineage_graphql.context import LineageInfo

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from lineage.store.backend import Row
-from lineage.store.queries import own_queries, query
+from lineage.store.cypher.backend import Row
+from lineage.store.cypher.statements import own_queries, query
 
 __all__ = ["AtOnce", "at_once"]
 

@@ -15,6 +15,9 @@ from typing import TypeVar
 
 import ladybug
 
+from lineage.store.cypher.rekeying import REKEYED, rekey
+from lineage.store.cypher.schema import SCHEMA_VERSION
+from lineage.store.cypher.statements import query, scripts
 from lineage.store.embedded.explorer import EmbeddedExplorer
 from lineage.store.embedded.pending import PENDING
 from lineage.store.embedded.room import has_room
@@ -32,9 +35,6 @@ from lineage.store.errors import (
     StoreWriteError,
 )
 from lineage.store.exploring import Explorer, View
-from lineage.store.graph import SCHEMA_VERSION
-from lineage.store.queries import query, scripts
-from lineage.store.rekeying import REKEYED, rekey
 
 __all__ = ["EmbeddedBackend"]
 

@@ -8,10 +8,10 @@ from datetime import UTC
 from typing import Any
 
 from lineage.model.names import dataset_of
+from lineage.store.cypher.statements import own_query
 from lineage.store.embedded.statements import INTERRUPTED, Statements
 from lineage.store.errors import StoreTimeoutError
 from lineage.store.exploring import Explorer, Leads, View
-from lineage.store.queries import own_query
 
 __all__ = ["EmbeddedExplorer"]
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, fields
 from datetime import date, datetime
 from typing import Any
 
-from lineage.store.graph import Changes, Node, Refresh, Relationship
+from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship
 
 __all__ = ["FORGET_PENDING", "PENDING", "from_pieces", "to_pieces"]
 

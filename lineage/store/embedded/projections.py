@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from lineage.store.graph import LABELS, RELATIONSHIPS
+from lineage.store.cypher.schema import LABELS, RELATIONSHIPS
 
 __all__ = ["Projection", "projection"]
 

@@ -19,12 +19,8 @@ from typing import Any
 import ladybug
 import pyarrow as pa
 
-from lineage.store.backend import Row
-from lineage.store.embedded.at_once import at_once
-from lineage.store.embedded.pending import FORGET_PENDING, PENDING, from_pieces, to_pieces
-from lineage.store.embedded.projections import projection
-from lineage.store.embedded.statements import Statements
-from lineage.store.graph import (
+from lineage.store.cypher.backend import Row
+from lineage.store.cypher.schema import (
     LABELS,
     NOT_LINEAGE,
     RELATIONSHIPS,
@@ -36,7 +32,11 @@ from lineage.store.graph import (
     Relationship,
     by_kind,
 )
-from lineage.store.queries import refresh_statement, write_statement
+from lineage.store.cypher.statements import refresh_statement, write_statement
+from lineage.store.embedded.at_once import at_once
+from lineage.store.embedded.pending import FORGET_PENDING, PENDING, from_pieces, to_pieces
+from lineage.store.embedded.projections import projection
+from lineage.store.embedded.statements import Statements
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["EmbeddedTransaction"]

@@ -24,7 +24,18 @@ from neo4j.exceptions import (
 )
 from neo4j.time import Date
 
-from lineage.store.backend import EndMissingError, Row
+from lineage.store.cypher.backend import EndMissingError, Row
+from lineage.store.cypher.rekeying import REKEYED, rekey
+from lineage.store.cypher.schema import (
+    LABELS,
+    RELATIONSHIPS,
+    SCHEMA_VERSION,
+    Changes,
+    PropertyType,
+    Relationship,
+    by_kind,
+)
+from lineage.store.cypher.statements import query, refresh_statement, scripts, write_statement
 from lineage.store.errors import (
     StoreAccessError,
     StoreError,
@@ -34,11 +45,8 @@ from lineage.store.errors import (
     StoreWriteError,
 )
 from lineage.store.exploring import Explorer, View
-from lineage.store.graph import LABELS, RELATIONSHIPS, SCHEMA_VERSION, Changes, PropertyType, Relationship, by_kind
 from lineage.store.neo4j.explorer import Neo4jExplorer
 from lineage.store.planning.parts import LANES
-from lineage.store.queries import query, refresh_statement, scripts, write_statement
-from lineage.store.rekeying import REKEYED, rekey
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["Neo4jBackend", "for_rows", "with_times"]

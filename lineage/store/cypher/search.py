@@ -8,10 +8,10 @@ from typing import Any
 from lineage.model.json_values import find_unstorable
 from lineage.model.names import split_dataset_key
 from lineage.model.namespaces import normal_place
-from lineage.store.answers import stored_dataset
-from lineage.store.backend import Transaction
-from lineage.store.queries import query
-from lineage.store.records import dataset_from
+from lineage.store.cypher.backend import Transaction
+from lineage.store.cypher.reads import stored_dataset
+from lineage.store.cypher.records import dataset_from
+from lineage.store.cypher.statements import query
 from lineage.store.values import SearchHit, StoredDataset
 
 __all__ = ["count_search", "find_datasets", "search"]

@@ -7,11 +7,11 @@ from datetime import datetime
 
 from lineage.model.batch import JobKind
 from lineage.model.files import BEFORE_PROJECTS, FileKey, beginning
-from lineage.store.backend import Row, Transaction
-from lineage.store.changes import counted, difference
-from lineage.store.loading import load_jobs
+from lineage.store.cypher.backend import Row, Transaction
+from lineage.store.cypher.changes import counted, difference
+from lineage.store.cypher.loading import load_jobs
+from lineage.store.cypher.statements import query
 from lineage.store.planning.forgetting import plan_rekeying, plan_retirement
-from lineage.store.queries import query
 from lineage.store.values import JobHead, JobIdentity, JobSelection, RetiredJobs
 
 __all__ = ["rekey_jobs", "retire_jobs", "select_jobs"]

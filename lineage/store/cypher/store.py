@@ -11,16 +11,18 @@ from typing import Self, TypeAlias, TypeVar
 from lineage.model.batch import DatasetChange, LineageBatch
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.transformations import EdgeKind
-from lineage.store import answers, browsing, finding, forgetting, holding, paging, stewarding
-from lineage.store.backend import Backend, EndMissingError, Transaction
-from lineage.store.changes import counted, difference
-from lineage.store.dumping import dump_graph
+from lineage.store.cypher import event_buffer, forgetting, lists, pages, reads, search
+from lineage.store.cypher.annotations import describe, retire_edges
+from lineage.store.cypher.backend import Backend, EndMissingError, Transaction
+from lineage.store.cypher.changes import counted, difference
+from lineage.store.cypher.dump import dump_graph
+from lineage.store.cypher.former_names import former_names
+from lineage.store.cypher.known_names import load_names
+from lineage.store.cypher.loading import load_state, load_units_that_only_add
+from lineage.store.cypher.schema import Changes
+from lineage.store.cypher.statements import query
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
-from lineage.store.former_names import former_names
-from lineage.store.graph import Changes
-from lineage.store.known_names import load_names
-from lineage.store.loading import load_state, load_units_that_only_add
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, PageRequest
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.intake import Intake, take_in
@@ -28,7 +30,6 @@ from lineage.store.planning.naming import Naming, as_replacements
 from lineage.store.planning.parts import BatchPart, Stage, parted, whole
 from lineage.store.planning.plan import plan, plan_pruning
 from lineage.store.planning.state import Prune, State
-from lineage.store.queries import query
 from lineage.store.values import (
     AppliedChanges,
     DatasetUsage,
@@ -105,7 +106,7 @@ class CypherStore:
         """
         listed = list(texts)
         return self._apply(
-            whole(_with_replacements(batch)), lambda transaction: holding.hold(transaction, listed, release)
+            whole(_with_replacements(batch)), lambda transaction: event_buffer.hold(transaction, listed, release)
         )
 
     def _apply(self, part: BatchPart, beside: _Beside | None = None) -> tuple[AppliedChanges, list[str]]:
@@ -199,7 +200,7 @@ class CypherStore:
             return []
 
         def work(transaction: Transaction) -> list[str]:
-            changes, keys = holding.hold(transaction, listed, release)
+            changes, keys = event_buffer.hold(transaction, listed, release)
             transaction.write(changes)
             return keys
 
@@ -207,55 +208,55 @@ class CypherStore:
 
     def held(self, owners: Collection[str]) -> list[HeldText]:
         """Return what is held of these owners, sorted by key."""
-        return self._backend.reading(lambda transaction: holding.held(transaction, owners))
+        return self._backend.reading(lambda transaction: event_buffer.held(transaction, owners))
 
     def drop_held(self, open_before: datetime, finished_before: datetime) -> int:
         """Let go of what was held before: in any case, and of owners that have ended. Return how many texts."""
-        return self._backend.writing(lambda transaction: holding.drop_held(transaction, open_before, finished_before))
+        return self._backend.writing(
+            lambda transaction: event_buffer.drop_held(transaction, open_before, finished_before)
+        )
 
     def job_keys(self) -> list[str]:
         """Return the keys of all jobs, sorted."""
-        return self._backend.reading(lambda transaction: answers.keys(transaction, "all_job_keys"))
+        return self._backend.reading(lambda transaction: reads.keys(transaction, "all_job_keys"))
 
     def dataset_keys(self) -> list[str]:
         """Return the keys of all datasets, sorted."""
-        return self._backend.reading(lambda transaction: answers.keys(transaction, "all_dataset_keys"))
+        return self._backend.reading(lambda transaction: reads.keys(transaction, "all_dataset_keys"))
 
     def find_datasets(self, name: str) -> list[StoredDataset]:
         """Return the datasets that a typed name means: by key, else full name, else alias, else last name parts."""
-        return self._backend.reading(lambda transaction: finding.find_datasets(transaction, name))
+        return self._backend.reading(lambda transaction: search.find_datasets(transaction, name))
 
     def search(
         self, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = (), limit: int = 20
     ) -> list[SearchHit]:
         """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings."""
-        return self._backend.reading(lambda transaction: finding.search(transaction, text, types, tags, limit))
+        return self._backend.reading(lambda transaction: search.search(transaction, text, types, tags, limit))
 
     def count_search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = ()) -> int:
         """Return how many datasets and columns `search` would find without a limit."""
-        return self._backend.reading(lambda transaction: finding.count_search(transaction, text, types, tags))
+        return self._backend.reading(lambda transaction: search.count_search(transaction, text, types, tags))
 
     def describe(self, key: str, *, description: str | None = None, tags: Collection[str] | None = None) -> bool:
         """Set what is given of a dataset or column: a description, all its tags; return whether it is there."""
-        return self._backend.writing(lambda transaction: stewarding.describe(transaction, key, description, tags))
+        return self._backend.writing(lambda transaction: describe(transaction, key, description, tags))
 
     def retire_edges(self, source: str, target: str, kind: EdgeKind, *, job: str | None = None, at: datetime) -> int:
         """End the live edges between two nodes, of one job or of all, at a time; return how many there were."""
-        return self._backend.writing(
-            lambda transaction: stewarding.retire_edges(transaction, source, target, kind, job, at)
-        )
+        return self._backend.writing(lambda transaction: retire_edges(transaction, source, target, kind, job, at))
 
     def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
         """Return the datasets of these keys (all, without keys), sorted by key."""
-        return self._backend.reading(lambda transaction: answers.datasets(transaction, keys))
+        return self._backend.reading(lambda transaction: reads.datasets(transaction, keys))
 
     def dataset_names(self, keys: Collection[str]) -> dict[str, str]:
         """Return the full names of the datasets of these keys."""
-        return self._backend.reading(lambda transaction: answers.dataset_names(transaction, keys))
+        return self._backend.reading(lambda transaction: reads.dataset_names(transaction, keys))
 
     def column_spellings(self, keys: Collection[str]) -> dict[str, str]:
         """Return the paths of columns that are written otherwise than their keys have them."""
-        return self._backend.reading(lambda transaction: answers.column_spellings(transaction, keys))
+        return self._backend.reading(lambda transaction: reads.column_spellings(transaction, keys))
 
     def former_names(self, datasets: Collection[str]) -> dict[str, list[FormerName]]:
         """Return the names that these datasets had before they were renamed, in order of time."""
@@ -263,7 +264,7 @@ class CypherStore:
 
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
         """Return the columns and fields of these datasets, by dataset, ordinal and path; past ones if `dropped`."""
-        return self._backend.reading(lambda transaction: answers.columns(transaction, datasets, dropped=dropped))
+        return self._backend.reading(lambda transaction: reads.columns(transaction, datasets, dropped=dropped))
 
     def expand(
         self,
@@ -274,7 +275,7 @@ class CypherStore:
         as_of: datetime | None = None,
     ) -> list[Hop]:
         """Return one hop from columns (or datasets, as targets of influence on rows)."""
-        return self._backend.reading(lambda transaction: answers.expand(transaction, keys, direction, kinds, as_of))
+        return self._backend.reading(lambda transaction: reads.expand(transaction, keys, direction, kinds, as_of))
 
     def explore(
         self,
@@ -291,112 +292,110 @@ class CypherStore:
 
     def steps(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredStep]:
         """Return what jobs say of these pairs (a column, a column or dataset, a kind of edge)."""
-        return self._backend.reading(lambda transaction: answers.steps(transaction, pairs, as_of))
+        return self._backend.reading(lambda transaction: reads.steps(transaction, pairs, as_of))
 
     def feeds(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
     ) -> list[StoredFeed]:
         """Return one hop of table-level lineage out of (downstream) or into (upstream) these datasets."""
-        return self._backend.reading(lambda transaction: answers.feeds(transaction, datasets, direction, as_of))
+        return self._backend.reading(lambda transaction: reads.feeds(transaction, datasets, direction, as_of))
 
     def feed_keys(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
     ) -> list[FeedKey]:
         """Return one hop of table-level lineage, without what is known of each."""
-        return self._backend.reading(lambda transaction: answers.feed_keys(transaction, datasets, direction, as_of))
+        return self._backend.reading(lambda transaction: reads.feed_keys(transaction, datasets, direction, as_of))
 
     def feeds_by_columns(self, feeds: Collection[FeedKey], *, as_of: datetime | None = None) -> frozenset[FeedKey]:
         """Return those of the feeds whose job was fully resolved and states an edge between the two, by columns."""
-        return self._backend.reading(lambda transaction: answers.feeds_by_columns(transaction, feeds, as_of))
+        return self._backend.reading(lambda transaction: reads.feeds_by_columns(transaction, feeds, as_of))
 
     def jobs(self, keys: Collection[str] | None = None, *, users: bool = False) -> list[StoredJob]:
         """Return the jobs of these keys (all, without keys), sorted by key; who ran them only with `users`."""
-        return self._backend.reading(lambda transaction: answers.jobs(transaction, keys, users=users))
+        return self._backend.reading(lambda transaction: reads.jobs(transaction, keys, users=users))
 
     def columns_by_key(self, keys: Collection[str]) -> list[StoredColumn]:
         """Return the columns of these keys, past ones too, sorted by key; keys without a column are left out."""
-        return self._backend.reading(lambda transaction: browsing.columns_by_key(transaction, keys))
+        return self._backend.reading(lambda transaction: lists.columns_by_key(transaction, keys))
 
     def jobs_after(self, after: str = "", limit: int = 100, wanted: JobFilter | None = None) -> list[StoredJob]:
         """Return the next jobs by key, beginning behind `after`, at most `limit`."""
         of = wanted or JobFilter()
-        return self._backend.reading(lambda transaction: browsing.jobs_after(transaction, after, limit, of))
+        return self._backend.reading(lambda transaction: lists.jobs_after(transaction, after, limit, of))
 
     def page_of_jobs(self, page: PageRequest, wanted: JobFilter | None = None) -> list[StoredJob]:
         """Return a page of the jobs that are wanted, by key or the time they were first or last seen."""
         of = wanted or JobFilter()
-        return self._backend.reading(lambda transaction: paging.page_of_jobs(transaction, page, of))
+        return self._backend.reading(lambda transaction: pages.page_of_jobs(transaction, page, of))
 
     def count_jobs(self, wanted: JobFilter | None = None) -> int:
         """Return how many jobs are wanted."""
-        return self._backend.reading(lambda transaction: paging.count_jobs(transaction, wanted or JobFilter()))
+        return self._backend.reading(lambda transaction: pages.count_jobs(transaction, wanted or JobFilter()))
 
     def page_of_datasets(self, page: PageRequest, wanted: DatasetFilter | None = None) -> list[StoredDataset]:
         """Return a page of the datasets that are wanted, by key, name or the time they were first or last seen."""
         of = wanted or DatasetFilter()
-        return self._backend.reading(lambda transaction: paging.page_of_datasets(transaction, page, of))
+        return self._backend.reading(lambda transaction: pages.page_of_datasets(transaction, page, of))
 
     def count_datasets(self, wanted: DatasetFilter | None = None) -> int:
         """Return how many datasets are wanted."""
-        return self._backend.reading(lambda transaction: paging.count_datasets(transaction, wanted or DatasetFilter()))
+        return self._backend.reading(lambda transaction: pages.count_datasets(transaction, wanted or DatasetFilter()))
 
     def page_of_diagnostics(self, page: PageRequest, wanted: DiagnosticFilter | None = None) -> list[StoredDiagnostic]:
         """Return a page of the diagnostics that are wanted, by key."""
         of = wanted or DiagnosticFilter()
-        return self._backend.reading(lambda transaction: paging.page_of_diagnostics(transaction, page, of))
+        return self._backend.reading(lambda transaction: pages.page_of_diagnostics(transaction, page, of))
 
     def count_diagnostics(self, wanted: DiagnosticFilter | None = None) -> int:
         """Return how many diagnostics are wanted."""
         of = wanted or DiagnosticFilter()
-        return self._backend.reading(lambda transaction: paging.count_diagnostics(transaction, of))
+        return self._backend.reading(lambda transaction: pages.count_diagnostics(transaction, of))
 
     def page_of_runs(self, page: PageRequest) -> list[StoredRun]:
         """Return a page of the ingests, by key or the time they were first (`AT`) or last stored."""
-        return self._backend.reading(lambda transaction: paging.page_of_runs(transaction, page))
+        return self._backend.reading(lambda transaction: pages.page_of_runs(transaction, page))
 
     def count_runs(self) -> int:
         """Return how many ingests were stored."""
-        return self._backend.reading(paging.count_runs)
+        return self._backend.reading(pages.count_runs)
 
     def runs_by_key(self, keys: Collection[str]) -> list[StoredRun]:
         """Return the ingests of these keys, sorted by key; keys without one are left out."""
-        return self._backend.reading(lambda transaction: paging.runs_by_key(transaction, keys))
+        return self._backend.reading(lambda transaction: pages.runs_by_key(transaction, keys))
 
     def job_keys_of(self, datasets: Collection[str], wanted: JobFilter | None = None) -> dict[str, list[str]]:
         """Return the keys of the jobs that read or write each of these datasets, sorted."""
         of = wanted or JobFilter()
-        return self._backend.reading(lambda transaction: browsing.job_keys_of(transaction, datasets, of))
+        return self._backend.reading(lambda transaction: lists.job_keys_of(transaction, datasets, of))
 
     def edges_of(self, jobs: Collection[str]) -> list[StoredEdge]:
         """Return the live edges that these jobs state, sorted by job, target, source and kind."""
-        return self._backend.reading(lambda transaction: browsing.edges_of(transaction, jobs))
+        return self._backend.reading(lambda transaction: lists.edges_of(transaction, jobs))
 
     def edges_into(self, datasets: Collection[str], *, as_of: datetime | None = None) -> list[StoredEdge]:
         """Return the edges into these datasets and their columns, sorted as those of jobs.
 
         Without `as_of` the live edges, else those that held then.
         """
-        return self._backend.reading(lambda transaction: browsing.edges_into(transaction, datasets, as_of))
+        return self._backend.reading(lambda transaction: lists.edges_into(transaction, datasets, as_of))
 
     def changed_edges(
         self, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
     ) -> tuple[list[EdgeChange], bool]:
         """Return the edges that differ between two times, sorted by target, and whether `limit` cut the list short."""
-        return self._backend.reading(
-            lambda transaction: browsing.changed_edges(transaction, since, until, scope, limit)
-        )
+        return self._backend.reading(lambda transaction: lists.changed_edges(transaction, since, until, scope, limit))
 
     def dataset_changes(self, since: datetime, until: datetime) -> list[DatasetChange]:
         """Return the DROPs and renamings after one time until another, in order; datasets are named as then."""
-        return self._backend.reading(lambda transaction: browsing.dataset_changes(transaction, since, until))
+        return self._backend.reading(lambda transaction: lists.dataset_changes(transaction, since, until))
 
     def runs(self, limit: int = 20) -> list[StoredRun]:
         """Return the latest ingests, the newest first."""
-        return self._backend.reading(lambda transaction: answers.runs(transaction, limit))
+        return self._backend.reading(lambda transaction: reads.runs(transaction, limit))
 
     def diagnostics(self, source: str | None = None) -> list[StoredDiagnostic]:
         """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
-        return self._backend.reading(lambda transaction: answers.diagnostics(transaction, source))
+        return self._backend.reading(lambda transaction: reads.diagnostics(transaction, source))
 
     def diagnostics_after(
         self,
@@ -409,26 +408,26 @@ class CypherStore:
     ) -> list[StoredDiagnostic]:
         """Return the next diagnostics by key, beginning behind `after`: of these codes, severities and source."""
         return self._backend.reading(
-            lambda transaction: browsing.diagnostics_after(
+            lambda transaction: lists.diagnostics_after(
                 transaction, after, limit, codes=codes, severities=severities, source=source
             )
         )
 
     def diagnostics_of(self, jobs: Collection[str]) -> list[StoredDiagnostic]:
         """Return the diagnostics about these jobs, sorted by key."""
-        return self._backend.reading(lambda transaction: browsing.diagnostics_of(transaction, jobs))
+        return self._backend.reading(lambda transaction: lists.diagnostics_of(transaction, jobs))
 
     def usages(self, of: Collection[str], *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
         """Return what `usage` does, for several datasets and columns, sorted by key and day."""
-        return self._backend.reading(lambda transaction: answers.usage(transaction, of, since, until))
+        return self._backend.reading(lambda transaction: reads.usage(transaction, of, since, until))
 
     def usage(self, of: str, *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
         """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given."""
-        return self._backend.reading(lambda transaction: answers.usage(transaction, [of], since, until))
+        return self._backend.reading(lambda transaction: reads.usage(transaction, [of], since, until))
 
     def usage_totals(self, *, since: date | None = None, until: date | None = None) -> list[DatasetUsage]:
         """Return the use of each dataset from the first of these days to the last, if given, sorted by key."""
-        return self._backend.reading(lambda transaction: paging.usage_totals(transaction, since, until))
+        return self._backend.reading(lambda transaction: pages.usage_totals(transaction, since, until))
 
     def dump(self) -> GraphDump:
         """Return the whole graph; meant for tests and small graphs."""

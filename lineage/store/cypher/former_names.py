@@ -7,10 +7,10 @@ from datetime import datetime
 
 from lineage.model.names import split_dataset_key
 from lineage.model.statement import ChangeKind
-from lineage.store.backend import Transaction
+from lineage.store.cypher.backend import Transaction
+from lineage.store.cypher.records import alias_key, change_from
+from lineage.store.cypher.statements import query
 from lineage.store.planning.state import change_key
-from lineage.store.queries import query
-from lineage.store.records import alias_key, change_from
 from lineage.store.values import FormerName
 
 __all__ = ["former_names"]

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from lineage.model.names import is_column_key
 from lineage.model.transformations import EdgeKind
-from lineage.store.backend import Transaction
-from lineage.store.changes import difference
-from lineage.store.graph import Changes, Node
-from lineage.store.loading import load_edges_between
+from lineage.store.cypher.backend import Transaction
+from lineage.store.cypher.changes import difference
+from lineage.store.cypher.loading import load_edges_between
+from lineage.store.cypher.records import column_from, column_records, dataset_from, dataset_node
+from lineage.store.cypher.schema import Changes, Node
+from lineage.store.cypher.statements import query
 from lineage.store.planning.state import Relation
-from lineage.store.queries import query
-from lineage.store.records import column_from, column_records, dataset_from, dataset_node
 
 __all__ = ["describe", "retire_edges"]
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from lineage.store.backend import Transaction
-from lineage.store.graph import LABELS, MOVING_TIMES, NOT_LINEAGE, RELATIONSHIPS
-from lineage.store.queries import query
+from lineage.store.cypher.backend import Transaction
+from lineage.store.cypher.schema import LABELS, MOVING_TIMES, NOT_LINEAGE, RELATIONSHIPS
+from lineage.store.cypher.statements import query
 from lineage.store.values import GraphDump
 
 __all__ = ["dump_graph"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from lineage.store.graph import LABELS, RELATIONSHIPS, PropertyType
+from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, PropertyType
 
 __all__ = [
     "LADYBUG_TYPES",

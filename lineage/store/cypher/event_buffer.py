@@ -12,9 +12,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from lineage.store.backend import Transaction
-from lineage.store.graph import Changes, Node
-from lineage.store.queries import query
+from lineage.store.cypher.backend import Transaction
+from lineage.store.cypher.schema import Changes, Node
+from lineage.store.cypher.statements import query
 from lineage.store.values import HeldText
 
 __all__ = ["PIECE", "drop_held", "held", "hold"]

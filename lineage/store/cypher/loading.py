@@ -10,15 +10,9 @@ from typing import Any
 from lineage.model.batch import definition_job_key, event_job_key_under
 from lineage.model.names import is_column_key
 from lineage.model.statement import ChangeKind
-from lineage.store.backend import Row, Transaction
-from lineage.store.known_names import KnownNames
-from lineage.store.planning.intake import Intake
-from lineage.store.planning.parts import Stage
-from lineage.store.planning.periods import Period
-from lineage.store.planning.rival_definitions import live_writers
-from lineage.store.planning.state import Pair, Prune, Seen, State, change_key, usage_key
-from lineage.store.queries import query
-from lineage.store.records import (
+from lineage.store.cypher.backend import Row, Transaction
+from lineage.store.cypher.known_names import KnownNames
+from lineage.store.cypher.records import (
     column_from,
     dataset_from,
     diagnostic_from,
@@ -31,6 +25,12 @@ from lineage.store.records import (
     unit_from,
     usage_from,
 )
+from lineage.store.cypher.statements import query
+from lineage.store.planning.intake import Intake
+from lineage.store.planning.parts import Stage
+from lineage.store.planning.periods import Period
+from lineage.store.planning.rival_definitions import live_writers
+from lineage.store.planning.state import Pair, Prune, Seen, State, change_key, usage_key
 
 __all__ = ["load_edges_between", "load_jobs", "load_state", "load_units_that_only_add"]
 

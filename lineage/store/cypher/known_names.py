@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lineage.model.names import dataset_of
-from lineage.store.backend import Transaction
+from lineage.store.cypher.backend import Transaction
+from lineage.store.cypher.records import alias_key, change_from
+from lineage.store.cypher.statements import query
 from lineage.store.planning.aliases import united
 from lineage.store.planning.naming import Naming
 from lineage.store.planning.parts import BatchPart
 from lineage.store.planning.state import KnownChange
-from lineage.store.queries import query
-from lineage.store.records import alias_key, change_from
 
 __all__ = ["KnownNames", "load_names"]
 

@@ -12,11 +12,8 @@ from lineage.model.names import is_column_key
 from lineage.model.namespaces import dialect_of, scheme_of
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage.model.usage import UserCounts, latest
-from lineage.store.backend import Row, Transaction
-from lineage.store.planning.periods import Period, holds_at
-from lineage.store.planning.state import Dataset, FoundDiagnostic, Relation, Seen, Unit, Usage
-from lineage.store.queries import query
-from lineage.store.records import (
+from lineage.store.cypher.backend import Row, Transaction
+from lineage.store.cypher.records import (
     column_from,
     dataset_from,
     diagnostic_from,
@@ -28,6 +25,9 @@ from lineage.store.records import (
     usage_from,
     users_from,
 )
+from lineage.store.cypher.statements import query
+from lineage.store.planning.periods import Period, holds_at
+from lineage.store.planning.state import Dataset, FoundDiagnostic, Relation, Seen, Unit, Usage
 from lineage.store.values import (
     Direction,
     FeedKey,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from lineage.store.cypher.schema import Changes
 from lineage.store.exploring import Explorer, View
-from lineage.store.graph import Changes
 
 __all__ = ["Backend", "EndMissingError", "Row", "Transaction"]
 

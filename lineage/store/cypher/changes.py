@@ -7,10 +7,7 @@ from collections.abc import Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from lineage.store.graph import Changes, Node, Refresh, Relationship
-from lineage.store.planning.periods import History
-from lineage.store.planning.state import Dataset, Pair, State
-from lineage.store.records import (
+from lineage.store.cypher.records import (
     alias_node,
     change_node,
     column_records,
@@ -25,6 +22,9 @@ from lineage.store.records import (
     usage_records,
     writes_relationship,
 )
+from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship
+from lineage.store.planning.periods import History
+from lineage.store.planning.state import Dataset, Pair, State
 from lineage.store.values import AppliedChanges
 
 __all__ = ["counted", "difference"]

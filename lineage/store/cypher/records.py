@@ -14,7 +14,7 @@ from lineage.model.names import short_name, split_dataset_key
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import Subtype
 from lineage.model.usage import UserCounts
-from lineage.store.graph import Node, Relationship
+from lineage.store.cypher.schema import Node, Relationship
 from lineage.store.planning.periods import History, Meaning, Period
 from lineage.store.planning.state import (
     Dataset,

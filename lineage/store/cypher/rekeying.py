@@ -12,11 +12,8 @@ from typing import Any, TypeAlias
 
 from lineage.model.batch import assertion_job_key, definition_job_key
 from lineage.model.names import ColumnPath, column_key, dataset_key, split_name
-from lineage.store.backend import Row, Transaction
-from lineage.store.graph import RELATIONSHIPS, Changes, Node, Relationship
-from lineage.store.planning.state import Job, change_key, usage_key
-from lineage.store.queries import query
-from lineage.store.records import (
+from lineage.store.cypher.backend import Row, Transaction
+from lineage.store.cypher.records import (
     change_from,
     change_node,
     column_from,
@@ -30,6 +27,9 @@ from lineage.store.records import (
     usage_from,
     usage_records,
 )
+from lineage.store.cypher.schema import RELATIONSHIPS, Changes, Node, Relationship
+from lineage.store.cypher.statements import query
+from lineage.store.planning.state import Job, change_key, usage_key
 from lineage.store.values import StoredColumn
 
 __all__ = ["REKEYED", "rekey"]

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from lineage.model.files import BEFORE_PROJECTS, beginning
 from lineage.model.names import split_name
-from lineage.store.answers import datasets, jobs
-from lineage.store.backend import Transaction
+from lineage.store.cypher.backend import Transaction
+from lineage.store.cypher.reads import datasets, jobs
+from lineage.store.cypher.records import diagnostic_from, run_from
+from lineage.store.cypher.statements import query
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest, Position
-from lineage.store.queries import query
-from lineage.store.records import diagnostic_from, run_from
 from lineage.store.values import DatasetUsage, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
 
 __all__ = [

@@ -1,0 +1,1 @@
+"""What the stores that are asked in Cypher share: Neo4j and the embedded one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from lineage_ingest.query_log.command import log
+from lineage_ingest.cli.log import log
 
 if __name__ == "__main__":
     typer.run(log)

@@ -29,14 +29,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.dialects import UnknownDialectError
 from lineage.sql import scan
 from lineage.store import open_store
-from lineage_ingest.progress import progress_bar
-from lineage_ingest.query_log.detecting import (
-    DetectedSource,
-    SourceDetectionError,
-    detect_source,
-    source_of_columns,
-)
-from lineage_ingest.query_log.follow_command import (
+from lineage_ingest.cli.follow import (
     AtOnceOption,
     CheckpointOption,
     EveryOption,
@@ -48,6 +41,13 @@ from lineage_ingest.query_log.follow_command import (
     OnceOption,
     TopicOption,
     follow,
+)
+from lineage_ingest.progress import progress_bar
+from lineage_ingest.query_log.detecting import (
+    DetectedSource,
+    SourceDetectionError,
+    detect_source,
+    source_of_columns,
 )
 from lineage_ingest.query_log.ingest import FailOn, LogSummary, ingest_log
 from lineage_ingest.query_log.log_files import NoLogFilesError, find_log_files

@@ -16,10 +16,10 @@ from lineage.cli.listing import OutputFormat, console
 from lineage.neo4j_server import ManagedServer, start_server
 from lineage.store import GraphStore, open_store
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause
+from lineage_ingest.cli.log import print_log_summary
 from lineage_ingest.demo.history import write_history
 from lineage_ingest.progress import progress_bar
 from lineage_ingest.query_log import source_named
-from lineage_ingest.query_log.command import print_log_summary
 from lineage_ingest.query_log.ingest import LogSummary, ingest_log
 from lineage_ingest.query_log.pipeline.extraction import Setting
 from lineage_ingest.query_log.pipeline.opening import (

@@ -10,8 +10,8 @@ import typer
 
 from lineage.cli.listing import note
 from lineage.cli.options import StoreOption
+from lineage_graphql.cli.token import TokensOption
 from lineage_graphql.installed import check_installed
-from lineage_graphql.token_command import TokensOption
 
 __all__ = ["app"]
 

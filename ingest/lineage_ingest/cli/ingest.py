@@ -29,9 +29,9 @@ from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.files import FileKey
 from lineage.store import open_store
-from lineage_ingest.openlineage.command import openlineage
+from lineage_ingest.cli.log import log
+from lineage_ingest.cli.openlineage import openlineage
 from lineage_ingest.progress import progress_bar
-from lineage_ingest.query_log.command import log
 from lineage_ingest.sql_files import (
     GoneFiles,
     GoneFilesError,

@@ -1,0 +1,1 @@
+"""The commands `lineage serve`, `lineage token` and `lineage mcp`."""

@@ -1,0 +1,1 @@
+"""The commands of `lineage ingest`, and `lineage demo`."""

@@ -14,7 +14,7 @@ from fastapi.telemetry import TelemetryConfig
 from lineage import __version__
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreFullError, StoreTimeoutError, StoreUnreachableError
-from lineage_graphql.access.callers import Callers
+from lineage_graphql.access.authenticate import Callers
 from lineage_graphql.http.answers import problem
 from lineage_graphql.http.docs_route import docs_router
 from lineage_graphql.http.editor_route import editor_router
@@ -23,7 +23,7 @@ from lineage_graphql.http.guard import Guard
 from lineage_graphql.http.openlineage_route import openlineage_router
 from lineage_graphql.http.operations import operations_router
 from lineage_graphql.http.store_route import store_router
-from lineage_graphql.limits.documents import TrustedDocuments
+from lineage_graphql.limits.trusted_documents import TrustedDocuments
 from lineage_graphql.schema.root import schema
 from lineage_graphql.settings import Settings
 from lineage_graphql.state import State

@@ -29,9 +29,9 @@ from lineage.store.values import (
     StoredRun,
     StoredUsage,
 )
-from lineage_graphql.access.requiring import require
+from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Caller, Role, TokenProblem
-from lineage_graphql.limits.documents import TrustedDocuments
+from lineage_graphql.limits.trusted_documents import TrustedDocuments
 from lineage_graphql.settings import Limits
 from lineage_graphql.tracing import current_span, tracer
 

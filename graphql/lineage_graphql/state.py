@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from lineage.store.protocol import GraphStore
-from lineage_graphql.access.callers import Callers
+from lineage_graphql.access.authenticate import Callers
 from lineage_graphql.access.roles import Caller, TokenProblem
-from lineage_graphql.limits.documents import TrustedDocuments
+from lineage_graphql.limits.trusted_documents import TrustedDocuments
 from lineage_graphql.settings import Settings
 
 __all__ = ["State"]

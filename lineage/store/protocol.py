@@ -12,7 +12,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, PageRequest
-from lineage.store.planning.parts import BatchPart
+from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import (
     AppliedChanges,
     DatasetUsage,

@@ -29,9 +29,9 @@ from lineage.store import open_store
 from lineage.store.cypher.changes import counted, difference
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, by_kind
 from lineage.store.neo4j.backend import for_rows, with_times
+from lineage.store.planning.chunks import BatchPart, whole
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import Naming
-from lineage.store.planning.parts import BatchPart, whole
 from lineage.store.planning.plan import plan
 from lineage.store.planning.state import State
 from tests.benchmarks._warehouse import BEGIN, Warehouse

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import GraphStore, open_store
-from lineage.store.planning import parts
+from lineage.store.planning import chunks as parts
 from tests.contract.random_batches import random_batch, random_queries
 from tests.contract.telling import day, history, table_history
 

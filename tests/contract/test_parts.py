@@ -17,8 +17,8 @@ import pytest
 
 from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore
-from lineage.store.planning import parts
-from lineage.store.planning.parts import BatchPart
+from lineage.store.planning import chunks as parts
+from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
 from tests.contract.conftest import emptied
 from tests.contract.random_batches import random_batch

@@ -59,14 +59,14 @@ def test_standard_input_and_what_cannot_be(tmp_path: Path) -> None:
 
 
 def test_without_the_library_the_extra_is_named(tmp_path: Path) -> None:
-    from lineage_ingest.openlineage import validators  # noqa: PLC0415
+    from lineage_ingest.openlineage import json_schemas  # noqa: PLC0415
 
-    caches = (validators._library, validators.core_validator, validators.facet_validator)
+    caches = (json_schemas._library, json_schemas.core_validator, json_schemas.facet_validator)
     for one in caches:
         one.cache_clear()
     file = tmp_path / "e.json"
     file.write_text(json.dumps(GOOD))
-    with mock.patch.object(validators, "import_module", side_effect=ImportError):
+    with mock.patch.object(json_schemas, "import_module", side_effect=ImportError):
         done = lineage("ingest", "openlineage", file, "--store", tmp_path / "store.lbug")
     assert done.code == 2
     assert "pip install 'lineage-graph[openlineage]'" in done.err

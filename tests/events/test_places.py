@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lineage.model.namespaces import normal_namespace
-from lineage_ingest.openlineage.places import place_of
+from lineage_ingest.openlineage.dataset_ids import place_of
 
 SAME = [
     ("postgres://db:5432", ["postgresql://DB", "postgres://db/", "jdbc:postgresql://db:5432", "postgresql://me:pw@db"]),

@@ -7,8 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_ingest.openlineage.checking import check
-from lineage_ingest.openlineage.told import Told, told_by
+from lineage_ingest.openlineage.run_state import Told, told_by
+from lineage_ingest.openlineage.validation import check
 from tests.events.telling import event
 
 EVENT = st.fixed_dictionaries(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from lineage_ingest.openlineage.checking import InvalidEventError, check
-from lineage_ingest.openlineage.told import event_time
+from lineage_ingest.openlineage.run_state import event_time
+from lineage_ingest.openlineage.validation import InvalidEventError, check
 from tests.events.telling import event
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphql import parse
 
-from lineage_graphql.limits.known import KnownDocuments
+from lineage_graphql.limits.document_cache import KnownDocuments
 from tests.service.running import Service
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from lineage.store.errors import StoreError, StoreUnreachableError
 from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, Method, methods
 from lineage.store.time_limit import time_limit
-from lineage_graphql.access.requiring import require_any
+from lineage_graphql.access.authorize import require_any
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.access import refused

@@ -23,12 +23,12 @@ from graphql import ExecutionResult as CoreResult
 from strawberry.extensions import SchemaExtension
 from strawberry.types import ExecutionContext, ExecutionResult
 
-from lineage_graphql.access.requiring import require
+from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError, explained
-from lineage_graphql.limits.known import KnownDocuments
-from lineage_graphql.limits.measure import measure
+from lineage_graphql.limits.document_cache import KnownDocuments
+from lineage_graphql.limits.query_cost import measure
 from lineage_graphql.metrics import COST, REFUSALS
 
 __all__ = ["WithinLimits"]

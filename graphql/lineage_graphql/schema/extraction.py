@@ -17,9 +17,9 @@ from lineage_graphql.previewing import Preview, preview
 from lineage_graphql.schema.fields import told
 from lineage_graphql.schema.jobs import Diagnostic, Place
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
-from lineage_graphql.schema.reached import ReachedColumns
 from lineage_graphql.schema.starts import find_starts
 from lineage_graphql.schema.traversal import RANK, MaxHops, Question, reach
+from lineage_graphql.schema.traversal_types import ReachedColumns
 
 __all__ = ["ExtractedStatement", "extracted"]
 

@@ -38,8 +38,8 @@ from lineage_graphql.schema.paging import (
     PageInfo,
     page_arguments,
 )
-from lineage_graphql.schema.reached import CountedTable, Feeds, HopCount, ReachedColumn, ReachedColumns
 from lineage_graphql.schema.starts import ColumnName, ColumnNames, TableName, TableNames, Tag, find_starts
+from lineage_graphql.schema.traversal_types import CountedTable, Feeds, HopCount, ReachedColumn, ReachedColumns
 
 __all__ = [
     "RANK",

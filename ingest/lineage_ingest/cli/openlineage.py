@@ -9,9 +9,9 @@ import typer
 from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.store import open_store
-from lineage_ingest.openlineage.checking import SchemasMissingError
 from lineage_ingest.openlineage.files import EventSummary, ingest_event_files
 from lineage_ingest.openlineage.reading import NoEventFilesError
+from lineage_ingest.openlineage.validation import SchemasMissingError
 from lineage_ingest.progress import progress_bar
 
 __all__ = ["openlineage", "print_event_summary"]

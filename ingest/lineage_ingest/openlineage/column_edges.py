@@ -9,7 +9,7 @@ from typing import Any
 from lineage.export.openlineage import ROWS_DECIDED_BY
 from lineage.model.batch import EdgeRecord
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage_ingest.openlineage.places import Place
+from lineage_ingest.openlineage.dataset_ids import Place
 
 __all__ = ["OutputLineage", "column_lineage", "deciding_rows", "explicit_lineage"]
 

@@ -17,10 +17,10 @@ from lineage.model.names import ColumnPath, column_text, split_dataset_key
 from lineage.model.namespaces import normal_namespace
 from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
-from lineage_ingest.openlineage.places import Place, place_of
+from lineage_ingest.openlineage.dataset_ids import Place, place_of
+from lineage_ingest.openlineage.run_state import Facets, Told, facet_of
 from lineage_ingest.openlineage.schemas_known import Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import Listed
-from lineage_ingest.openlineage.told import Facets, Told, facet_of
 
 __all__ = ["change_of", "listed_of", "quoted_names", "record_of", "symlinks_of"]
 

@@ -18,12 +18,12 @@ from lineage.sql.budget import Budget
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, HeldText
 from lineage_ingest.openlineage.batches import batches
-from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError, check
+from lineage_ingest.openlineage.dataset_ids import place_of
 from lineage_ingest.openlineage.observations import Observed, observed, observed_dataset
-from lineage_ingest.openlineage.places import place_of
+from lineage_ingest.openlineage.run_state import Told, event_time, merge_all, told_by
+from lineage_ingest.openlineage.run_state import facets_at as dataset_facets
 from lineage_ingest.openlineage.schemas_known import stored_schemas, tables_of_sql
-from lineage_ingest.openlineage.told import Told, event_time, merge_all, told_by
-from lineage_ingest.openlineage.told import facets_at as dataset_facets
+from lineage_ingest.openlineage.validation import CheckedEvent, EventKind, InvalidEventError, check
 from lineage_ingest.stars import may_open_stars, opened_stars
 
 __all__ = ["EventIngest", "Outcome", "Retention"]

@@ -27,11 +27,11 @@ from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint, mask_literals
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, deciding_rows, explicit_lineage
 from lineage_ingest.openlineage.dataset_facets import change_of, listed_of, quoted_names, record_of, symlinks_of
+from lineage_ingest.openlineage.dataset_ids import Place, place_of, place_with_symlinks
 from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, speaks_of_all
-from lineage_ingest.openlineage.places import Place, place_of, place_with_symlinks
+from lineage_ingest.openlineage.run_state import UNKNOWN, Facets, Told, facet_of, sql_dialect
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import SqlLineage, lineage_of_sql, tables_written
-from lineage_ingest.openlineage.told import UNKNOWN, Facets, Told, facet_of, sql_dialect
 
 __all__ = ["Observed", "observed", "observed_dataset"]
 

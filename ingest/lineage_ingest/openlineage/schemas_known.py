@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from lineage.export.openlineage import DATASET_FACET
 from lineage.store.protocol import GraphStore
-from lineage_ingest.openlineage.places import place_of
-from lineage_ingest.openlineage.told import Facets, Told, facet_of
+from lineage_ingest.openlineage.dataset_ids import place_of
+from lineage_ingest.openlineage.run_state import Facets, Told, facet_of
 
 __all__ = ["NO_SCHEMAS", "Schemas", "is_whole", "stored_schemas", "tables_of_sql"]
 

@@ -29,7 +29,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.sql.budget import Budget
 from lineage.sql.extraction import options_for
 from lineage.sql.script.script import Script
-from lineage_ingest.openlineage.places import Place, place_of
+from lineage_ingest.openlineage.dataset_ids import Place, place_of
 
 __all__ = ["Listed", "SqlLineage", "lineage_of_sql", "tables_written"]
 

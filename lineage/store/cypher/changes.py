@@ -23,8 +23,8 @@ from lineage.store.cypher.records import (
     writes_relationship,
 )
 from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship
-from lineage.store.planning.periods import History
 from lineage.store.planning.state import Dataset, Pair, State
+from lineage.store.planning.validity import History
 from lineage.store.values import AppliedChanges
 
 __all__ = ["counted", "difference"]

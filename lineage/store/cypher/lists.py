@@ -13,8 +13,8 @@ from lineage.store.cypher.reads import edge_from, jobs
 from lineage.store.cypher.records import change_from, column_from, diagnostic_from
 from lineage.store.cypher.statements import query
 from lineage.store.page_requests import JobFilter
-from lineage.store.planning.periods import holds_at
 from lineage.store.planning.state import Relation
+from lineage.store.planning.validity import holds_at
 from lineage.store.values import EdgeChange, StoredColumn, StoredDiagnostic, StoredEdge, StoredJob
 
 __all__ = [

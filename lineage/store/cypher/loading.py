@@ -26,11 +26,11 @@ from lineage.store.cypher.records import (
     usage_from,
 )
 from lineage.store.cypher.statements import query
+from lineage.store.planning.chunks import Stage
 from lineage.store.planning.intake import Intake
-from lineage.store.planning.parts import Stage
-from lineage.store.planning.periods import Period
 from lineage.store.planning.rival_definitions import live_writers
 from lineage.store.planning.state import Pair, Prune, Seen, State, change_key, usage_key
+from lineage.store.planning.validity import Period
 
 __all__ = ["load_edges_between", "load_jobs", "load_state", "load_units_that_only_add"]
 

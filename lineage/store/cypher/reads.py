@@ -26,8 +26,8 @@ from lineage.store.cypher.records import (
     users_from,
 )
 from lineage.store.cypher.statements import query
-from lineage.store.planning.periods import Period, holds_at
 from lineage.store.planning.state import Dataset, FoundDiagnostic, Relation, Seen, Unit, Usage
+from lineage.store.planning.validity import Period, holds_at
 from lineage.store.values import (
     Direction,
     FeedKey,

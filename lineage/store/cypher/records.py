@@ -15,7 +15,7 @@ from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import Subtype
 from lineage.model.usage import UserCounts
 from lineage.store.cypher.schema import Node, Relationship
-from lineage.store.planning.periods import History, Meaning, Period
+from lineage.store.planning.observations import Timeline
 from lineage.store.planning.state import (
     Dataset,
     FoundDiagnostic,
@@ -31,7 +31,7 @@ from lineage.store.planning.state import (
     Usage,
     change_key,
 )
-from lineage.store.planning.timeline import Timeline
+from lineage.store.planning.validity import History, Meaning, Period
 from lineage.store.values import StoredColumn
 
 __all__ = [

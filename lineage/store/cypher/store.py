@@ -24,10 +24,10 @@ from lineage.store.cypher.statements import query
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, PageRequest
+from lineage.store.planning.chunks import BatchPart, Stage, parted, whole
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.intake import Intake, take_in
 from lineage.store.planning.naming import Naming, as_replacements
-from lineage.store.planning.parts import BatchPart, Stage, parted, whole
 from lineage.store.planning.plan import plan, plan_pruning
 from lineage.store.planning.state import Prune, State
 from lineage.store.values import (

@@ -18,12 +18,12 @@ import ladybug
 from lineage.store.cypher.rekeying import REKEYED, rekey
 from lineage.store.cypher.schema import SCHEMA_VERSION
 from lineage.store.cypher.statements import query, scripts
+from lineage.store.embedded.deferred_writes import PENDING
 from lineage.store.embedded.explorer import EmbeddedExplorer
-from lineage.store.embedded.pending import PENDING
-from lineage.store.embedded.room import has_room
+from lineage.store.embedded.log_space import has_room
+from lineage.store.embedded.rwlock import Turns
 from lineage.store.embedded.statements import INTERRUPTED, Statements
 from lineage.store.embedded.transaction import EmbeddedTransaction
-from lineage.store.embedded.turns import Turns
 from lineage.store.errors import (
     StoreAccessError,
     StoreError,

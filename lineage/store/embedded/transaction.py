@@ -34,7 +34,7 @@ from lineage.store.cypher.schema import (
 )
 from lineage.store.cypher.statements import refresh_statement, write_statement
 from lineage.store.embedded.at_once import at_once
-from lineage.store.embedded.pending import FORGET_PENDING, PENDING, from_pieces, to_pieces
+from lineage.store.embedded.deferred_writes import FORGET_PENDING, PENDING, from_pieces, to_pieces
 from lineage.store.embedded.projections import projection
 from lineage.store.embedded.statements import Statements
 from lineage.store.time_limit import seconds_left

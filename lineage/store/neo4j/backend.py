@@ -46,7 +46,7 @@ from lineage.store.errors import (
 )
 from lineage.store.exploring import Explorer, View
 from lineage.store.neo4j.explorer import Neo4jExplorer
-from lineage.store.planning.parts import LANES
+from lineage.store.planning.chunks import LANES
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["Neo4jBackend", "for_rows", "with_times"]

@@ -12,9 +12,9 @@ from lineage.model.spelling import spelling_of
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import ensure_column, with_parents
 from lineage.store.planning.naming import Naming
-from lineage.store.planning.periods import History, Period, end_at, join
+from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.state import Dataset, State, Unit
-from lineage.store.planning.timeline import UNOBSERVED
+from lineage.store.planning.validity import History, Period, end_at, join
 from lineage.store.values import StoredColumn
 
 __all__ = ["drop_column", "rename_column"]

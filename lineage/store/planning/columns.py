@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from lineage.model.batch import ColumnRecord
 from lineage.model.names import ColumnPath, column_key
 from lineage.model.spelling import spelling_of
-from lineage.store.planning.periods import end_at
+from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.state import State
-from lineage.store.planning.timeline import UNOBSERVED
+from lineage.store.planning.validity import end_at
 from lineage.store.values import StoredColumn
 
 __all__ = ["complete_column", "ensure_column", "let_go", "with_parents"]

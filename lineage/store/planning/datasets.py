@@ -10,15 +10,15 @@ from lineage.model.batch import DatasetChange
 from lineage.model.names import column_key, split_dataset_key
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
+from lineage.store.planning.chunks import Stage
 from lineage.store.planning.columns import complete_column, ensure_column, let_go, with_parents
+from lineage.store.planning.dataset_references import Mention, latest
 from lineage.store.planning.intake import DatasetNews, Intake
-from lineage.store.planning.mentions import Mention, latest
 from lineage.store.planning.naming import Naming
-from lineage.store.planning.parts import Stage
-from lineage.store.planning.periods import end_at, together
+from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.rival_definitions import columns_of_other_files
 from lineage.store.planning.state import Dataset, KnownChange, State, change_key
-from lineage.store.planning.timeline import UNOBSERVED
+from lineage.store.planning.validity import end_at, together
 
 __all__ = [
     "AllDrops",

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.store.planning.datasets import AllDrops
-from lineage.store.planning.moves import join_jobs, join_units, moved
-from lineage.store.planning.periods import join
+from lineage.store.planning.renames import join_jobs, join_units, moved
 from lineage.store.planning.state import Job, Seen, State
 from lineage.store.planning.units import Units
+from lineage.store.planning.validity import join
 from lineage.store.values import JobIdentity
 
 __all__ = ["plan_rekeying", "plan_retirement"]

@@ -24,11 +24,11 @@ from lineage.model.spelling import spelling_of
 from lineage.model.statement import DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage.model.usage import latest
-from lineage.store.planning.mentions import Mention, edges_by_job, times_of_records
+from lineage.store.planning.chunks import BatchPart, Stage
+from lineage.store.planning.dataset_references import Mention, edges_by_job, times_of_records
 from lineage.store.planning.naming import Naming
-from lineage.store.planning.parts import BatchPart, Stage
-from lineage.store.planning.periods import NOTHING_SAID, Meaning
 from lineage.store.planning.state import Pair, Relation
+from lineage.store.planning.validity import NOTHING_SAID, Meaning
 
 __all__ = ["DatasetNews", "Intake", "Observation", "Stated", "take_in"]
 

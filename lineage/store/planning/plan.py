@@ -11,6 +11,7 @@ from lineage.model.batch import DatasetChange
 from lineage.model.names import column_key, split_dataset_key
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.aliases import join_aliased
+from lineage.store.planning.chunks import Stage
 from lineage.store.planning.column_moves import drop_column, rename_column
 from lineage.store.planning.datasets import (
     AllDrops,
@@ -25,9 +26,8 @@ from lineage.store.planning.datasets import (
     see_datasets,
 )
 from lineage.store.planning.intake import Intake
-from lineage.store.planning.moves import apply_move, spelled_by
 from lineage.store.planning.naming import Naming
-from lineage.store.planning.parts import Stage
+from lineage.store.planning.renames import apply_move, spelled_by
 from lineage.store.planning.runs import record_run, record_usage
 from lineage.store.planning.state import KnownChange, Prune, State, change_key
 from lineage.store.planning.units import Units

@@ -11,8 +11,8 @@ from lineage.model.evidence import SourcePosition
 from lineage.model.names import column_key
 from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.usage import UserCounts, latest
-from lineage.store.planning.periods import History
-from lineage.store.planning.timeline import UNOBSERVED, Timeline
+from lineage.store.planning.observations import UNOBSERVED, Timeline
+from lineage.store.planning.validity import History
 from lineage.store.values import StoredColumn
 
 __all__ = [

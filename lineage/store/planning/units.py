@@ -10,9 +10,9 @@ from datetime import datetime
 from lineage.model.batch import JobRecord
 from lineage.store.planning.datasets import AllDrops
 from lineage.store.planning.intake import Observation, Stated
-from lineage.store.planning.periods import Period, end_at, extend, set_window
+from lineage.store.planning.observations import ABSENT, UNOBSERVED, Timeline
 from lineage.store.planning.state import Job, Pair, Seen, State, Unit
-from lineage.store.planning.timeline import ABSENT, UNOBSERVED, Timeline
+from lineage.store.planning.validity import Period, end_at, extend, set_window
 
 __all__ = ["Units"]
 

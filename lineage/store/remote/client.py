@@ -20,7 +20,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.store import errors
 from lineage.store.errors import StoreAccessError, StoreError, StoreUnreachableError, StoreWriteError
 from lineage.store.exploring import Explorer, View
-from lineage.store.planning.parts import BatchPart, Stage, whole
+from lineage.store.planning.chunks import BatchPart, Stage, whole
 from lineage.store.remote.explorer import RemoteExplorer
 from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, methods
 from lineage.store.values import AppliedChanges, Direction

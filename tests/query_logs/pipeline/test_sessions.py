@@ -10,10 +10,10 @@ import pytest
 
 from lineage_ingest.query_log.pipeline import sessions
 from lineage_ingest.query_log.pipeline.extraction import SessionFacts
+from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA
+from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import assigned
-from lineage_ingest.query_log.pipeline.slices import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, counted
-from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA
 
 MAKES, READS, OTHER = 1, 2, 3
 TEMPLATES = {

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from lineage.model.batch import LineageBatch
 from lineage.store.planning.aliases import united
+from lineage.store.planning.chunks import BatchPart, parted, whole
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import Naming, as_replacements
-from lineage.store.planning.parts import BatchPart, parted, whole
+from lineage.store.planning.observations import Timeline
 from lineage.store.planning.plan import plan
 from lineage.store.planning.state import KnownChange, State, change_key
-from lineage.store.planning.timeline import Timeline
 from tests.contract.telling import day, key
 
 

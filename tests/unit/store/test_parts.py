@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from lineage.store.planning import parts
+from lineage.store.planning import chunks as parts
 from tests.contract.random_batches import random_batch
 from tests.unit.store.memory import MemoryGraph
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage.model.transformations import Subtype
-from lineage.store.planning.periods import History, Meaning, Period, end_at, extend, holds_at, join, set_window
-from lineage.store.planning.timeline import UNOBSERVED, Timeline
+from lineage.store.planning.observations import UNOBSERVED, Timeline
+from lineage.store.planning.validity import History, Meaning, Period, end_at, extend, holds_at, join, set_window
 from tests.contract.telling import day
 
 PLAIN, MASKED = Meaning(), Meaning(masking=True)

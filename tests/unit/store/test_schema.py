@@ -12,7 +12,7 @@ import lineage.store
 from lineage.store import open_store
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, SCHEMA_VERSION, PropertyType
 from lineage.store.cypher.statements import LADYBUG_TYPES, query, scripts, write_statement
-from lineage.store.planning.parts import LANES
+from lineage.store.planning.chunks import LANES
 
 FOLDER = Path(lineage.store.__file__).parent
 

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage.store.planning.timeline import ABSENT, KEPT, Timeline
+from lineage.store.planning.observations import ABSENT, KEPT, Timeline
 from tests.contract.telling import day
 
 CONTENTS = st.dictionaries(st.integers(1, 28), st.sampled_from(["a", "b", ABSENT]), min_size=1)

@@ -9,9 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage.store.planning.parts import BatchPart
+from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
-from lineage_ingest.query_log.pipeline.definitions import Span
 from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     Extractor,
@@ -22,11 +21,12 @@ from lineage_ingest.query_log.pipeline.extraction import (
     extracted,
     results_from,
 )
-from lineage_ingest.query_log.pipeline.gathering import OF_RUNS, count_rows
+from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA, templated
+from lineage_ingest.query_log.pipeline.partial_aggregates import OF_RUNS, count_rows
+from lineage_ingest.query_log.pipeline.schema_rounds import Span
+from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import Member, assigned, events_of, in_order
-from lineage_ingest.query_log.pipeline.slices import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
-from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA, templated
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 

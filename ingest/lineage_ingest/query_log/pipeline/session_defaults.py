@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage.sql.script.session import sets_in_transaction
-from lineage_ingest.query_log.pipeline.slices import TemplateInSession
+from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 
 __all__ = ["Defaults", "defaults_of"]
 

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage_ingest.query_log.pipeline.packets import bucket_of, dealt, packets, tables, unpacked
+from lineage_ingest.query_log.pipeline.arrow_blocks import bucket_of, dealt, packets, tables, unpacked
+from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession, slices_of
 from lineage_ingest.query_log.pipeline.session_defaults import defaults_of
-from lineage_ingest.query_log.pipeline.slices import TemplateInSession, slices_of
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted, totals_of
 from lineage_ingest.query_log.pipeline.units import slice_key
 from lineage_ingest.query_log.pipeline.versions import Bindings, Event, Moment, Versions

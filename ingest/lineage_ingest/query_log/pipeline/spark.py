@@ -17,10 +17,10 @@ import pyarrow as pa
 from pyspark import StorageLevel, inheritable_thread_target
 from pyspark.sql import functions as f
 
-from lineage.store.planning.parts import BatchPart
+from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.pipeline import workers
-from lineage_ingest.query_log.pipeline.definitions import Span
+from lineage_ingest.query_log.pipeline.arrow_blocks import tables, unpack
 from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     Extractor,
@@ -31,7 +31,7 @@ from lineage_ingest.query_log.pipeline.extraction import (
     extracted,
     results_from,
 )
-from lineage_ingest.query_log.pipeline.gathering import (
+from lineage_ingest.query_log.pipeline.partial_aggregates import (
     LEFT_OUT,
     NAMES,
     PARTS,
@@ -41,9 +41,9 @@ from lineage_ingest.query_log.pipeline.gathering import (
     add_counts,
     templates_from,
 )
-from lineage_ingest.query_log.pipeline.packets import tables, unpack
+from lineage_ingest.query_log.pipeline.schema_rounds import Span
+from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import BY_DAY, BY_UNIT, EVENTS, MEMBERS, Member, events_in
-from lineage_ingest.query_log.pipeline.slices import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
 from lineage_ingest.query_log.pipeline.versions import Event, Versions

@@ -14,13 +14,13 @@ from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, Usage
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import dataset_key
 from lineage.model.statement import Completeness
-from lineage_ingest.query_log.pipeline.definitions import Definitions, Span
 from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Work
 from lineage_ingest.query_log.pipeline.existence import Existence, steps_on
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
 from lineage_ingest.query_log.pipeline.merging import Merger
-from lineage_ingest.query_log.pipeline.slices import TemplateInSession
+from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, Span
+from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
 from lineage_ingest.query_log.pipeline.versions import (
     NamesOfPart,

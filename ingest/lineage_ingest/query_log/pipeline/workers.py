@@ -10,15 +10,15 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage.store.planning.parts import BatchPart
+from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
+from lineage_ingest.query_log.pipeline.arrow_blocks import packets, tables, unpacked
 from lineage_ingest.query_log.pipeline.engine import Opener
 from lineage_ingest.query_log.pipeline.extraction import Extractor, extracted
-from lineage_ingest.query_log.pipeline.gathering import TEMPLATES, gathered
-from lineage_ingest.query_log.pipeline.packets import packets, tables, unpacked
+from lineage_ingest.query_log.pipeline.fingerprinting import templated
+from lineage_ingest.query_log.pipeline.partial_aggregates import TEMPLATES, gathered
 from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assigned_packets, event_packets
 from lineage_ingest.query_log.pipeline.statistics import totals_of
-from lineage_ingest.query_log.pipeline.templating import templated
 from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
 
 __all__ = [

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from lineage.model.names import split_name
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA
 from lineage_ingest.query_log.pipeline.extraction import Facts, SessionFacts
+from lineage_ingest.query_log.pipeline.fingerprinting import templated
 from lineage_ingest.query_log.pipeline.sessions import in_order
-from lineage_ingest.query_log.pipeline.templating import templated
 from lineage_ingest.query_log.streaming.session_masking import mask_session_statement
 
 __all__ = ["EMPTY", "continued", "names", "open_after", "opening", "statements"]

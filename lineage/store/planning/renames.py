@@ -12,11 +12,11 @@ from lineage.model.names import column_key, dataset_of, is_column_key, split_col
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import let_go
-from lineage.store.planning.mentions import latest
+from lineage.store.planning.dataset_references import latest
 from lineage.store.planning.naming import Naming
-from lineage.store.planning.periods import end_at, join
+from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.state import Dataset, Job, Pair, Seen, State, Unit, Usage
-from lineage.store.planning.timeline import UNOBSERVED
+from lineage.store.planning.validity import end_at, join
 from lineage.store.values import StoredColumn
 
 __all__ = ["Rekeying", "apply_move", "join_jobs", "join_units", "moved", "spelled_by"]

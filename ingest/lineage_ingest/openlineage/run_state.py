@@ -19,7 +19,7 @@ from lineage.export.openlineage import PRODUCER
 from lineage.model.dialects import DIALECTS, Dialect, UnknownDialectError, dialect_named
 from lineage.model.namespaces import dialect_of, normal_namespace
 from lineage.sql import mask_for_parsing
-from lineage_ingest.openlineage.checking import CheckedEvent, EventKind, InvalidEventError
+from lineage_ingest.openlineage.validation import CheckedEvent, EventKind, InvalidEventError
 
 __all__ = [
     "UNKNOWN",

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from lineage.model.evidence import Chain
 from lineage.model.transformations import Subtype
-from lineage.store.planning.timeline import Timeline
+from lineage.store.planning.observations import Timeline
 
 __all__ = [
     "NOTHING_SAID",

@@ -16,7 +16,7 @@ from zlib import crc32
 
 from lineage.model.batch import DatasetRecord, EdgeRecord, JobRecord, LineageBatch, UsageRecord
 from lineage.model.names import dataset_of
-from lineage.store.planning.mentions import (
+from lineage.store.planning.dataset_references import (
     Mention,
     edges_by_job,
     find_mentions,

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Problem
+from lineage_ingest.query_log.pipeline.arrow_blocks import bucket_of, dealt, packets, unpacked
 from lineage_ingest.query_log.pipeline.engine import LogCounts
-from lineage_ingest.query_log.pipeline.packets import bucket_of, dealt, packets, unpacked
-from lineage_ingest.query_log.pipeline.templating import RUN_SCHEMA
+from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA
 from lineage_ingest.query_log.pipeline.units import PART_TYPE
 
 __all__ = [

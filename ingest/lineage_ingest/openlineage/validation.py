@@ -11,7 +11,7 @@ from typing import Any
 
 from lineage.export.openlineage import DATASET_FACET
 from lineage.model.json_values import find_unstorable
-from lineage_ingest.openlineage.validators import CORE, SchemasMissingError, core_validator, facet_validator
+from lineage_ingest.openlineage.json_schemas import CORE, SchemasMissingError, core_validator, facet_validator
 
 __all__ = ["READ_FACETS", "CheckedEvent", "EventKind", "InvalidEventError", "SchemasMissingError", "check"]
 

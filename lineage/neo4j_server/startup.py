@@ -37,7 +37,7 @@ def start_server(
 ) -> ManagedServer:
     """Start the local server and return it once it answers queries; one that runs already is left as it is.
 
-    `timeout` is in seconds, without the fetching of jars (kept in `cache`); `report` is told of progress.
+    `timeout` is in seconds, without the fetching of jars (kept in `cache`); `report` learns of progress.
 
     Raises:
         ServerSetupError: Java, Maven or a wanted port is not to be had, or the home folder cannot be used.

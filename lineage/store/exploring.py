@@ -171,7 +171,7 @@ class Explorer(ABC):
         """Return which of a loaded node, its fields and its parents lead to `end` in this way."""
         if node not in self._members:
             return [node]
-        # What only masks is not told apart here: of a pair that is stated both ways the unmasked label came first.
+        # What only masks is not distinguished here: of a pair that is stated both ways the unmasked label came first.
         return [one for one in self._members[node] if end in (self._stated[one][way] or ())]
 
     def _is_nested(self, node: int) -> bool:

@@ -153,9 +153,9 @@ def test_sql_of_recordings_is_masked_wherever_it_is_kept(tmp_path: Path) -> None
         EventIngest(store).take(events)
         held = store.held([f"openlineage:{one['run']['runId']}" for one in events])
     assert held
-    from lineage_ingest.openlineage.run_state import Told  # noqa: PLC0415
+    from lineage_ingest.openlineage.run_state import RunState  # noqa: PLC0415
 
-    texts = [str(Told.from_text(one.text).facet("job.sql")) for one in held]
+    texts = [str(RunState.from_text(one.text).facet("job.sql")) for one in held]
     assert any("'**'" in text for text in texts)
     assert not any("DE'" in text for text in texts)
 

@@ -53,12 +53,12 @@ def openlineage_router(state: State) -> APIRouter:
     async def event(request: Request) -> Response:
         """Take one event: a RunEvent, a DatasetEvent or a JobEvent."""
         try:
-            told = await _body(state, request)
+            body = await _body(state, request)
         except RefusedError as error:
             return refused(error)
-        if not isinstance(told, dict):
+        if not isinstance(body, dict):
             return problem(400, "an event is a JSON object", "send several to /api/v1/lineage/batch")
-        [outcome] = await taken([told])
+        [outcome] = await taken([body])
         if not outcome.accepted:
             return problem(400, _reason(outcome), outcome.hint)
         return JSONResponse({"status": "success", "warnings": list(outcome.warnings)})
@@ -67,14 +67,14 @@ def openlineage_router(state: State) -> APIRouter:
     async def batch(request: Request) -> Response:
         """Take an array of events. Those that are none are listed as `failed_events`; the others are taken."""
         try:
-            told = await _body(state, request)
+            body = await _body(state, request)
         except RefusedError as error:
             return refused(error)
-        if not isinstance(told, list):
+        if not isinstance(body, list):
             return problem(400, "a batch is a JSON array of events", "send one alone to /api/v1/lineage")
-        if len(told) > _MOST_EVENTS:
-            return problem(413, f"the batch has {len(told)} events; at most {_MOST_EVENTS} are allowed")
-        return JSONResponse(_summary(await taken(told)))
+        if len(body) > _MOST_EVENTS:
+            return problem(413, f"the batch has {len(body)} events; at most {_MOST_EVENTS} are allowed")
+        return JSONResponse(_summary(await taken(body)))
 
     return router
 
@@ -93,12 +93,12 @@ async def _body(state: State, request: Request) -> object:
     if kind != "application/json":
         raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is no JSON", "send Content-Type: application/json")
     encoding = request.headers.get("content-encoding")
-    body = unpacked(await request.body(), encoding, state.settings.limits.event_body_bytes)
+    text = unpacked(await request.body(), encoding, state.settings.limits.event_body_bytes)
     try:
-        told: object = json.loads(body)
+        body: object = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is no JSON") from error
-    return told
+    return body
 
 
 def _summary(outcomes: list[Outcome]) -> dict[str, object]:

@@ -92,21 +92,21 @@ class WithinLimits(SchemaExtension):
 
     def _explained(self, error: GraphQLError) -> GraphQLError:
         cause = error.original_error
-        told = explained(cause if cause is not None else error)
-        if told is None and (cause is None or isinstance(cause, GraphQLError)):
-            told = RefusedError(ErrorCode.BAD_REQUEST, error.message)
-        if told is None:
+        refused = explained(cause if cause is not None else error)
+        if refused is None and (cause is None or isinstance(cause, GraphQLError)):
+            refused = RefusedError(ErrorCode.BAD_REQUEST, error.message)
+        if refused is None:
             identity = self.execution_context.context.request_id
             _LOGGER.error("request %s failed", identity, exc_info=cause)
-            told = RefusedError(ErrorCode.INTERNAL, "the service failed; its log says why", request_id=identity)
-        REFUSALS.labels(str(told.code)).inc()
+            refused = RefusedError(ErrorCode.INTERNAL, "the service failed; its log says why", request_id=identity)
+        REFUSALS.labels(str(refused.code)).inc()
         return GraphQLError(
-            told.message,
+            refused.message,
             nodes=error.nodes,
             source=error.source,
             positions=error.positions,
             path=error.path,
-            extensions=told.extensions,
+            extensions=refused.extensions,
         )
 
 

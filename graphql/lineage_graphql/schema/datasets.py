@@ -14,7 +14,7 @@ from lineage.store.page_requests import JobFilter, PageRequest
 from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredJob
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.column_rows import ColumnRows
-from lineage_graphql.schema.fields import argument, some_of, told
+from lineage_graphql.schema.fields import argument, described, some_of
 from lineage_graphql.schema.ids import Node, NodeKind, global_id
 from lineage_graphql.schema.paging import (
     After,
@@ -41,26 +41,26 @@ __all__ = ["Column", "FormerName", "Table", "TableOrColumn", "column_of", "node_
 class FormerName:
     """An earlier name."""
 
-    name: str = told("The full name that it had, without its namespace.")
-    until: datetime = told("When it was renamed.")
+    name: str = described("The full name that it had, without its namespace.")
+    until: datetime = described("When it was renamed.")
 
 
 @strawberry.type(description="A dataset: anything with columns that data flows through.")
 class Table(Node):
     """A dataset."""
 
-    key: strawberry.ID = told("What the graph knows it by: namespace and name.")
-    namespace: str = told("Where it lives, as OpenLineage names it.")
-    name: str = told("Its full name there, as people write it.")
-    kind: DatasetKind = told("What sort of dataset it is.")
-    dialect: str | None = told("The SQL dialect of its database, if known.")
-    schema_known: bool = told("Whether `columns` are all it has; else they are what was seen of it.")
+    key: strawberry.ID = described("What the graph knows it by: namespace and name.")
+    namespace: str = described("Where it lives, as OpenLineage names it.")
+    name: str = described("Its full name there, as people write it.")
+    kind: DatasetKind = described("What sort of dataset it is.")
+    dialect: str | None = described("The SQL dialect of its database, if known.")
+    schema_known: bool = described("Whether `columns` are all it has; else they are what was seen of it.")
     all_names: strawberry.Private[tuple[str, ...]]
-    first_seen: datetime = told("When it was first seen.")
-    last_seen: datetime = told("When it was last seen.")
-    dropped_at: datetime | None = told("Since when it is dropped; null if it is there.")
-    description: str | None = told("What a steward says it is.")
-    tags: list[str] = told("How stewards tagged it.")
+    first_seen: datetime = described("When it was first seen.")
+    last_seen: datetime = described("When it was last seen.")
+    dropped_at: datetime | None = described("Since when it is dropped; null if it is there.")
+    description: str | None = described("What a steward says it is.")
+    tags: list[str] = described("How stewards tagged it.")
 
     @classmethod
     def of(cls, stored: StoredDataset) -> Table:
@@ -171,17 +171,17 @@ class Table(Node):
 class Column(Node):
     """A column or nested field."""
 
-    key: strawberry.ID = told("What the graph knows it by: its table's key, `#` and its path.")
-    path: str = told("Its name, as people write it; a nested field's has dots.")
-    data_type: str | None = told("Its type, if known.")
-    ordinal: int | None = told("Its place among the columns, from 0, if known.")
-    inferred: bool = told("Whether it was concluded from use, and is in no schema.")
-    dropped_at: datetime | None = told("Since when its table no longer has it; null if it has.")
-    table_key: strawberry.ID = told("The key of its table.")
-    parent_key: strawberry.ID | None = told("The key of the column that a nested field lies in.")
-    description: str | None = told("What a steward says it is.")
-    tags: list[str] = told("How stewards tagged it.")
-    aliases: list[str] = told("Paths that it had before it was renamed.")
+    key: strawberry.ID = described("What the graph knows it by: its table's key, `#` and its path.")
+    path: str = described("Its name, as people write it; a nested field's has dots.")
+    data_type: str | None = described("Its type, if known.")
+    ordinal: int | None = described("Its place among the columns, from 0, if known.")
+    inferred: bool = described("Whether it was concluded from use, and is in no schema.")
+    dropped_at: datetime | None = described("Since when its table no longer has it; null if it has.")
+    table_key: strawberry.ID = described("The key of its table.")
+    parent_key: strawberry.ID | None = described("The key of the column that a nested field lies in.")
+    description: str | None = described("What a steward says it is.")
+    tags: list[str] = described("How stewards tagged it.")
+    aliases: list[str] = described("Paths that it had before it was renamed.")
 
     @classmethod
     def of(cls, stored: StoredColumn) -> Column:

@@ -13,7 +13,7 @@ from lineage.store.values import EdgeChange
 from lineage.traversal import resolve_table
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.fields import Long, told
+from lineage_graphql.schema.fields import Long, described
 from lineage_graphql.schema.jobs import LineageEdge
 from lineage_graphql.schema.paging import Edge, ListedRows, PageArguments, PageInfo, read_page
 
@@ -38,9 +38,9 @@ class ChangeOfEdge(StrEnum):
 class ChangedEdge:
     """An edge that differs between two times."""
 
-    change: ChangeOfEdge = told("It began, it ended, or it has another meaning.")
-    before: LineageEdge | None = told("The edge at the first time.")
-    after: LineageEdge | None = told("The edge at the second time.")
+    change: ChangeOfEdge = described("It began, it ended, or it has another meaning.")
+    before: LineageEdge | None = described("The edge at the first time.")
+    after: LineageEdge | None = described("The edge at the second time.")
 
     @classmethod
     def of(cls, change: EdgeChange) -> ChangedEdge:
@@ -56,17 +56,19 @@ class ChangedEdge:
 class LineageDiff:
     """What differs between two times."""
 
-    as_of_a: datetime = told("The first time.")
-    as_of_b: datetime = told("The second time.")
-    scope: str | None = told("What the edges lead into: a table, or all whose key begins so; null for the whole graph.")
-    edges: list[Edge[ChangedEdge]] = told("The edges that differ, by target and source, with their cursors.")
-    nodes: list[ChangedEdge] = told("The edges that differ, by target and source.")
-    page_info: PageInfo = told("Where the page lies.")
-    total_count: Long = told("How many edges differ.")
-    began: Long = told("How many began.")
-    ended: Long = told("How many ended.")
-    changed: Long = told("How many have another meaning.")
-    truncated: bool = told("Whether there are more than are counted here.")
+    as_of_a: datetime = described("The first time.")
+    as_of_b: datetime = described("The second time.")
+    scope: str | None = described(
+        "What the edges lead into: a table, or all whose key begins so; null for the whole graph."
+    )
+    edges: list[Edge[ChangedEdge]] = described("The edges that differ, by target and source, with their cursors.")
+    nodes: list[ChangedEdge] = described("The edges that differ, by target and source.")
+    page_info: PageInfo = described("Where the page lies.")
+    total_count: Long = described("How many edges differ.")
+    began: Long = described("How many began.")
+    ended: Long = described("How many ended.")
+    changed: Long = described("How many have another meaning.")
+    truncated: bool = described("Whether there are more than are counted here.")
 
 
 async def difference(

@@ -14,7 +14,7 @@ from lineage.store.values import Direction
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.previewing import Preview, preview
-from lineage_graphql.schema.fields import told
+from lineage_graphql.schema.fields import described
 from lineage_graphql.schema.jobs import Diagnostic, Place
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
 from lineage_graphql.schema.starts import find_starts
@@ -28,34 +28,34 @@ __all__ = ["ExtractedStatement", "extracted"]
 class ColumnName:
     """A column of a statement."""
 
-    table: str | None = told("The table's full name.")
-    column: str | None = told("The column's name; null where the rows of the table are meant.")
+    table: str | None = described("The table's full name.")
+    column: str | None = described("The column's name; null where the rows of the table are meant.")
 
 
 @strawberry.type(description="A flow or influence that a statement states.")
 class StatedEdge:
     """A flow or influence that a statement states."""
 
-    source: ColumnName = told("Where the value comes from.")
-    target: ColumnName = told("Where it goes to.")
-    kind: EdgeKind = told("Whether the value flows or only influences.")
-    subtype: Subtype = told("How it flows, or by what it influences.")
-    masking: bool = told("Whether a function hides the value.")
-    place: Place | None = told("The place in the SQL that proves it, literals masked.")
+    source: ColumnName = described("Where the value comes from.")
+    target: ColumnName = described("Where it goes to.")
+    kind: EdgeKind = described("Whether the value flows or only influences.")
+    subtype: Subtype = described("How it flows, or by what it influences.")
+    masking: bool = described("Whether a function hides the value.")
+    place: Place | None = described("The place in the SQL that proves it, literals masked.")
 
 
 @strawberry.type(description="What one statement would do.")
 class ExtractedStatement:
     """What one statement would do."""
 
-    operation: str = told("SELECT, INSERT, CREATE_VIEW, …")
-    target: str | None = told("The table that it would write.")
-    sources: list[str] = told("The tables that it would read.")
-    output_columns: list[str] = told("The columns that it gives, in order.")
-    completeness: Completeness = told("How much of it was resolved.")
-    stated: list[StatedEdge] = told("The edges that it states.")
-    diagnostics: list[Diagnostic] = told("What could not be resolved, and where.")
-    target_key: strawberry.ID | None = told("The key of the target in the graph, if it is there.")
+    operation: str = described("SELECT, INSERT, CREATE_VIEW, …")
+    target: str | None = described("The table that it would write.")
+    sources: list[str] = described("The tables that it would read.")
+    output_columns: list[str] = described("The columns that it gives, in order.")
+    completeness: Completeness = described("How much of it was resolved.")
+    stated: list[StatedEdge] = described("The edges that it states.")
+    diagnostics: list[Diagnostic] = described("What could not be resolved, and where.")
+    target_key: strawberry.ID | None = described("The key of the target in the graph, if it is there.")
 
     @strawberry.field(description="What depends on the target now; null if the graph does not know it.")
     async def impact(

@@ -14,7 +14,7 @@ from lineage.model.transformations import EdgeKind, Subtype
 from lineage.store.values import Direction
 from lineage_graphql.errors import ErrorCode, RefusedError
 
-__all__ = ["Long", "argument", "given", "some_of", "told"]
+__all__ = ["Long", "argument", "given", "some_of", "described"]
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ strawberry.enum(DiagnosticCode, description="What was found. Codes are never ren
 strawberry.enum(Direction, description="DOWNSTREAM: towards the consumers. UPSTREAM: towards the sources.")
 
 
-def told(description: str, **options: Any) -> Any:
+def described(description: str, **options: Any) -> Any:
     """Return a field with its description."""
     return strawberry.field(description=description, **options)
 

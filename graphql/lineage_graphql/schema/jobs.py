@@ -17,7 +17,7 @@ from lineage.store.values import StoredDiagnostic, StoredEdge, StoredJob
 from lineage.traversal import PathStep
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import Column, Table, TableOrColumn, column_of, node_of
-from lineage_graphql.schema.fields import Long, told
+from lineage_graphql.schema.fields import Long, described
 from lineage_graphql.schema.ids import Node, NodeKind, global_id
 from lineage_graphql.schema.paging import (
     After,
@@ -38,16 +38,18 @@ __all__ = ["Diagnostic", "Job", "LineageEdge", "Place"]
 class Place:
     """A place in SQL text."""
 
-    start: int = told("Where it begins, from 0.")
-    end: int = told("Where it ends: the first code point behind it.")
-    line: int = told("The line on which it begins, from 1.")
-    column: int = told("The column on which it begins, from 1.")
-    text: str | None = told("What stands there, literals masked.")
-    expression: str | None = told(
+    start: int = described("Where it begins, from 0.")
+    end: int = described("Where it ends: the first code point behind it.")
+    line: int = described("The line on which it begins, from 1.")
+    column: int = described("The column on which it begins, from 1.")
+    text: str | None = described("What stands there, literals masked.")
+    expression: str | None = described(
         "The expression around it, in a job's SQL: the item of SELECT or SET, the condition or the key.", default=None
     )
-    source_line: int | None = told("The line of the job's file on which it begins, if that is known.", default=None)
-    source_column: int | None = told("The column there, from 1.", default=None)
+    source_line: int | None = described(
+        "The line of the job's file on which it begins, if that is known.", default=None
+    )
+    source_column: int | None = described("The column there, from 1.", default=None)
 
     @classmethod
     def within(cls, job: StoredJob | None, start: int, end: int) -> Place:
@@ -77,18 +79,20 @@ class Place:
 class LineageEdge:
     """What one job says of one pair."""
 
-    source_key: strawberry.ID = told("The key of the column, or of the table whose rows decide, that it comes from.")
-    target_key: strawberry.ID = told(
+    source_key: strawberry.ID = described(
+        "The key of the column, or of the table whose rows decide, that it comes from."
+    )
+    target_key: strawberry.ID = described(
         "The key of the column, or of the table whose rows it influences, that it goes to."
     )
-    kind: EdgeKind = told("Whether the value flows or only influences.")
-    subtypes: list[Subtype] = told("How it flows, or by what it influences.")
-    masking: bool = told("Whether a function hides the value.")
-    job_key: strawberry.ID = told("The key of the job that states it.")
-    limited: bool = told("Whether a SORT decides, with a LIMIT, which rows there are.")
-    ambiguous: bool = told("Whether it is one of several tables that an unprefixed column may belong to.")
-    valid_from: datetime | None = told("Since when it holds; null on a path, which joins what several jobs say.")
-    valid_to: datetime | None = told("Until when it held; null while it holds.")
+    kind: EdgeKind = described("Whether the value flows or only influences.")
+    subtypes: list[Subtype] = described("How it flows, or by what it influences.")
+    masking: bool = described("Whether a function hides the value.")
+    job_key: strawberry.ID = described("The key of the job that states it.")
+    limited: bool = described("Whether a SORT decides, with a LIMIT, which rows there are.")
+    ambiguous: bool = described("Whether it is one of several tables that an unprefixed column may belong to.")
+    valid_from: datetime | None = described("Since when it holds; null on a path, which joins what several jobs say.")
+    valid_to: datetime | None = described("Until when it held; null while it holds.")
     spans: strawberry.Private[tuple[Chain, ...]]
 
     @classmethod
@@ -166,15 +170,15 @@ class LineageEdge:
 class Diagnostic:
     """A finding about a statement."""
 
-    code: DiagnosticCode = told("What was found.")
-    severity: Severity = told("How much of the lineage it puts in doubt.")
-    message: str = told("What was found, in words.")
-    hint: str | None = told("What to do about it.")
-    place: Place | None = told("Where, if it has a place.")
-    source: str | None = told("The file or log that it speaks of.")
-    project: str | None = told("The project of the SQL file that it speaks of, if that has one.")
-    path: str | None = told("The path of that file in its project; absolute without one.")
-    job_key: strawberry.ID | None = told("The key of the job that it speaks of.")
+    code: DiagnosticCode = described("What was found.")
+    severity: Severity = described("How much of the lineage it puts in doubt.")
+    message: str = described("What was found, in words.")
+    hint: str | None = described("What to do about it.")
+    place: Place | None = described("Where, if it has a place.")
+    source: str | None = described("The file or log that it speaks of.")
+    project: str | None = described("The project of the SQL file that it speaks of, if that has one.")
+    path: str | None = described("The path of that file in its project; absolute without one.")
+    job_key: strawberry.ID | None = described("The key of the job that it speaks of.")
 
     @classmethod
     def of(cls, stored: StoredDiagnostic) -> Diagnostic:
@@ -203,21 +207,21 @@ class Diagnostic:
 class Job(Node):
     """What states lineage."""
 
-    key: strawberry.ID = told("What the graph knows it by.")
-    kind: JobKind = told("What sort of job it is.")
-    sql: str | None = told("Its SQL, literals masked.")
-    dialect: str | None = told("The SQL dialect.")
-    operation: str | None = told("What it does: CREATE_VIEW, INSERT, MERGE, …")
-    source: str | None = told("The file or log that it stands in.")
-    project: str | None = told("The project of the SQL file that it stands in, if that has one.")
-    path: str | None = told("The path of that file in its project; absolute without one.")
-    source_line: int | None = told("The line on which its SQL begins there.")
-    completeness: Completeness = told("How much of its SQL was resolved.")
-    first_seen: datetime = told("When it was first seen.")
-    last_seen: datetime = told("When it was last seen.")
-    retired_at: datetime | None = told("Since when its source no longer holds it.")
-    observations: Long = told("How often it ran, as far as logs say.")
-    mean_seconds: float | None = told("How long a run takes on average, if known.")
+    key: strawberry.ID = described("What the graph knows it by.")
+    kind: JobKind = described("What sort of job it is.")
+    sql: str | None = described("Its SQL, literals masked.")
+    dialect: str | None = described("The SQL dialect.")
+    operation: str | None = described("What it does: CREATE_VIEW, INSERT, MERGE, …")
+    source: str | None = described("The file or log that it stands in.")
+    project: str | None = described("The project of the SQL file that it stands in, if that has one.")
+    path: str | None = described("The path of that file in its project; absolute without one.")
+    source_line: int | None = described("The line on which its SQL begins there.")
+    completeness: Completeness = described("How much of its SQL was resolved.")
+    first_seen: datetime = described("When it was first seen.")
+    last_seen: datetime = described("When it was last seen.")
+    retired_at: datetime | None = described("Since when its source no longer holds it.")
+    observations: Long = described("How often it ran, as far as logs say.")
+    mean_seconds: float | None = described("How long a run takes on average, if known.")
     read_keys: strawberry.Private[tuple[str, ...]]
     written_keys: strawberry.Private[tuple[str, ...]]
 

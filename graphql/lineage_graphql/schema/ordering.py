@@ -14,7 +14,7 @@ from lineage.store.page_requests import Order, PageRequest
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredDataset, StoredJob, StoredRun
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.fields import told
+from lineage_graphql.schema.fields import described
 from lineage_graphql.schema.paging import StoredRows
 
 __all__ = [
@@ -72,24 +72,24 @@ class RunOrderField(StrEnum):
 class TableOrder:
     """The order of a list of tables."""
 
-    field: TableOrderField = told("What they are ordered by; those that are equal in it, by key.")
-    direction: OrderDirection = told("Which way.", default=OrderDirection.ASC)
+    field: TableOrderField = described("What they are ordered by; those that are equal in it, by key.")
+    direction: OrderDirection = described("Which way.", default=OrderDirection.ASC)
 
 
 @strawberry.input(description="The order of a list of jobs.")
 class JobOrder:
     """The order of a list of jobs."""
 
-    field: JobOrderField = told("What they are ordered by; those that are equal in it, by key.")
-    direction: OrderDirection = told("Which way.", default=OrderDirection.ASC)
+    field: JobOrderField = described("What they are ordered by; those that are equal in it, by key.")
+    direction: OrderDirection = described("Which way.", default=OrderDirection.ASC)
 
 
 @strawberry.input(description="The order of a list of runs.")
 class RunOrder:
     """The order of a list of runs."""
 
-    field: RunOrderField = told("What they are ordered by; those that are equal in it, by key.")
-    direction: OrderDirection = told("Which way.", default=OrderDirection.ASC)
+    field: RunOrderField = described("What they are ordered by; those that are equal in it, by key.")
+    direction: OrderDirection = described("Which way.", default=OrderDirection.ASC)
 
 
 @dataclass(frozen=True)

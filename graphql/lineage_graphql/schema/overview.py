@@ -10,7 +10,7 @@ from lineage import __version__
 from lineage.store.values import SearchHit, StoredRun
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import TableOrColumn, node_of
-from lineage_graphql.schema.fields import Long, told
+from lineage_graphql.schema.fields import Long, described
 from lineage_graphql.schema.ids import Node, NodeKind, global_id
 
 __all__ = ["Hit", "Run", "Service"]
@@ -20,21 +20,21 @@ __all__ = ["Hit", "Run", "Service"]
 class Count:
     """A number that an ingest counted."""
 
-    name: str = told("What was counted: statements, resolved, …")
-    number: Long = told("How many.")
+    name: str = described("What was counted: statements, resolved, …")
+    number: Long = described("How many.")
 
 
 @strawberry.type(description="An ingest that was stored.")
 class Run(Node):
     """An ingest that was stored."""
 
-    key: strawberry.ID = told("What the graph knows it by.")
-    kind: str = told("What was ingested: sql, log, openlineage, …")
-    source: str = told("Where from.")
-    at: datetime = told("When it was first stored.")
-    last_seen: datetime = told("When the same content was last stored.")
-    seconds: float | None = told("How long it took.")
-    counts: list[Count] = told("What it counted.")
+    key: strawberry.ID = described("What the graph knows it by.")
+    kind: str = described("What was ingested: sql, log, openlineage, …")
+    source: str = described("Where from.")
+    at: datetime = described("When it was first stored.")
+    last_seen: datetime = described("When the same content was last stored.")
+    seconds: float | None = described("How long it took.")
+    counts: list[Count] = described("What it counted.")
 
     @classmethod
     def of(cls, stored: StoredRun) -> Run:
@@ -55,9 +55,9 @@ class Run(Node):
 class Hit:
     """A table or column whose name matched."""
 
-    key: strawberry.ID = told("Its key.")
-    name: str = told("Its name within its namespace, or its table.")
-    score: float = told("How well it matched; the best first.")
+    key: strawberry.ID = described("Its key.")
+    name: str = described("Its name within its namespace, or its table.")
+    score: float = described("How well it matched; the best first.")
 
     @classmethod
     def of(cls, hit: SearchHit) -> Hit:
@@ -74,9 +74,9 @@ class Hit:
 class Service:
     """What answers here."""
 
-    version: str = told("The version of lineage.")
-    schema_version: int = told("The version of the graph's schema.")
-    read_only: bool = told("Whether nothing can be changed through it.")
+    version: str = described("The version of lineage.")
+    schema_version: int = described("The version of the graph's schema.")
+    read_only: bool = described("Whether nothing can be changed through it.")
 
     @classmethod
     async def of(cls, info: LineageInfo) -> Service:

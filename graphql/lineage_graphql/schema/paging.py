@@ -22,7 +22,7 @@ from lineage.model.json_values import find_unstorable
 from lineage.store.page_requests import PageRequest, Position
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.fields import Long, argument, told
+from lineage_graphql.schema.fields import Long, argument, described
 
 __all__ = [
     "After",
@@ -57,8 +57,8 @@ _Known = bool | Callable[[], Awaitable[bool]]
 class PageInfo:
     """Where a page lies among the rows."""
 
-    start_cursor: str | None = told("The cursor of the first row: give it as `before` for the page before.")
-    end_cursor: str | None = told("The cursor of the last row: give it as `after` for the next page.")
+    start_cursor: str | None = described("The cursor of the first row: give it as `before` for the page before.")
+    end_cursor: str | None = described("The cursor of the last row: give it as `after` for the next page.")
     rows_behind: strawberry.Private[_Known]
     rows_before: strawberry.Private[_Known]
 
@@ -77,17 +77,17 @@ class PageInfo:
 class Edge(Generic[T]):
     """A row of a page."""
 
-    cursor: str = told("The row's place.")
-    node: T = told("The row.")
+    cursor: str = described("The row's place.")
+    node: T = described("The row.")
 
 
 @strawberry.type(description="A page of rows.")
 class Connection(Generic[T]):
     """A page of rows."""
 
-    edges: list[Edge[T]] = told("The rows, each with its cursor.")
-    nodes: list[T] = told("The rows.")
-    page_info: PageInfo = told("Where the page lies.")
+    edges: list[Edge[T]] = described("The rows, each with its cursor.")
+    nodes: list[T] = described("The rows.")
+    page_info: PageInfo = described("Where the page lies.")
     count: strawberry.Private[Callable[[], Awaitable[int]]]
 
     @strawberry.field(description="How many rows there are on all pages. They are counted when this is asked for.")

@@ -8,7 +8,7 @@ from lineage.model.transformations import Subtype
 from lineage.store.protocol import GraphStore
 from lineage.traversal import Route, TraversalOptions, resolve, shortest_paths
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.fields import told
+from lineage_graphql.schema.fields import described
 from lineage_graphql.schema.jobs import LineageEdge
 
 __all__ = ["Path", "paths_between"]
@@ -18,11 +18,11 @@ __all__ = ["Path", "paths_between"]
 class Path:
     """A path, from the source to the consumer."""
 
-    hops: int = told("How many edges it has.")
-    references: int = told("How many of them are references.")
-    transformation: Subtype = told("What its steps amount to, by OpenLineage's rules of composition.")
-    masked: bool = told("Whether one of its steps hides the value.")
-    steps: list[LineageEdge] = told("Its edges, each with a job that states it and the places in its SQL.")
+    hops: int = described("How many edges it has.")
+    references: int = described("How many of them are references.")
+    transformation: Subtype = described("What its steps amount to, by OpenLineage's rules of composition.")
+    masked: bool = described("Whether one of its steps hides the value.")
+    steps: list[LineageEdge] = described("Its edges, each with a job that states it and the places in its SQL.")
 
     @classmethod
     def of(cls, route: Route) -> Path:

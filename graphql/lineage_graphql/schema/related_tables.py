@@ -13,7 +13,7 @@ from lineage.store.values import Direction, FeedKey
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import Table, table_of
-from lineage_graphql.schema.fields import Long, told
+from lineage_graphql.schema.fields import Long, described
 from lineage_graphql.schema.paging import Edge, ListedRows, PageArguments, PageInfo, read_page
 
 __all__ = ["FoundTables", "RelatedTables", "find_tables", "related_tables"]
@@ -77,9 +77,9 @@ def _between(feeds: Collection[FeedKey], tables: Collection[str]) -> list[FeedKe
 class RelatedTable:
     """A table that table-level lineage leads to."""
 
-    key: strawberry.ID = told("The table's key.")
-    hops: int = told("How far away it is.")
-    job_keys: list[strawberry.ID] = told("The keys of the jobs that tie it to tables one hop nearer.")
+    key: strawberry.ID = described("The table's key.")
+    hops: int = described("How far away it is.")
+    job_keys: list[strawberry.ID] = described("The keys of the jobs that tie it to tables one hop nearer.")
 
     @strawberry.field(description="The table.")
     async def table(self, info: LineageInfo) -> Table:
@@ -91,11 +91,11 @@ class RelatedTable:
 class RelatedTables:
     """A page of the tables that table-level lineage leads to."""
 
-    edges: list[Edge[RelatedTable]] = told("The tables, by hops and key, with their cursors.")
-    nodes: list[RelatedTable] = told("The tables, by hops and key.")
-    page_info: PageInfo = told("Where the page lies.")
-    total_count: Long = told("How many tables were found.")
-    truncated: str | None = told("Which limit cut the answer short, and how; null if it is whole.")
+    edges: list[Edge[RelatedTable]] = described("The tables, by hops and key, with their cursors.")
+    nodes: list[RelatedTable] = described("The tables, by hops and key.")
+    page_info: PageInfo = described("Where the page lies.")
+    total_count: Long = described("How many tables were found.")
+    truncated: str | None = described("Which limit cut the answer short, and how; null if it is whole.")
 
 
 async def related_tables(

@@ -26,7 +26,7 @@ from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import TableOrColumn, node_of
-from lineage_graphql.schema.fields import argument, told
+from lineage_graphql.schema.fields import argument, described
 from lineage_graphql.schema.jobs import LineageEdge
 
 __all__ = ["Mutation", "NodeType"]
@@ -48,15 +48,15 @@ class NodeType(StrEnum):
 class EndedEdges:
     """How many edges were ended."""
 
-    ended: int = told("How many edges were ended.")
+    ended: int = described("How many edges were ended.")
 
 
 @strawberry.type(description="What was forgotten, or would be.")
 class Forgotten:
     """What was forgotten, or would be."""
 
-    jobs: int = told("How many jobs were retired.")
-    ended: int = told("How many edges were ended.")
+    jobs: int = described("How many jobs were retired.")
+    ended: int = described("How many edges were ended.")
 
 
 @strawberry.type(description="What can be changed by hand; each needs the role steward.")

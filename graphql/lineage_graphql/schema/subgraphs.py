@@ -21,7 +21,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import Table, TableOrColumn, node_of, table_of
-from lineage_graphql.schema.fields import argument, some_of, told
+from lineage_graphql.schema.fields import argument, described, some_of
 from lineage_graphql.schema.jobs import LineageEdge
 from lineage_graphql.schema.related_tables import find_tables
 from lineage_graphql.schema.starts import ColumnNames, TableNames, Tag, find_starts
@@ -40,9 +40,9 @@ _MOST_NODES, _MOST_EDGES = 1_000, 5_000
 class TableFlow:
     """Table-level lineage from one table to another."""
 
-    source_key: strawberry.ID = told("The key of the table that is read.")
-    target_key: strawberry.ID = told("The key of the table that is written.")
-    job_keys: list[strawberry.ID] = told("The keys of the jobs that do it.")
+    source_key: strawberry.ID = described("The key of the table that is read.")
+    target_key: strawberry.ID = described("The key of the table that is written.")
+    job_keys: list[strawberry.ID] = described("The keys of the jobs that do it.")
 
 
 @strawberry.type(description="Columns and tables, and the edges between them. Each end of an edge is one of the nodes.")
@@ -50,10 +50,10 @@ class Subgraph:
     """Columns and tables, and the edges between them."""
 
     node_keys: strawberry.Private[list[str]]
-    edges: list[LineageEdge] = told(
+    edges: list[LineageEdge] = described(
         "The edges between them, by source, target and kind, one for each job that states it."
     )
-    truncated: str | None = told("Which limit cut it, and how; null if it is whole.")
+    truncated: str | None = described("Which limit cut it, and how; null if it is whole.")
 
     @strawberry.field(description="The columns, and the tables whose rows are decided or decide, the nearest first.")
     async def nodes(self, info: LineageInfo) -> list[TableOrColumn]:
@@ -66,8 +66,8 @@ class TableSubgraph:
     """Tables, and the lineage between them."""
 
     node_keys: strawberry.Private[list[str]]
-    edges: list[TableFlow] = told("The lineage between them, by source and target.")
-    truncated: str | None = told("Which limit cut it, and how; null if it is whole.")
+    edges: list[TableFlow] = described("The lineage between them, by source and target.")
+    truncated: str | None = described("Which limit cut it, and how; null if it is whole.")
 
     @strawberry.field(description="The tables, the nearest first.")
     async def nodes(self, info: LineageInfo) -> list[Table]:

@@ -15,7 +15,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import Table, table_of
-from lineage_graphql.schema.fields import Long, argument, given, some_of, told
+from lineage_graphql.schema.fields import Long, argument, described, given, some_of
 from lineage_graphql.schema.paging import (
     After,
     Before,
@@ -46,12 +46,12 @@ class UsageMeasure(StrEnum):
 class UsedTable:
     """A table, and how much it was used."""
 
-    table_key: strawberry.ID = told("The table's key.")
-    reads: Long = told("Queries that read it.")
-    writes: Long = told("Queries that wrote it.")
-    first_day: date = told("The first day with any use.")
-    last_day: date = told("The last day with any use.")
-    last_read: datetime | None = told("When it was last read.")
+    table_key: strawberry.ID = described("The table's key.")
+    reads: Long = described("Queries that read it.")
+    writes: Long = described("Queries that wrote it.")
+    first_day: date = described("The first day with any use.")
+    last_day: date = described("The last day with any use.")
+    last_read: datetime | None = described("When it was last read.")
 
     @classmethod
     def of(cls, total: DatasetUsage) -> UsedTable:
@@ -75,9 +75,9 @@ class UsedTable:
 class UnusedTables:
     """A page of tables that no query read."""
 
-    edges: list[Edge[Table]] = told("The tables, by key, with their cursors.")
-    nodes: list[Table] = told("The tables, by key.")
-    page_info: PageInfo = told("Where the page lies.")
+    edges: list[Edge[Table]] = described("The tables, by key, with their cursors.")
+    nodes: list[Table] = described("The tables, by key.")
+    page_info: PageInfo = described("Where the page lies.")
     rows: strawberry.Private[StoredRows[StoredDataset]]
 
     @strawberry.field(description="How many tables there are on all pages. They are counted when this is asked for.")

@@ -27,7 +27,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import Context, LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.metrics import REACHED, TRAVERSAL_SECONDS
-from lineage_graphql.schema.fields import Long, argument, told
+from lineage_graphql.schema.fields import Long, argument, described
 from lineage_graphql.schema.paging import (
     After,
     Before,
@@ -71,13 +71,17 @@ AsOf = Annotated[datetime | None, argument("Ask the graph as it was then.")]
 class ReachedFilter:
     """Which of the reached columns to list and count."""
 
-    namespace: str | None = told("Only columns of tables in this namespace.", default=None)
-    table: str | None = told("Only columns of tables whose name holds this text, without case.", default=None)
-    influence: EdgeKind | None = told("Only columns that paths of this kind reach.", default=None)
-    masked: bool | None = told("Only columns where every flow of the value is hidden (true), or is not.", default=None)
-    min_hops: int | None = told("Only columns at least so far away.", default=None)
-    max_hops: int | None = told("Only columns at most so far away.", default=None)
-    roots: bool | None = told("Upstream: only columns that nothing contributes to (true), or others.", default=None)
+    namespace: str | None = described("Only columns of tables in this namespace.", default=None)
+    table: str | None = described("Only columns of tables whose name holds this text, without case.", default=None)
+    influence: EdgeKind | None = described("Only columns that paths of this kind reach.", default=None)
+    masked: bool | None = described(
+        "Only columns where every flow of the value is hidden (true), or is not.", default=None
+    )
+    min_hops: int | None = described("Only columns at least so far away.", default=None)
+    max_hops: int | None = described("Only columns at most so far away.", default=None)
+    roots: bool | None = described(
+        "Upstream: only columns that nothing contributes to (true), or others.", default=None
+    )
 
     def admits(self, reached: Outline) -> bool:
         """Return whether a column is one of those."""

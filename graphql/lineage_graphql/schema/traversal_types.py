@@ -14,7 +14,7 @@ from lineage.store.values import Direction
 from lineage.traversal import Answer, PossiblyAffected, Reached
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import Column, Table, TableOrColumn, column_of, node_of, table_of
-from lineage_graphql.schema.fields import Long, told
+from lineage_graphql.schema.fields import Long, described
 from lineage_graphql.schema.jobs import Job
 from lineage_graphql.schema.paging import Edge, First, PageInfo, size_of
 from lineage_graphql.schema.paths import Path
@@ -26,18 +26,18 @@ __all__ = ["CountedTable", "Feeds", "HopCount", "ReachedColumn", "ReachedColumns
 class ReachedColumn:
     """A column that a traversal reached."""
 
-    key: strawberry.ID = told("The column's key.")
-    hops: int = told("The length of a shortest path.")
-    references: int = told("How many of its steps are references.")
-    influence: list[EdgeKind] = told("The kinds of path that reach it: the value flows there, or influences it.")
-    transformation: Subtype = told("What the shortest path amounts to.")
-    how: list[Subtype] = told(
+    key: strawberry.ID = described("The column's key.")
+    hops: int = described("The length of a shortest path.")
+    references: int = described("How many of its steps are references.")
+    influence: list[EdgeKind] = described("The kinds of path that reach it: the value flows there, or influences it.")
+    transformation: Subtype = described("What the shortest path amounts to.")
+    how: list[Subtype] = described(
         "How it is reached, the strongest way first: how the value flows, if it does; then the shortest path, if other."
     )
-    masked: bool = told("Whether the value flows there and every path that it takes hides it.")
-    root: bool = told("Upstream: whether nothing contributes to it.")
-    path: Path = told("A shortest path, of those one with the fewest references.")
-    contribution: Path | None = told("A shortest path on which the value flows, an unmasked one if there is any.")
+    masked: bool = described("Whether the value flows there and every path that it takes hides it.")
+    root: bool = described("Upstream: whether nothing contributes to it.")
+    path: Path = described("A shortest path, of those one with the fewest references.")
+    contribution: Path | None = described("A shortest path on which the value flows, an unmasked one if there is any.")
     table_key: strawberry.Private[str]
 
     @classmethod
@@ -72,18 +72,18 @@ class ReachedColumn:
 class HopCount:
     """How many columns are so many hops away."""
 
-    hops: int = told("The length of a shortest path.")
-    columns: Long = told("How many columns.")
+    hops: int = described("The length of a shortest path.")
+    columns: Long = described("How many columns.")
 
 
 @strawberry.type(description="A table with columns that were reached.")
 class ReachedTable:
     """A table with columns that were reached."""
 
-    key: strawberry.ID = told("The table's key.")
-    name: str = told("Its full name.")
-    columns: Long = told("How many of its columns were reached.")
-    hops: int = told("How far away the nearest of them is.")
+    key: strawberry.ID = described("The table's key.")
+    name: str = described("Its full name.")
+    columns: Long = described("How many of its columns were reached.")
+    hops: int = described("How far away the nearest of them is.")
 
     @strawberry.field(description="The table.")
     async def table(self, info: LineageInfo) -> Table:
@@ -95,11 +95,11 @@ class ReachedTable:
 class PossiblyAffectedTable:
     """A table that only table-level lineage leads to."""
 
-    key: strawberry.ID = told("The table's key.")
-    name: str = told("Its full name.")
-    hops: int = told("How far away it is.")
-    neighbour_key: strawberry.ID = told("The key of the table one hop nearer the start.")
-    job_key: strawberry.ID = told("The key of the job that ties the two together.")
+    key: strawberry.ID = described("The table's key.")
+    name: str = described("Its full name.")
+    hops: int = described("How far away it is.")
+    neighbour_key: strawberry.ID = described("The key of the table one hop nearer the start.")
+    job_key: strawberry.ID = described("The key of the job that ties the two together.")
 
     @classmethod
     def of(cls, found: PossiblyAffected) -> PossiblyAffectedTable:
@@ -150,15 +150,15 @@ class Feeds:
 class ReachedColumns:
     """What a traversal reached."""
 
-    edges: list[Edge[ReachedColumn]] = told("The columns, by hops, then references, then key, with their cursors.")
-    nodes: list[ReachedColumn] = told("The columns, by hops, then references, then key.")
-    page_info: PageInfo = told("Where the page lies.")
-    total_count: Long = told("How many columns were reached, that the filter admits.")
-    total_count_is_lower_bound: bool = told("Whether there may be more: a limit ended the traversal.")
-    counts_by_hop: list[HopCount] = told("How many columns lie how many hops away.")
-    table_count: Long = told("How many tables they belong to.")
-    as_of: datetime | None = told("The time that was asked for; null for now.")
-    direction: Direction = told("Which way was looked.")
+    edges: list[Edge[ReachedColumn]] = described("The columns, by hops, then references, then key, with their cursors.")
+    nodes: list[ReachedColumn] = described("The columns, by hops, then references, then key.")
+    page_info: PageInfo = described("Where the page lies.")
+    total_count: Long = described("How many columns were reached, that the filter admits.")
+    total_count_is_lower_bound: bool = described("Whether there may be more: a limit ended the traversal.")
+    counts_by_hop: list[HopCount] = described("How many columns lie how many hops away.")
+    table_count: Long = described("How many tables they belong to.")
+    as_of: datetime | None = described("The time that was asked for; null for now.")
+    direction: Direction = described("Which way was looked.")
     start_keys: strawberry.Private[list[str]]
     all_tables: strawberry.Private[list[CountedTable]]
     feeds: strawberry.Private[Feeds]

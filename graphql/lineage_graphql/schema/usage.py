@@ -11,7 +11,7 @@ from lineage.store.values import StoredUsage
 from lineage.traversal import total_usage
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.fields import Long, told
+from lineage_graphql.schema.fields import Long, described
 
 __all__ = ["Usage", "UserQueries", "top_users", "usage_of"]
 
@@ -22,18 +22,18 @@ _TOP_USERS = 10
 class UserQueries:
     """A user, and how many queries of theirs there were."""
 
-    user: str = told("The user's name, as the log has it.")
-    queries: Long = told("How many queries.")
+    user: str = described("The user's name, as the log has it.")
+    queries: Long = described("How many queries.")
 
 
 @strawberry.type(description="Use on one day (UTC).")
 class UsageDay:
     """Use on one day (UTC)."""
 
-    day: date = told("The day.")
-    reads: Long = told("Queries that read it.")
-    writes: Long = told("Queries that wrote it.")
-    distinct_users: Long = told("How many users there were.")
+    day: date = described("The day.")
+    reads: Long = described("Queries that read it.")
+    writes: Long = described("Queries that wrote it.")
+    distinct_users: Long = described("How many users there were.")
 
     @classmethod
     def of(cls, stored: StoredUsage) -> UsageDay:
@@ -50,15 +50,15 @@ class UsageDay:
 class Usage:
     """Use over a span of days."""
 
-    reads: Long = told("Queries that read it.")
-    writes: Long = told("Queries that wrote it.")
-    distinct_users: Long = told("How many users there were.")
-    top_users: list[UserQueries] = told("Those with the most queries, at most ten.")
-    first_day: date | None = told("The first day with any use.")
-    last_day: date | None = told("The last day with any use.")
-    last_read: datetime | None = told("When it was last read.")
-    last_write: datetime | None = told("When it was last written.")
-    days: list[UsageDay] = told("Each day with any use, the earliest first.")
+    reads: Long = described("Queries that read it.")
+    writes: Long = described("Queries that wrote it.")
+    distinct_users: Long = described("How many users there were.")
+    top_users: list[UserQueries] = described("Those with the most queries, at most ten.")
+    first_day: date | None = described("The first day with any use.")
+    last_day: date | None = described("The last day with any use.")
+    last_read: datetime | None = described("When it was last read.")
+    last_write: datetime | None = described("When it was last written.")
+    days: list[UsageDay] = described("Each day with any use, the earliest first.")
 
 
 def top_users(users: UserCounts) -> list[UserQueries]:

@@ -1,4 +1,4 @@
-"""The subscription: who watches is told of every run that is stored, by whichever process."""
+"""The subscription: who watches learns of every run that is stored, by whichever process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import strawberry
 
 from lineage.store.values import StoredRun
 from lineage_graphql.context import LineageInfo
-from lineage_graphql.schema.fields import told
+from lineage_graphql.schema.fields import described
 from lineage_graphql.schema.overview import Run
 
 __all__ = ["GraphChange", "graph_changes"]
@@ -23,8 +23,8 @@ _RUNS_AT_ONCE = 50
 class GraphChange:
     """Something was stored."""
 
-    at: datetime = told("The time that it speaks of.")
-    run: Run = told("The ingest, or the change by hand.")
+    at: datetime = described("The time that it speaks of.")
+    run: Run = described("The ingest, or the change by hand.")
 
 
 async def graph_changes(info: LineageInfo) -> AsyncGenerator[GraphChange, None]:

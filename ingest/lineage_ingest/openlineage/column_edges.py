@@ -14,7 +14,7 @@ from lineage_ingest.openlineage.dataset_ids import Place
 __all__ = ["OutputLineage", "column_lineage", "deciding_rows", "explicit_lineage"]
 
 Locate = Callable[[str, str], Place]
-"""Told namespace and name as an event writes them, answers the dataset."""
+"""RunState namespace and name as an event writes them, answers the dataset."""
 
 _FIELD_DEFAULT, _ROWS_DEFAULT = Subtype.CONDITIONAL, Subtype.FILTER
 """What an INDIRECT transformation is taken for whose subtype is not said, or is none that is known."""
@@ -100,11 +100,11 @@ def column_lineage(facet: Mapping[str, Any], into: OutputLineage, locate: Locate
     for name, column in facet["fields"].items():
         target = into.output.column(name)
         for source in column["inputFields"]:
-            told = _transformations(source, _FIELD_DEFAULT) or [_old(column)]
-            into.say(locate(source["namespace"], source["name"]), source["field"], target, told)
+            state = _transformations(source, _FIELD_DEFAULT) or [_old(column)]
+            into.say(locate(source["namespace"], source["name"]), source["field"], target, state)
     for source in facet.get("dataset") or ():
-        told = _transformations(source, _ROWS_DEFAULT) or [(_ROWS_DEFAULT, False, "")]
-        into.say(locate(source["namespace"], source["name"]), source["field"], into.output.key, told)
+        state = _transformations(source, _ROWS_DEFAULT) or [(_ROWS_DEFAULT, False, "")]
+        into.say(locate(source["namespace"], source["name"]), source["field"], into.output.key, state)
 
 
 def deciding_rows(facet: Mapping[str, Any], into: OutputLineage, locate: Locate) -> None:
@@ -126,15 +126,15 @@ def explicit_lineage(entry: Mapping[str, Any], into: OutputLineage, locate: Loca
         place = locate(source["namespace"], source["name"])
         into.sources.setdefault(place.key, place)
         if source.get("field") is not None:
-            told = _transformations(source, _ROWS_DEFAULT) or [(_ROWS_DEFAULT, False, "")]
-            into.say(place, source["field"], into.output.key, told)
+            state = _transformations(source, _ROWS_DEFAULT) or [(_ROWS_DEFAULT, False, "")]
+            into.say(place, source["field"], into.output.key, state)
     for name, column in (entry.get("fields") or {}).items():
         for source in _of_datasets(column["inputs"]):
             place = locate(source["namespace"], source["name"])
             into.sources.setdefault(place.key, place)
             if source.get("field") is not None:
-                told = _transformations(source, _FIELD_DEFAULT) or [(Subtype.TRANSFORMATION, False, "")]
-                into.say(place, source["field"], into.output.column(name), told)
+                state = _transformations(source, _FIELD_DEFAULT) or [(Subtype.TRANSFORMATION, False, "")]
+                into.say(place, source["field"], into.output.column(name), state)
 
 
 def _of_datasets(inputs: Iterable[Mapping[str, Any]] | None) -> Iterable[Mapping[str, Any]]:

@@ -18,7 +18,7 @@ from lineage.model.namespaces import normal_namespace
 from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage_ingest.openlineage.dataset_ids import Place, place_of
-from lineage_ingest.openlineage.run_state import Facets, Told, facet_of
+from lineage_ingest.openlineage.run_state import Facets, RunState, facet_of
 from lineage_ingest.openlineage.schemas_known import Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import Listed
 
@@ -102,10 +102,10 @@ def _further_names(place: Place, facets: Facets, aliases: Iterable[tuple[str, st
     return tuple(dict.fromkeys(f"{namespace}/{name}" if namespace else name for namespace, name in names))
 
 
-def quoted_names(told: Told) -> dict[tuple[str, str], frozenset[str]]:
+def quoted_names(state: RunState) -> dict[tuple[str, str], frozenset[str]]:
     """Return the columns of each dataset whose names would be read as the paths of nested fields."""
     found: dict[tuple[str, str], frozenset[str]] = {}
-    for named, facets in (*told.inputs.items(), *told.outputs.items()):
+    for named, facets in (*state.inputs.items(), *state.outputs.items()):
         fields = (str(one["name"]) for one in facet_of(facets, "schema").get("fields") or ())
         if quoted := {name for name in fields if column_text(name) != name}:
             found[named] = found.get(named, frozenset()) | quoted
@@ -118,8 +118,8 @@ def _columns(
     """Yield the path, type, ordinal and spelling of each column, and of the fields in it."""
     for position, one in enumerate(fields):
         parts = (*above, place.fold(str(one["name"])))
-        told = one.get("ordinal_position")
-        ordinal = told - 1 if isinstance(told, int) and told > 0 else (None if place.exact else position)
+        state = one.get("ordinal_position")
+        ordinal = state - 1 if isinstance(state, int) and state > 0 else (None if place.exact else position)
         path = ColumnPath(parts)
         yield str(path), one.get("type"), ordinal, path.spelling
         yield from _columns(one.get("fields") or (), parts, place)

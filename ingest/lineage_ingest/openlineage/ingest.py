@@ -20,7 +20,7 @@ from lineage.store.values import AppliedChanges, HeldText
 from lineage_ingest.openlineage.batches import batches
 from lineage_ingest.openlineage.dataset_ids import place_of
 from lineage_ingest.openlineage.observations import Observed, observed, observed_dataset
-from lineage_ingest.openlineage.run_state import Told, event_time, merge_all, told_by
+from lineage_ingest.openlineage.run_state import RunState, event_time, merge_all, run_state_of
 from lineage_ingest.openlineage.run_state import facets_at as dataset_facets
 from lineage_ingest.openlineage.schemas_known import stored_schemas, tables_of_sql
 from lineage_ingest.openlineage.validation import CheckedEvent, EventKind, InvalidEventError, check
@@ -34,7 +34,7 @@ _MOST_TEXTS = 4
 """So many texts of an open run are held before they are put together as one."""
 
 _MOST_ROUNDS = 10
-"""How often a run is put together anew because another process was told more of it meanwhile."""
+"""How often a run is put together anew because another process was state more of it meanwhile."""
 
 _LOCK = threading.Lock()
 _ALONE: WeakKeyDictionary[GraphStore, threading.Lock] = WeakKeyDictionary()
@@ -70,7 +70,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """For how long what is told of runs is held: of one that has not ended, and of one that has, for late events."""
+    """For how long what is known of runs is held: of one that has not ended, and of one that has, for late events."""
 
     of_open: timedelta = timedelta(days=14)
     of_ended: timedelta = timedelta(days=2)
@@ -81,16 +81,16 @@ class Retention:
 class _Batch:
     """The events of one call, put together."""
 
-    runs: dict[str, Told] = field(default_factory=dict)
-    jobs: list[Told] = field(default_factory=list)
+    runs: dict[str, RunState] = field(default_factory=dict)
+    jobs: list[RunState] = field(default_factory=list)
     datasets: list[Observed] = field(default_factory=list)
 
 
 class EventIngest:
     """Takes OpenLineage events into a store. Threads may share one, and several processes one store.
 
-    What is told of a run is held in the store until the run completes, so that its events may come in any order, twice,
-    and to different processes. When `take` returns, what it accepted is durable.
+    What is known of a run is held in the store until the run completes, so that its events may come in any order,
+    twice, and to different processes. When `take` returns, what it accepted is durable.
     """
 
     def __init__(self, store: GraphStore, *, budget: Budget | None = None, retention: Retention | None = None) -> None:
@@ -132,43 +132,43 @@ class EventIngest:
             return Outcome(index, False, str(error), error.pointer, error.hint)
         return Outcome(index, True, warnings=checked.problems)
 
-    def _take_runs(self, told: Mapping[str, Told]) -> None:
+    def _take_runs(self, state: Mapping[str, RunState]) -> None:
         """Hold what is new of runs; apply those that count, until nothing is held that was not applied."""
-        if not told:
+        if not state:
             return
-        known = self._held(told)
-        streaming = {run for run, one in known.items() if one.told.is_streaming}
-        news = {run: new for run, new in told.items() if not _is_known(new, known.get(run))}
+        known = self._held(state)
+        streaming = {run for run, one in known.items() if one.state.is_streaming}
+        news = {run: new for run, new in state.items() if not _is_known(new, known.get(run))}
         self._store.hold([_text(run, new, finished=False) for run, new in news.items()])
         # What was held before a crash and never applied is due, too.
-        due = {run for run in told if run in news or not known[run].finished}
+        due = {run for run in state if run in news or not known[run].finished}
         done: dict[str, str] = {}
         for _ in range(_MOST_ROUNDS):
             known = self._held(due)
-            fresh = {run: one for run, one in known.items() if done.get(run) != one.told.digest}
+            fresh = {run: one for run, one in known.items() if done.get(run) != one.state.digest}
             if not fresh:
                 break
             since = {run: news[run].first_at if run in news and run in streaming else "" for run in fresh}
-            self._apply(self._observed((run, one.told, since[run]) for run, one in fresh.items()))
-            done.update((run, one.told.digest) for run, one in fresh.items())
+            self._apply(self._observed((run, one.state, since[run]) for run, one in fresh.items()))
+            done.update((run, one.state.digest) for run, one in fresh.items())
         self._tidy(known)
 
-    def _take_runs_alone(self, told: Mapping[str, Told]) -> None:
-        """Do as `_take_runs` where hardly anybody else is told of the runs meanwhile: all is read once and held once.
+    def _take_runs_alone(self, state: Mapping[str, RunState]) -> None:
+        """Do as `_take_runs` where hardly anybody else learns of the runs meanwhile: all is read once and held once.
 
         Nothing is held before it was applied: who sent it has no answer until both are done. What a client of a service
         held meanwhile shows then.
         """
-        known = self._held(told)
+        known = self._held(state)
         expected: set[str] = set()
-        due: dict[str, Told] = {}
+        due: dict[str, RunState] = {}
         texts: list[HeldText] = []
         release: set[str] = set()
-        for run, new in told.items():
+        for run, new in state.items():
             held = known.get(run)
             if held is not None and held.finished and _is_known(new, held):
                 continue
-            due[run] = one = held.told.merged(new) if held is not None else new
+            due[run] = one = held.state.merged(new) if held is not None else new
             # Of a run that is open only what is new is written, until there are many texts of it.
             joined = held is not None and (one.has_ended or len(held.keys) >= _MOST_TEXTS)
             if held is not None and joined:
@@ -180,12 +180,12 @@ class EventIngest:
                 text = _text(run, new, finished=new.has_ended)
             texts.append(text)
             expected.update((*(held.keys if held is not None else ()), text.key))
-        streaming = {run for run, held in known.items() if held.told.is_streaming}
-        since = {run: told[run].first_at if run in streaming else "" for run in due}
+        streaming = {run for run, held in known.items() if held.state.is_streaming}
+        since = {run: state[run].first_at if run in streaming else "" for run in due}
         observed = self._observed((run, one, since[run]) for run, one in due.items())
         unexpected = set(self._apply_and_hold(observed, texts, release)) - (expected - release)
         again = {key.partition("~")[0] for key in unexpected}
-        self._take_runs({run: new for run, new in told.items() if run in again})
+        self._take_runs({run: new for run, new in state.items() if run in again})
 
     def _tidy(self, known: Mapping[str, _Held]) -> None:
         """Mark runs that have ended, and put together what is held in many texts."""
@@ -193,9 +193,9 @@ class EventIngest:
             texts: list[HeldText] = []
             release: set[str] = set()
             for run, one in known.items():
-                ended = one.told.has_ended
+                ended = one.state.has_ended
                 if (ended and (not one.finished or len(one.keys) > 1)) or len(one.keys) > _MOST_TEXTS:
-                    text = _text(run, one.told, finished=ended)
+                    text = _text(run, one.state, finished=ended)
                     texts.append(text)
                     release.update(one.keys - {text.key})
             left = set(self._store.hold(texts, release)) - {text.key for text in texts}
@@ -211,7 +211,7 @@ class EventIngest:
             texts[text.owner].append(text)
         return {run: _Held.of(of_run) for run, of_run in texts.items()}
 
-    def _observed(self, all_told: Iterable[tuple[str, Told, str]]) -> list[Observed]:
+    def _observed(self, states: Iterable[tuple[str, RunState, str]]) -> list[Observed]:
         """Return what is said by runs and jobs that count, each read with the schemas that those before it brought.
 
         Each comes with what tells it from others, of which a hash decides between two of one job at the same moment,
@@ -220,8 +220,8 @@ class EventIngest:
         counting = sorted(
             (
                 (at, hashlib.blake2b(name.encode(), digest_size=4).hexdigest(), one.digest, one)
-                for name, told, since in all_told
-                for at, one in told.moments(since)
+                for name, state, since in states
+                for at, one in state.moments(since)
             ),
             key=lambda each: each[:3],
         )
@@ -284,15 +284,15 @@ class EventIngest:
 class _Held:
     """What is held of a run: put together, in which texts, and whether it is known to have been applied as it is."""
 
-    told: Told
+    state: RunState
     keys: frozenset[str]
     finished: bool
 
     @classmethod
     def of(cls, texts: Sequence[HeldText]) -> _Held:
-        told = merge_all(Told.from_text(text.text) for text in texts)
-        applied = any(text.finished and text.key == _key(text.owner, told) for text in texts)
-        return cls(told, frozenset(text.key for text in texts), applied)
+        state = merge_all(RunState.from_text(text.text) for text in texts)
+        applied = any(text.finished and text.key == _key(text.owner, state) for text in texts)
+        return cls(state, frozenset(text.key for text in texts), applied)
 
 
 def _put(checked: CheckedEvent, batches: list[_Batch]) -> None:
@@ -305,15 +305,15 @@ def _put(checked: CheckedEvent, batches: list[_Batch]) -> None:
     if checked.kind is EventKind.DATASET:
         batch.datasets.append(_of_dataset(checked))
         return
-    told = told_by(checked)
+    state = run_state_of(checked)
     if checked.kind is EventKind.JOB:
-        batch.jobs.append(told)
+        batch.jobs.append(state)
         return
     run = f"openlineage:{str(checked.event['run']['runId']).lower()}"
     if run in batch.runs and len(batch.runs[run].events) >= _MOST_OF_RUN:
         batch = _Batch()
         batches.append(batch)
-    batch.runs[run] = batch.runs[run].merged(told) if run in batch.runs else told
+    batch.runs[run] = batch.runs[run].merged(state) if run in batch.runs else state
 
 
 def _of_dataset(checked: CheckedEvent) -> Observed:
@@ -329,13 +329,13 @@ def _of_dataset(checked: CheckedEvent) -> Observed:
     return found
 
 
-def _is_known(new: Told, known: _Held | None) -> bool:
-    return known is not None and known.told.holds(new)
+def _is_known(new: RunState, known: _Held | None) -> bool:
+    return known is not None and known.state.holds(new)
 
 
-def _key(run: str, told: Told) -> str:
-    return f"{run}~{told.digest}"
+def _key(run: str, state: RunState) -> str:
+    return f"{run}~{state.digest}"
 
 
-def _text(run: str, told: Told, *, finished: bool) -> HeldText:
-    return HeldText(_key(run, told), run, told.to_text(), finished, datetime.now(UTC))
+def _text(run: str, state: RunState, *, finished: bool) -> HeldText:
+    return HeldText(_key(run, state), run, state.to_text(), finished, datetime.now(UTC))

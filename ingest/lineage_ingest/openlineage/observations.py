@@ -29,7 +29,7 @@ from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineag
 from lineage_ingest.openlineage.dataset_facets import change_of, listed_of, quoted_names, record_of, symlinks_of
 from lineage_ingest.openlineage.dataset_ids import Place, place_of, place_with_symlinks
 from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, speaks_of_all
-from lineage_ingest.openlineage.run_state import UNKNOWN, Facets, Told, facet_of, sql_dialect
+from lineage_ingest.openlineage.run_state import UNKNOWN, Facets, RunState, facet_of, sql_dialect
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import SqlLineage, lineage_of_sql, tables_written
 
@@ -52,12 +52,14 @@ class Observed:
     """Pairs of keys that name one dataset."""
 
 
-def observed(told: Told, at: datetime, budget: Budget, schemas: Schemas = NO_SCHEMAS, *, tie: str = "") -> Observed:
+def observed(
+    state: RunState, at: datetime, budget: Budget, schemas: Schemas = NO_SCHEMAS, *, tie: str = ""
+) -> Observed:
     """Return what a run says that counts since `at`; `schemas` are those of datasets of which it gives none.
 
     `tie` decides between runs of one job that count since the same moment (`JobRecord.ties`).
     """
-    found = _Reading(told, at, budget, schemas).observed()
+    found = _Reading(state, at, budget, schemas).observed()
     found.jobs = [replace(job, ties=(tie, tie)) for job in found.jobs]
     return found
 
@@ -77,20 +79,20 @@ def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *,
 class _Reading:
     """One run, as it is read."""
 
-    def __init__(self, told: Told, at: datetime, budget: Budget, schemas: Schemas) -> None:
-        self._told = told
+    def __init__(self, state: RunState, at: datetime, budget: Budget, schemas: Schemas) -> None:
+        self._state = state
         self._at = at
         self._schemas = schemas
         self._budget = budget
         self._found = Observed(at)
-        self._problems = list(told.problems)
-        namespace, name = told.job_name
+        self._problems = list(state.problems)
+        namespace, name = state.job_name
         self._source = f"{namespace}/{name}"
-        self._quoted = {} if told.is_ours else quoted_names(told)
+        self._quoted = {} if state.is_ours else quoted_names(state)
         self._places_of: dict[tuple[str, str], Place] = {}
         self._names: dict[str, set[str]] = defaultdict(set)
-        for named, facets in (*told.inputs.items(), *told.outputs.items()):
-            place, aliases = place_with_symlinks(*named, symlinks_of(facets), exact=told.is_ours)
+        for named, facets in (*state.inputs.items(), *state.outputs.items()):
+            place, aliases = place_with_symlinks(*named, symlinks_of(facets), exact=state.is_ours)
             if aliases:
                 self._places_of[named] = place
                 self._names[place.key].add(named[1])
@@ -98,18 +100,20 @@ class _Reading:
 
     def observed(self) -> Observed:
         found = self._found
-        inputs = self._places(self._told.inputs)
-        outputs = self._places(self._told.outputs)
+        inputs = self._places(self._state.inputs)
+        outputs = self._places(self._state.outputs)
         entries = self._entries()
         for place, (entry_namespace, entry_name) in ((entry, entry_id) for entry, entry_id, _ in entries):
-            outputs.setdefault(place.key, (place, self._told.outputs.get((entry_namespace, entry_name), {})))
+            outputs.setdefault(place.key, (place, self._state.outputs.get((entry_namespace, entry_name), {})))
         written = {key: one for key, one in outputs.items() if not self._only_changed(one)}
         for place, facets in {**inputs, **outputs}.values():
             if place.key in written or place.key in inputs:
                 found.datasets.append(record_of(place, facets, self._at, self._found.aliases))
         lineages = {key: self._lineage(one, [e for p, _, e in entries if p.key == key]) for key, one in written.items()}
         # What names all that an output is made of needs no SQL; our own exports hold it masked.
-        wanted = [key for key, one in lineages.items() if not (one.is_complete or (one.is_told and self._told.is_ours))]
+        wanted = [
+            key for key, one in lineages.items() if not (one.is_complete or (one.is_told and self._state.is_ours))
+        ]
         by_sql = self._by_sql(inputs, outputs, wanted)
         for key, lineage in lineages.items():
             self._write(lineage, written[key][1], inputs, by_sql.get(key))
@@ -123,10 +127,10 @@ class _Reading:
             found.diagnostics.append(DiagnosticRecord(diagnostic, self._source, job))
         return found
 
-    def _places(self, told: Mapping[tuple[str, str], Facets]) -> dict[str, tuple[Place, Facets]]:
+    def _places(self, state: Mapping[tuple[str, str], Facets]) -> dict[str, tuple[Place, Facets]]:
         """Return the datasets by key; what are two spellings of one is one."""
         found: dict[str, tuple[Place, Facets]] = {}
-        for (namespace, name), facets in sorted(told.items()):
+        for (namespace, name), facets in sorted(state.items()):
             place = self._locate(namespace, name)
             known = found.get(place.key)
             together = facets if known is None else {**known[1], **facets}
@@ -134,13 +138,13 @@ class _Reading:
         return found
 
     def _locate(self, namespace: str, name: str) -> Place:
-        place = self._places_of.get((namespace, name)) or place_of(namespace, name, exact=self._told.is_ours)
+        place = self._places_of.get((namespace, name)) or place_of(namespace, name, exact=self._state.is_ours)
         quoted = self._quoted.get((namespace, name))
         return replace(place, quoted=quoted) if quoted else place
 
     def _entries(self) -> list[tuple[Place, tuple[str, str], Mapping[str, Any]]]:
         """Return what the job's own lineage facet says of datasets."""
-        entries = self._told.facet("job.lineage").get("entries") or ()
+        entries = self._state.facet("job.lineage").get("entries") or ()
         of_datasets = (entry for entry in entries if entry["type"] == "DATASET")
         return [
             (self._locate(entry["namespace"], entry["name"]), (entry["namespace"], entry["name"]), entry)
@@ -150,7 +154,7 @@ class _Reading:
     def _only_changed(self, output: tuple[Place, Facets]) -> bool:
         """Take in that an output was dropped or renamed; answer whether that is all that happened to it."""
         place, facets = output
-        change = change_of(place, facets, self._at, exact=self._told.is_ours)
+        change = change_of(place, facets, self._at, exact=self._state.is_ours)
         if change is None:
             return False
         self._found.changes.append(change)
@@ -174,10 +178,10 @@ class _Reading:
         wanted: list[str],
     ) -> dict[str, SqlLineage]:
         """Return what the SQL says of these outputs."""
-        query = self._told.facet("job.sql").get("query")
+        query = self._state.facet("job.sql").get("query")
         if not query or not wanted:
             return {}
-        dialect = sql_dialect(self._told, [place.namespace for place, _ in (*outputs.values(), *inputs.values())])
+        dialect = sql_dialect(self._state, [place.namespace for place, _ in (*outputs.values(), *inputs.values())])
         listed = [
             [listed_of(*one, self._schemas, self._names.get(key, ())) for key, one in places.items()]
             for places in (outputs, inputs)
@@ -198,13 +202,13 @@ class _Reading:
         if not lineage.is_complete:
             reads.update((one, place) for one, (place, _) in inputs.items())
         reads_all = by_sql is not None and by_sql.completeness is Completeness.FULL
-        if lineage.is_told and not (lineage.is_complete or reads_all or self._told.is_ours):
+        if lineage.is_told and not (lineage.is_complete or reads_all or self._state.is_ours):
             lineage.read_rows(place for place, _ in inputs.values())
         edges = lineage.edges(key)
         described = [column.path for column in record_of(output, facets, self._at, self._found.aliases).columns]
         completeness = Completeness.TABLES
         if lineage.is_told:
-            is_all = lineage.is_complete or self._told.is_ours or speaks_of_all(edges, output.key, described)
+            is_all = lineage.is_complete or self._state.is_ours or speaks_of_all(edges, output.key, described)
             completeness = Completeness.FULL if is_all else Completeness.PARTIAL
         operation = facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange")
         if by_sql is not None and lineage.is_told:
@@ -227,11 +231,11 @@ class _Reading:
 
     def _read(self, inputs: Mapping[str, tuple[Place, Facets]]) -> None:
         """Take in a job without outputs. Its SQL may write: where to, only the event's datasets could say."""
-        key = event_job_key(*self._told.job_name, None)
-        query = self._told.facet("job.sql").get("query")
+        key = event_job_key(*self._state.job_name, None)
+        query = self._state.facet("job.sql").get("query")
         unplaced: tuple[str, ...] = ()
-        if query and not self._found.changes and not self._told.outputs:
-            dialect = sql_dialect(self._told, [place.namespace for place, _ in inputs.values()])
+        if query and not self._found.changes and not self._state.outputs:
+            dialect = sql_dialect(self._state, [place.namespace for place, _ in inputs.values()])
             unplaced = tables_written(str(query), dialect or dialect_named(UNKNOWN), self._budget)
         if unplaced:
             self._found.diagnostics.append(DiagnosticRecord(_no_outputs(unplaced), self._source, key))
@@ -247,9 +251,9 @@ class _Reading:
         completeness: Completeness,
         operation: str | None,
     ) -> None:
-        query = self._told.facet("job.sql").get("query")
-        namespaces = [normal_namespace(one) for one, _ in (*self._told.outputs, *self._told.inputs)]
-        dialect = sql_dialect(self._told, namespaces) if query else None
+        query = self._state.facet("job.sql").get("query")
+        namespaces = [normal_namespace(one) for one, _ in (*self._state.outputs, *self._state.inputs)]
+        dialect = sql_dialect(self._state, namespaces) if query else None
         self._found.jobs.append(
             JobRecord(
                 key=key,
@@ -267,20 +271,20 @@ class _Reading:
         )
 
     def _job(self) -> tuple[str, str]:
-        """Return the job that outputs are told apart by: of Spark's the application.
+        """Return the job that outputs are distinguished by: of Spark's the application.
 
         What Spark's agent puts behind the application's name says how the plan was run, not what it was, and changes
         when a join is added to a query.
         """
-        namespace, name = self._told.job_name
-        parent = self._told.facet("run.parent").get("job")
+        namespace, name = self._state.job_name
+        parent = self._state.facet("run.parent").get("job")
         if self._is_of_application and parent and name.startswith(f"{parent['name']}."):
             return parent["namespace"], parent["name"]
         return namespace, name
 
     @property
     def _is_of_application(self) -> bool:
-        engine = self._told.facet("job.jobType").get("integration") or self._told.facet("run.processing_engine").get(
+        engine = self._state.facet("job.jobType").get("integration") or self._state.facet("run.processing_engine").get(
             "name"
         )
         return str(engine or "").upper() in _ENGINES_OF_APPLICATIONS
@@ -291,14 +295,14 @@ class _Reading:
         An overwrite replaces the one before it. What is appended stays beside what was there, by statement; and a
         CREATE TABLE AS comes as two runs, the command and the write that it does.
         """
-        if not self._is_of_application or not self._told.facet("run.parent"):
+        if not self._is_of_application or not self._state.facet("run.parent"):
             return ""
         change = facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange")
         if change == "CREATE":
             return "create"
         if change is not None:
             return ""
-        query = self._told.facet("job.sql").get("query")
+        query = self._state.facet("job.sql").get("query")
         return f"append:{fingerprint(str(query), 'spark')[:12]}" if query else "append"
 
 

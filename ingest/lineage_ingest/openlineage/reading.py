@@ -79,7 +79,7 @@ def find_event_files(paths: Iterable[str]) -> list[str]:
 
 
 def read_events(name: str) -> Iterator[ReadEvent | BadText]:
-    """Yield the events of a file, in order. What is no JSON is told and passed over, and so is what cannot be read.
+    """Yield the events of a file, in order. What is no JSON is state and passed over, and so is what cannot be read.
 
     A file that begins with `[` is an array; in every other one each line is an event, or each block of lines from one
     that is `{` to one that is `}`. The file is never in memory as a whole.

@@ -24,17 +24,17 @@ from lineage_ingest.openlineage.validation import CheckedEvent, EventKind, Inval
 __all__ = [
     "UNKNOWN",
     "Facets",
-    "Told",
+    "RunState",
     "event_time",
     "facet_of",
     "facets_at",
     "merge_all",
     "sql_dialect",
-    "told_by",
+    "run_state_of",
 ]
 
 At: TypeAlias = "tuple[str, Any]"
-"""A value and when it was told, as a text that sorts by time."""
+"""A value and when it was state, as a text that sorts by time."""
 Facets: TypeAlias = "dict[str, At]"
 
 UNKNOWN = "mysql"
@@ -48,8 +48,8 @@ MAX_EVENTS = 64
 
 
 @dataclass(slots=True)
-class Told:
-    """What is told of a run, or by one JobEvent. Datasets are by namespace and name, as they were written.
+class RunState:
+    """What is known of a run, or by one JobEvent. Datasets are by namespace and name, as they were written.
 
     `types` are the kinds of event that came, each with its first and last time. `events` are those that this was put
     together from, by digest; of a single event it is empty.
@@ -62,7 +62,7 @@ class Told:
     inputs: dict[tuple[str, str], Facets] = field(default_factory=dict)
     outputs: dict[tuple[str, str], Facets] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
-    events: dict[str, Told] = field(default_factory=dict)
+    events: dict[str, RunState] = field(default_factory=dict)
     _known_text: str = field(default="", compare=False, repr=False)
     _known_key: str = field(default="", compare=False, repr=False)
 
@@ -88,7 +88,7 @@ class Told:
 
     @property
     def holds_at(self) -> datetime | None:
-        """When what is told held; None as long as it does not count: before COMPLETE, or for a run that failed."""
+        """When what is state held; None as long as it does not count: before COMPLETE, or for a run that failed."""
         if "JOB" in self.types:
             return _moment(self.types["JOB"][0])
         if self.is_streaming:
@@ -101,8 +101,8 @@ class Told:
         """Whether no further event is to be expected."""
         return not self.types.keys().isdisjoint({"COMPLETE", "FAIL", "ABORT"})
 
-    def moments(self, since: str = "") -> Iterator[tuple[datetime, Told]]:
-        """Yield when what is told held, in order, and what it then was; nothing as long as it does not count.
+    def moments(self, since: str = "") -> Iterator[tuple[datetime, RunState]]:
+        """Yield when what is state held, in order, and what it then was; nothing as long as it does not count.
 
         A streaming job has several moments, at each of which all events up to it count. Each is an observation when it
         becomes known; of those before `since`, which were stated before, that say the same the first and the last are
@@ -133,7 +133,7 @@ class Told:
         """When its earliest event happened."""
         return min(first for first, _ in self.types.values())
 
-    def merged(self, other: Told) -> Told:
+    def merged(self, other: RunState) -> RunState:
         """Return what both tell together."""
         together = self._folded(other)
         together.events = {one._key(): one for one in (*self._singles(), *other._singles())}
@@ -146,7 +146,7 @@ class Told:
             together.events[joined._key()] = joined
         return together
 
-    def _folded(self, other: Told) -> Told:
+    def _folded(self, other: RunState) -> RunState:
         types = dict(self.types)
         for name, (first, last) in other.types.items():
             known = types.get(name, (first, last))
@@ -154,7 +154,7 @@ class Told:
         problems = dict(self.problems)
         for text, at in other.problems.items():
             problems[text] = min(at, problems.get(text, at))
-        return Told(
+        return RunState(
             job=_later(self.job, other.job),
             producer=_later(self.producer, other.producer),
             types=types,
@@ -164,16 +164,16 @@ class Told:
             problems=problems,
         )
 
-    def _singles(self) -> list[Told]:
+    def _singles(self) -> list[RunState]:
         return list(self.events.values()) or [self]
 
     def _content(self) -> object:
-        """Return what is told, without when."""
+        """Return what is state, without when."""
 
         def values(facets: Facets) -> dict[str, Any]:
             return {name: facet for name, (_, facet) in facets.items()}
 
-        of_datasets = [{name: values(told) for name, told in side.items()} for side in (self.inputs, self.outputs)]
+        of_datasets = [{name: values(state) for name, state in side.items()} for side in (self.inputs, self.outputs)]
         return self.job[1], values(self.facets), of_datasets, self.problems.keys()
 
     def _value(self) -> dict[str, Any]:
@@ -204,24 +204,24 @@ class Told:
         return base64.b64encode(packed).decode("ascii")
 
     @classmethod
-    def from_text(cls, text: str) -> Told:
+    def from_text(cls, text: str) -> RunState:
         """Return what `to_text` wrote."""
         value = json.loads(zlib.decompress(base64.b64decode(text)))
-        # Earlier versions kept what a run's events told together, as one.
+        # Earlier versions kept what a run's events state together, as one.
         return merge_all(cls._of_value(one) for one in (value if isinstance(value, list) else [value]))
 
     @classmethod
-    def _of_value(cls, value: Mapping[str, Any]) -> Told:
-        def facets(told: Mapping[str, Any]) -> Facets:
-            return {name: (at, facet) for name, (at, facet) in told.items()}
+    def _of_value(cls, value: Mapping[str, Any]) -> RunState:
+        def facets(state: Mapping[str, Any]) -> Facets:
+            return {name: (at, facet) for name, (at, facet) in state.items()}
 
         return cls(
             job=tuple(value["job"]),
             producer=tuple(value["producer"]),
             types={name: (first, last) for name, (first, last) in value["types"].items()},
             facets=facets(value["facets"]),
-            inputs={(namespace, name): facets(told) for namespace, name, told in value["inputs"]},
-            outputs={(namespace, name): facets(told) for namespace, name, told in value["outputs"]},
+            inputs={(namespace, name): facets(state) for namespace, name, state in value["inputs"]},
+            outputs={(namespace, name): facets(state) for namespace, name, state in value["outputs"]},
             problems=value["problems"],
         )
 
@@ -231,14 +231,14 @@ class Told:
         keys = sorted(one._key() for one in self._singles())
         return hashlib.sha256(" ".join(keys).encode("ascii")).hexdigest()[:24]
 
-    def holds(self, other: Told) -> bool:
+    def holds(self, other: RunState) -> bool:
         """Return whether it tells all that the other does."""
         return self.merged(other).digest == self.digest
 
 
-def merge_all(all_told: Iterable[Told]) -> Told:
+def merge_all(states: Iterable[RunState]) -> RunState:
     """Return what all of these, at least one, tell together."""
-    first, *others = all_told
+    first, *others = states
     for other in others:
         first = first.merged(other)
     return first
@@ -250,7 +250,7 @@ def facet_of(facets: Facets, name: str) -> Mapping[str, Any]:
     return {} if facet.get("_deleted") else facet
 
 
-def told_by(checked: CheckedEvent) -> Told:
+def run_state_of(checked: CheckedEvent) -> RunState:
     """Return what one run event or job event tells.
 
     Raises:
@@ -266,7 +266,7 @@ def told_by(checked: CheckedEvent) -> Told:
         for of in ("run", "job")
         for name, facet in (event.get(of) or {}).get("facets", {}).items()
     }
-    told = Told(
+    state = RunState(
         job=(at, [job["namespace"], job["name"]]),
         producer=(at, event["producer"]),
         types={kind: (at, at)},
@@ -276,8 +276,8 @@ def told_by(checked: CheckedEvent) -> Told:
         problems=dict.fromkeys(checked.problems, at),
     )
     if "job.sql" in facets:
-        told.facets["job.sql"] = (at, _masked(facets["job.sql"][1], told, namespaces))
-    return told
+        state.facets["job.sql"] = (at, _masked(facets["job.sql"][1], state, namespaces))
+    return state
 
 
 def event_time(event: Mapping[str, Any]) -> datetime:
@@ -292,15 +292,17 @@ def event_time(event: Mapping[str, Any]) -> datetime:
         raise InvalidEventError("/eventTime", "the value is no moment that a calendar has") from error
 
 
-def sql_dialect(told: Told, namespaces: Iterator[str] | list[str]) -> Dialect | None:
+def sql_dialect(state: RunState, namespaces: Iterator[str] | list[str]) -> Dialect | None:
     """Return the dialect of a run's SQL: as its facet says, by the namespaces of its datasets, by its integration."""
-    named = str(told.facet("job.sql").get("dialect") or "")
+    named = str(state.facet("job.sql").get("dialect") or "")
     try:
         if named:
             return dialect_named(named)
     except UnknownDialectError:
         pass
-    engine = str(told.facet("job.jobType").get("integration") or told.facet("run.processing_engine").get("name") or "")
+    engine = str(
+        state.facet("job.jobType").get("integration") or state.facet("run.processing_engine").get("name") or ""
+    )
     integration = _INTEGRATIONS.get(engine.upper())
     if integration is None:
         for namespace in namespaces:
@@ -310,9 +312,9 @@ def sql_dialect(told: Told, namespaces: Iterator[str] | list[str]) -> Dialect | 
     return dialect_named(integration)
 
 
-def _masked(facet: Mapping[str, Any], told: Told, namespaces: list[str]) -> dict[str, Any]:
+def _masked(facet: Mapping[str, Any], state: RunState, namespaces: list[str]) -> dict[str, Any]:
     """Return the facet with its SQL masked. Without a dialect, what is a literal in any of two is one."""
-    dialect = sql_dialect(told, namespaces)
+    dialect = sql_dialect(state, namespaces)
     query = str(facet["query"])
     masked = mask_for_parsing(query, dialect or UNKNOWN)
     masked = masked if dialect else mask_for_parsing(masked, "ansi")
@@ -320,7 +322,7 @@ def _masked(facet: Mapping[str, Any], told: Told, namespaces: list[str]) -> dict
 
 
 def facets_at(entity: Mapping[str, Any], at: datetime) -> Facets:
-    """Return the facets of a dataset as they were told at a time."""
+    """Return the facets of a dataset as they were state at a time."""
     return _facets(entity, at.isoformat(timespec="microseconds"))
 
 
@@ -365,14 +367,14 @@ def _canonical(value: Any) -> str:
 
 def _later(one: At, other: At) -> At:
     if one[0] != other[0]:
-        return max(one, other, key=lambda told: told[0])
+        return max(one, other, key=lambda state: state[0])
     return one if _canonical(one[1]) >= _canonical(other[1]) else other
 
 
 def _later_each(one: Facets, other: Facets) -> Facets:
     together = dict(one)
-    for name, told in other.items():
-        together[name] = _later(together[name], told) if name in together else told
+    for name, state in other.items():
+        together[name] = _later(together[name], state) if name in together else state
     return together
 
 

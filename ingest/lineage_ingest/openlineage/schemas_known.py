@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from lineage.export.openlineage import DATASET_FACET
 from lineage.store.protocol import GraphStore
 from lineage_ingest.openlineage.dataset_ids import place_of
-from lineage_ingest.openlineage.run_state import Facets, Told, facet_of
+from lineage_ingest.openlineage.run_state import Facets, RunState, facet_of
 
 __all__ = ["NO_SCHEMAS", "Schemas", "is_whole", "stored_schemas", "tables_of_sql"]
 
@@ -31,12 +31,12 @@ def is_whole(facets: Facets) -> bool:
     return bool(fields) and all(one.get("type") for one in fields)
 
 
-def tables_of_sql(told: Told) -> Iterator[str]:
+def tables_of_sql(state: RunState) -> Iterator[str]:
     """Yield the keys of the datasets beside a job's SQL of which the event does not give the whole schema."""
-    if told.facet("job.sql").get("query"):
-        for (namespace, name), facets in (*told.inputs.items(), *told.outputs.items()):
+    if state.facet("job.sql").get("query"):
+        for (namespace, name), facets in (*state.inputs.items(), *state.outputs.items()):
             if not is_whole(facets):
-                yield place_of(namespace, name, exact=told.is_ours).key
+                yield place_of(namespace, name, exact=state.is_ours).key
 
 
 def stored_schemas(store: GraphStore, datasets: Iterable[str]) -> Schemas:

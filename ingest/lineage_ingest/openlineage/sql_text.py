@@ -93,7 +93,7 @@ def _makes_all(statement: StatementLineage) -> bool:
 
 
 def _writes(statement: StatementLineage) -> bool:
-    """Whether a statement may be what wrote an output. An agent is told of a query whose rows its program writes."""
+    """Whether a statement may be what wrote an output. An agent learns of a query whose rows its program writes."""
     if statement.target is not None:
         return statement.target_kind is not DatasetKind.TEMPORARY and not statement.changes
     return bool(statement.output_columns) and bool(statement.sources)

@@ -104,7 +104,7 @@ def ingest_log(
             what ran in it and when, if it is left out.
         opener: opens the store in other processes, so that several can write large batches at the same time; without
             one, this process writes alone.
-        progress: told the stages, and how far they are.
+        progress: called with each stage and how far it is.
 
     Raises:
         StoreError: the store could not be read or written.

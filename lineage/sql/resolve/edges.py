@@ -28,7 +28,7 @@ _FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effec
 
 
 def edge_count(outcome: Outcome, allowed: int) -> int:
-    """Return how many edges from columns an outcome makes, at the most; no more than `allowed` are told apart."""
+    """Return how many edges from columns an outcome makes, at the most; no more than `allowed` are distinguished."""
     most = sum(sum(map(len, written.columns)) + len(written.rows) for written in (outcome, *outcome.others))
     if most <= allowed:
         return most

@@ -91,7 +91,7 @@ class QueryBlock:
         self._names = resolver.identifiers.unquoted
 
     def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
-        """Make a relation visible; two tables of one name in different schemas are told apart by their full name."""
+        """Make a relation visible; two tables of one name in different schemas are distinguished by their full name."""
         if self.resolver.numbers_repeated_names and type(relation) is Relation:
             relation = relation.told_apart()
         key = alias

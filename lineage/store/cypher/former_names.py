@@ -20,7 +20,7 @@ _Names = dict[str, datetime]
 
 def former_names(transaction: Transaction, datasets: Collection[str]) -> dict[str, list[FormerName]]:
     """Return the earlier names of these datasets, each with when it had it last, in order of time."""
-    moves = [change_from(row["n"]).told for row in transaction.read(query("renames_and_swaps"), [{}])]
+    moves = [change_from(row["n"]).stated for row in transaction.read(query("renames_and_swaps"), [{}])]
     moves.sort(key=lambda change: (change.at, change_key(change)))
     asked = sorted({key for change in moves for key in change.datasets})
     rows = transaction.read(query("aliases_by_key"), [{"key": alias_key(key)} for key in asked])

@@ -31,7 +31,7 @@ def load_names(transaction: Transaction, part: BatchPart, since: datetime) -> Kn
     """Return what is known of names from that time on; aliases hold at all times."""
     changes = [change_from(row["n"]) for row in transaction.read(query("changes_since"), [{"at": since}])]
     stored, together = _aliases(transaction, part, changes)
-    naming = Naming.of((change.told for change in changes), part.batch.changes, together)
+    naming = Naming.of((change.stated for change in changes), part.batch.changes, together)
     return KnownNames(changes, stored, naming)
 
 
@@ -41,7 +41,7 @@ def _aliases(
     """Return the aliases of the datasets that a part names, as the graph has them and with the part's own."""
     if not transaction.read(query("any_alias"), [{}]):
         return {}, united({}, part.batch.aliases)
-    keys = _datasets_of(part) | {key for change in changes for key in change.told.datasets}
+    keys = _datasets_of(part) | {key for change in changes for key in change.stated.datasets}
     rows = transaction.read(query("aliases_by_key"), [{"key": alias_key(key)} for key in sorted(keys)])
     stored = {row["dataset"]: row["other"] for row in rows}
     together = united(stored, part.batch.aliases)
@@ -56,7 +56,7 @@ def _aliases(
 def _datasets_of(part: BatchPart) -> set[str]:
     batch = part.batch
     found = {key for pair in batch.aliases for key in pair}
-    found.update(mention.told for mention in part.mentions or ())
+    found.update(mention.name_then for mention in part.mentions or ())
     for job in batch.jobs:
         found.update(job.reads)
         found.update(job.writes)

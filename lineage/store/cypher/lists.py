@@ -109,7 +109,7 @@ def _by_job(edge: StoredEdge) -> tuple[str, str, str, str]:
 
 def dataset_changes(transaction: Transaction, since: datetime, until: datetime) -> list[DatasetChange]:
     """Return the DROPs and renamings after one time until another, in order."""
-    found = (change_from(row["n"]).told for row in transaction.read(query("changes_since"), [{"at": since}]))
+    found = (change_from(row["n"]).stated for row in transaction.read(query("changes_since"), [{"at": since}]))
     return sorted(
         (change for change in found if since < change.at <= until),
         key=lambda change: (change.at, change.kind, change.dataset, change.column or ""),

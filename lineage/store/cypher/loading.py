@@ -105,7 +105,7 @@ class _Loading:
         self.transaction = transaction
         self.intake = intake
         self.naming = names.naming
-        changes = {change_key(change.told): change for change in names.changes}
+        changes = {change_key(change.stated): change for change in names.changes}
         self.state = State(changes=changes, aliases=dict(names.aliases))
 
     def load(self) -> State:
@@ -161,10 +161,10 @@ class _Loading:
         """Return the datasets that the batch makes after a DROP that the graph knows."""
         keys: set[str] = set()
         for change in self.state.changes.values():
-            if change.told.kind is ChangeKind.DROP and not change.replaced and not change.remade:
-                key = self.naming.after(change.told.dataset, change.told)
+            if change.stated.kind is ChangeKind.DROP and not change.replaced and not change.remade:
+                key = self.naming.after(change.stated.dataset, change.stated)
                 mention = self.intake.mentions.get(key)
-                if mention is not None and mention.made_again(change.told.at):
+                if mention is not None and mention.made_again(change.stated.at):
                     keys.add(key)
         return keys
 

@@ -324,23 +324,23 @@ def observed_from(relationship: Row) -> Observed:
 
 def change_node(change: KnownChange) -> Node:
     """Return the node of a DROP, RENAME or SWAP. It names datasets as they were called then."""
-    told = change.told
+    stated = change.stated
     properties = {
-        "kind": str(told.kind),
-        "dataset": told.dataset,
-        "other": told.other,
-        "path": told.column,
-        "at": told.at,
+        "kind": str(stated.kind),
+        "dataset": stated.dataset,
+        "other": stated.other,
+        "path": stated.column,
+        "at": stated.at,
         "replaced": change.replaced,
         "remade": change.remade,
-        "spelling": told.spelling,
+        "spelling": stated.spelling,
     }
-    return Node("Change", change_key(told), properties)
+    return Node("Change", change_key(stated), properties)
 
 
 def change_from(node: Row) -> KnownChange:
     """Return the change that a node stands for."""
-    told = DatasetChange(
+    stated = DatasetChange(
         kind=ChangeKind(node["kind"]),
         dataset=node["dataset"],
         at=node["at"],
@@ -348,7 +348,7 @@ def change_from(node: Row) -> KnownChange:
         column=node.get("path"),
         spelling=node.get("spelling"),
     )
-    return KnownChange(told, node["replaced"], bool(node.get("remade")))
+    return KnownChange(stated, node["replaced"], bool(node.get("remade")))
 
 
 def alias_key(dataset: str) -> str:

@@ -144,11 +144,11 @@ def _changes(transaction: Transaction, names: Mapping[str, str]) -> _Moved:
     moved: _Moved = {}
     for node in _nodes(transaction, "all_changes") if names else ():
         known = change_from(node)
-        told = known.told
-        other = names.get(told.other, told.other) if told.other is not None else None
-        new = replace(told, dataset=names.get(told.dataset, told.dataset), other=other)
-        if new != told:
-            moved["Change", change_key(told)] = change_node(replace(known, told=new))
+        stated = known.stated
+        other = names.get(stated.other, stated.other) if stated.other is not None else None
+        new = replace(stated, dataset=names.get(stated.dataset, stated.dataset), other=other)
+        if new != stated:
+            moved["Change", change_key(stated)] = change_node(replace(known, stated=new))
     return moved
 
 

@@ -22,7 +22,7 @@ __all__ = [
 
 @dataclass(slots=True)
 class Mention:
-    """A dataset in a batch, by what it was called at a time (`told`, `at`): today's name follows from both.
+    """A dataset in a batch, by what it was called at a time (`name_then`, `at`): today's name follows from both.
 
     `written` is when a job was last seen to write it, `described` when a known schema last held; `defined` tells
     that a job of the batch defines it. `columns` are those that edges and counts of use name, each with the first
@@ -30,7 +30,7 @@ class Mention:
     written, where that is otherwise than they are compared.
     """
 
-    told: str
+    name_then: str
     at: datetime
     first_seen: datetime
     last_seen: datetime
@@ -48,12 +48,12 @@ class Mention:
             self.described is not None and self.described > dropped_at
         )
 
-    def see(self, told: str, first: datetime, last: datetime, named: datetime) -> None:
+    def see(self, name_then: str, first: datetime, last: datetime, named: datetime) -> None:
         """Take in that the dataset was seen from one time to another, and had this name at a time."""
         self.first_seen = min(self.first_seen, first)
         self.last_seen = max(self.last_seen, last)
         if named > self.at:
-            self.told, self.at = told, named
+            self.name_then, self.at = name_then, named
 
     def name_column(self, path: str, first: datetime, last: datetime) -> None:
         """Take in that a column was named from one time to another."""
@@ -67,14 +67,14 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
     found: dict[str, Mention] = {}
     edges = edges_by_job(batch)
 
-    def mentioned(told: str, first: datetime, last: datetime, named: datetime | None = None) -> Mention:
+    def mentioned(name_then: str, first: datetime, last: datetime, named: datetime | None = None) -> Mention:
         named = named or last
-        key = naming.today(told, named)
+        key = naming.today(name_then, named)
         mention = found.get(key)
         if mention is None:
-            mention = found[key] = Mention(told, named, first, last)
+            mention = found[key] = Mention(name_then, named, first, last)
         else:
-            mention.see(told, first, last, named)
+            mention.see(name_then, first, last, named)
         return mention
 
     for job in batch.jobs:
@@ -89,12 +89,12 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
             if edge.target != edge.output:
                 named.add(edge.target)
         written = {*job.writes, *(edge.output for edge in of_job)}
-        for told in {*job.reads, *written, *columns}:
-            mention = mentioned(told, first, last)
-            if told in written:
+        for name_then in {*job.reads, *written, *columns}:
+            mention = mentioned(name_then, first, last)
+            if name_then in written:
                 mention.written = latest(mention.written, last)
                 mention.defined = mention.defined or job.kind.defines_output
-            for column in columns.get(told, ()):
+            for column in columns.get(name_then, ()):
                 mention.name_column(_path_today(column, last, naming), first, last)
     time_of = times_of_records(batch)
     for record in batch.datasets:
@@ -110,11 +110,11 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
             if one.spelling is not None:
                 mention.spellings[_path_today(column_key(record.key, one.path), at, naming)] = one.spelling
     for used in batch.usage:
-        told, midnight = dataset_of(used.of), used.midnight
+        name_then, midnight = dataset_of(used.of), used.midnight
         # Used on that day, not since its midnight: then it may not have been there.
         seen = min((at for at in (used.last_read, used.last_write) if at is not None), default=midnight)
-        mention = mentioned(told, seen, seen, midnight)
-        if told != used.of:
+        mention = mentioned(name_then, seen, seen, midnight)
+        if name_then != used.of:
             mention.name_column(_path_today(used.of, midnight, naming), seen, seen)
     return found
 
@@ -128,7 +128,7 @@ def joined(mentions: Iterable[Mention], naming: Naming) -> dict[str, Mention]:
     """Return mentions by the dataset's key today; what has become one dataset since they were found is one."""
     found: dict[str, Mention] = {}
     for mention in mentions:
-        key = naming.today(mention.told, mention.at)
+        key = naming.today(mention.name_then, mention.at)
         found[key] = _both(found[key], mention) if key in found else mention
     return found
 
@@ -169,7 +169,7 @@ def _both(one: Mention, other: Mention) -> Mention:
         known_first, known_last = columns.get(path, (began, last))
         columns[path] = (min(began, known_first), max(last, known_last))
     return Mention(
-        told=newer.told,
+        name_then=newer.name_then,
         at=newer.at,
         first_seen=min(one.first_seen, other.first_seen),
         last_seen=max(one.last_seen, other.last_seen),

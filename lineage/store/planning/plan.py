@@ -80,7 +80,7 @@ def plan_pruning(before: State, prune: Prune) -> State:
 
 def _change_datasets(state: State, intake: Intake, naming: Naming) -> None:
     """Bring in the changes that the graph has not seen."""
-    known = Naming.of((change.told for change in state.changes.values()), (), naming.aliases)
+    known = Naming.of((change.stated for change in state.changes.values()), (), naming.aliases)
     existing = state.datasets.keys() | set()
     told = [change for change in intake.changes if change_key(change) not in state.changes]
     for move in told:

@@ -30,7 +30,7 @@ def apply_move(state: State, change: DatasetChange, known: Naming) -> None:
     """Bring a RENAME or SWAP that the graph has not seen into it; `known` are the changes that it has.
 
     Told late, when a dataset was seen under its old name after the change: that is another one, which took the
-    name later. It is not told apart from the one that moved; what is known stays where it is.
+    name later. It is not distinguished from the one that moved; what is known stays where it is.
     """
     if change.other is None:
         return

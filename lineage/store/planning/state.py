@@ -242,7 +242,7 @@ class KnownChange:
     One after which the dataset was made again (`remade`) ends what led into the dataset, not what leads out of it.
     """
 
-    told: DatasetChange
+    stated: DatasetChange
     replaced: bool = False
     remade: bool = False
 

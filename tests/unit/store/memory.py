@@ -48,7 +48,7 @@ class MemoryGraph:
         since = remade_since(before, take_in(part, naming))
         if since is not None:
             naming = self._naming(part, since)
-        before.changes = {change_key(change.told): change for change in self._known(part, since)}
+        before.changes = {change_key(change.stated): change for change in self._known(part, since)}
         after = plan(before, take_in(part, naming), naming)
         after.changes = {**self.state.changes, **after.changes}
         for link, unit in after.units.items():
@@ -58,10 +58,10 @@ class MemoryGraph:
 
     def _known(self, part: BatchPart, since: datetime | None = None) -> list[KnownChange]:
         begins = min(part.begins, since or part.begins)
-        return [change for change in self.state.changes.values() if change.told.at >= begins]
+        return [change for change in self.state.changes.values() if change.stated.at >= begins]
 
     def _naming(self, part: BatchPart, since: datetime | None = None) -> Naming:
-        known = (change.told for change in self._known(part, since))
+        known = (change.stated for change in self._known(part, since))
         return Naming.of(known, part.batch.changes, united(self.state.aliases, part.batch.aliases))
 
     def history(self) -> list[str]:

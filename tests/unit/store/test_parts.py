@@ -46,7 +46,7 @@ def test_parts_of_one_round_and_lane_have_different_jobs_and_datasets() -> None:
     for same_round in MemoryGraph().parts(told):
         jobs = [job.key for part in same_round for job in part.batch.jobs]
         assert len(jobs) == len(set(jobs))
-        datasets = [mention.told for part in same_round for mention in part.mentions or ()]
+        datasets = [mention.name_then for part in same_round for mention in part.mentions or ()]
         assert len(datasets) == len(set(datasets))
         assert len({part.lanes for part in same_round}) > 1 or len(same_round) == 1
 

@@ -130,7 +130,7 @@ def extract_log(
         engine: over the log's rows.
         setting: how names are completed, and the like.
         given: the tables that are known beforehand, at all times.
-        progress: told the stages, and how far they are.
+        progress: called with each stage and how far it is.
         earlier: returns what was known just before a time (without one, what is known now).
 
     Raises:

@@ -18,7 +18,8 @@ Traps:
 - A server that starts anew counts its threads from the beginning: its `Connect` begins a session anew, and so do
   `Change user`, `Reset Connection` and what comes after a `Quit`. Without one a thread goes on in the next file of a
   log that was rotated.
-- Times of MariaDB are in whole seconds: rows of one are told apart by their order, which decides between sessions, too.
+- Times of MariaDB are in whole seconds: those of one second are distinguished by their order, between
+  sessions, too.
 - Times are UTC (`log_timestamps`), or in the system's zone with its offset; the old form is local and does not say.
 - `argument` is a BLOB: clients may export it as `0x…`, MySQL's JSON functions as `base64:type252:…`.
 - This log does not cut texts. (The performance schema's digests do; they are not read here.)

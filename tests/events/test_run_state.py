@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lineage_ingest.openlineage.run_state import Told, told_by
+from lineage_ingest.openlineage.run_state import RunState, run_state_of
 from lineage_ingest.openlineage.validation import check
 from tests.events.telling import event
 
@@ -29,7 +29,7 @@ EVENT = st.fixed_dictionaries(
 )
 
 
-def together(told: list[Told]) -> Told:
+def together(told: list[RunState]) -> RunState:
     first, *rest = told
     for one in rest:
         first = first.merged(one)
@@ -38,12 +38,12 @@ def together(told: list[Told]) -> Told:
 
 @given(st.lists(EVENT, min_size=1, max_size=4))
 def test_order_and_repetition_do_not_show(events: list[dict[str, object]]) -> None:
-    told = [told_by(check(event(one))) for one in events]
+    told = [run_state_of(check(event(one))) for one in events]
     whole = together(told)
     for order in itertools.permutations(told):
         assert together([*order, order[0]]) == whole
     middle = len(told) // 2 or 1
     if told[middle:]:
         assert together(told[:middle]).merged(together(told[middle:])) == whole
-    assert Told.from_text(whole.to_text()) == whole
+    assert RunState.from_text(whole.to_text()) == whole
     assert whole.merged(whole).digest == whole.digest

@@ -24,7 +24,7 @@ from lineage.sql.script.script import Script
 __all__ = ["Coverage", "measure_coverage", "print_coverage", "texts_of"]
 
 _SQL_FIELDS = ("sql", "query", "query_text", "statement", "text")
-_MOST = 10
+_MAX_ROWS = 10
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Coverage:
             "statements": {str(level): self.statements[level] for level in Completeness},
             "reasons": [
                 {"reason": reason, "count": count, "example": self.examples[reason]}
-                for reason, count in self.reasons.most_common(_MOST)
+                for reason, count in self.reasons.most_common(_MAX_ROWS)
             ],
             "slowest": [{"text": name, "seconds": round(seconds, 4)} for seconds, name in self.slowest],
             "seconds": round(self.seconds, 2),
@@ -113,7 +113,7 @@ def _measure(report: Coverage, texts: dict[str, str], options: ExtractionOptions
     taken = [(end - begin, name) for name, begin, end in zip(names, ends, ends[1:], strict=False)]
     report.texts += len(texts)
     report.seconds += time.perf_counter() - ends[0]
-    report.slowest = sorted([*report.slowest, *taken], reverse=True)[:_MOST]
+    report.slowest = sorted([*report.slowest, *taken], reverse=True)[:_MAX_ROWS]
     for statement in statements:
         report.statements[statement.completeness] += 1
         if statement.reason is not None:
@@ -140,7 +140,7 @@ def print_coverage(report: Coverage, output: OutputFormat) -> None:
     texts, statements = counted(report.texts, "text"), counted(report.statements.total(), "statement")
     say(f"{texts}, {statements} in {report.seconds:.1f} s")
     print_listing(("completeness", "statements", "share"), rows, output)
-    reasons = [(count, reason, report.examples[reason]) for reason, count in report.reasons.most_common(_MOST)]
+    reasons = [(count, reason, report.examples[reason]) for reason, count in report.reasons.most_common(_MAX_ROWS)]
     if reasons:
         print_listing(("count", "reason", "first in"), reasons, output, Look(words=("reason",), cuts=("reason",)))
     slowest = [(f"{seconds * 1000:.0f} ms", name) for seconds, name in report.slowest]

@@ -316,7 +316,7 @@ class DiagnosticRecord:
 class UsageRecord:
     """How many queries read and wrote a dataset or a column (by key) on one day (UTC), as one batch counted them.
 
-    `users` are pairs of a user and the queries of theirs. A store names the `MOST_NAMED_USERS` with the most, and
+    `users` are pairs of a user and the queries of theirs. A store names the `MAX_NAMED_USERS` with the most, and
     keeps of the others how many they are.
     """
 

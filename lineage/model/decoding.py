@@ -18,7 +18,7 @@ _BOMS = (
 )
 _LOOKED_AT = 65_536
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
-_MOST_CONTROLS = 0.02
+_MAX_CONTROLS = 0.02
 """A share of control characters that no text has; of random bytes it is a tenth."""
 
 
@@ -39,7 +39,7 @@ def decode_sql(raw: bytes, name: str) -> DecodedText:
     """
     encoding = next((encoding for bom, encoding in _BOMS if raw.startswith(bom)), "utf-8")
     begin = raw[:_LOOKED_AT]
-    if encoding.startswith("utf-8") and len(begin.translate(None, _CONTROLS)) < len(begin) * (1 - _MOST_CONTROLS):
+    if encoding.startswith("utf-8") and len(begin.translate(None, _CONTROLS)) < len(begin) * (1 - _MAX_CONTROLS):
         message, hint = f"{name} is no text: it holds control characters", "is it packed, or UTF-16 without a mark?"
         return DecodedText(None, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, message, hint=hint))
     try:

@@ -26,7 +26,7 @@ _ENDS = frozenset(
         *("USING", "SET", "VALUES", "RETURNING", "AS", "LATERAL", "CLUSTER", "DISTRIBUTE", "SORT", "PARTITION"),
     )
 )
-_LONGEST = 600
+_MAX_LENGTH = 600
 """Of more characters nobody sees the column in them."""
 
 
@@ -54,7 +54,7 @@ def expression_around(sql: str, start: int, end: int) -> tuple[int, int]:
     opening, parted_by_and = found
     closing = _end(words, opening, end, parted_by_and)
     around = words[opening].start, words[closing].end
-    if around[0] > start or around[1] < end or around[1] - around[0] > _LONGEST:
+    if around[0] > start or around[1] < end or around[1] - around[0] > _MAX_LENGTH:
         return start, end
     return around
 

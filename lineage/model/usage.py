@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-__all__ = ["MOST_NAMED_USERS", "UserCounts", "latest"]
+__all__ = ["MAX_NAMED_USERS", "UserCounts", "latest"]
 
-MOST_NAMED_USERS = 1_000
+MAX_NAMED_USERS = 1_000
 """How many users one count names; what is beyond is kept as numbers."""
 
 
@@ -25,7 +25,7 @@ class UserCounts:
     other_queries: int = 0
 
     @classmethod
-    def of(cls, users: Iterable[tuple[str, int]], most: int = MOST_NAMED_USERS) -> UserCounts:
+    def of(cls, users: Iterable[tuple[str, int]], most: int = MAX_NAMED_USERS) -> UserCounts:
         """Return the counts of pairs of user and queries, of which one user may have several.
 
         >>> UserCounts.of([("bo", 1), ("ana", 2), ("bo", 3), ("cy", 1)], most=2)
@@ -47,7 +47,7 @@ class UserCounts:
         least = max((count.distinct for count in known), default=0)
         return cls(named, max(0, least - len(named)), sum(count.other_queries for count in known))
 
-    def bounded(self, most: int = MOST_NAMED_USERS) -> UserCounts:
+    def bounded(self, most: int = MAX_NAMED_USERS) -> UserCounts:
         """Return the counts with no more than so many users named."""
         rest = self.named[most:]
         if not rest:

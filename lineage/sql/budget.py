@@ -11,7 +11,7 @@ from lineage.model.diagnostics import DiagnosticCode
 
 __all__ = ["Budget", "BudgetError", "BudgetExceededError"]
 
-_DEEPEST = 1_000
+_MAX_NESTING = 1_000
 """The parser recurses on the C stack, and takes the process with it at some thousand levels."""
 
 
@@ -49,8 +49,8 @@ class Budget:
         for name in ("nesting", "characters", "seconds", "edges"):
             if not getattr(self, name) > 0:
                 raise BudgetError(f"{name} must be more than 0, not {getattr(self, name)}")
-        if self.nesting > _DEEPEST:
-            raise BudgetError(f"nesting can be at most {_DEEPEST:,}, not {self.nesting:,}: the parser recurses")
+        if self.nesting > _MAX_NESTING:
+            raise BudgetError(f"nesting can be at most {_MAX_NESTING:,}, not {self.nesting:,}: the parser recurses")
 
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Budget:

@@ -15,7 +15,7 @@ __all__ = ["nearest_columns", "nearest_tables"]
 _OFFERED = 3
 _LIKENESS = 0.6
 _HITS = 200
-_SHORTEST_PIECE = 2
+_MIN_PIECE = 2
 
 
 def nearest_columns(store: LineageReader, tables: list[StoredDataset], path: str) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def _pieces(text: str) -> list[str]:
     for word in [part for part, _ in split_name(text) if part]:
         third = math.ceil(len(word) / 3)
         pieces += [word, *(word[start : start + third] for start in range(0, len(word), third))]
-    return [piece for piece in dict.fromkeys(pieces) if len(piece) >= _SHORTEST_PIECE]
+    return [piece for piece in dict.fromkeys(pieces) if len(piece) >= _MIN_PIECE]
 
 
 def _nearest(text: str, names: Iterable[str]) -> list[str]:

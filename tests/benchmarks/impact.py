@@ -30,7 +30,7 @@ ROUNDS = 3
 ROWS = 100
 BOUNDS = TraversalOptions(max_hops=10)
 WITHOUT_LIMIT = TraversalOptions(max_hops=10, limit_total=10_000_000)
-MOST = 10_000
+MAX_COLUMNS = 10_000
 HAND_WRITTEN = Path(__file__).with_suffix(".cypher").read_text(encoding="utf-8")
 
 

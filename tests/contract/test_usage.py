@@ -10,7 +10,7 @@ from itertools import permutations
 import pytest
 
 from lineage.model.batch import LineageBatch, UsageRecord
-from lineage.model.usage import MOST_NAMED_USERS, UserCounts
+from lineage.model.usage import MAX_NAMED_USERS, UserCounts
 from lineage.store import GraphStore
 from lineage.store.values import StoredJob, StoredUsage
 from tests.contract.telling import batch, day, job, key, query, rename, swap, table
@@ -131,12 +131,12 @@ def test_users_of_jobs_are_counted_where_they_are_asked_for(store: GraphStore) -
 
 
 def test_of_many_users_the_most_are_named(store: GraphStore) -> None:
-    users = [(f"user {number:04}", 1 + number % 2) for number in range(MOST_NAMED_USERS + 200)]
+    users = [(f"user {number:04}", 1 + number % 2) for number in range(MAX_NAMED_USERS + 200)]
     store.apply(used("one", reads("a", MONDAY, 2000, users)))
     store.apply(ran("two", 2000, 0, users))
     [found] = store.usage(key("a"))
     assert found.users == the_job(store).users
-    assert (found.users.distinct, len(found.users.named)) == (len(users), MOST_NAMED_USERS)
+    assert (found.users.distinct, len(found.users.named)) == (len(users), MAX_NAMED_USERS)
     assert (found.users.others, found.users.other_queries) == (200, 200)
     assert found.users.named[0] == ("user 0001", 2)
     assert found.users.named[-1][1] == 1

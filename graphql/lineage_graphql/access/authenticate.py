@@ -9,7 +9,7 @@ from lineage_graphql.settings import Settings
 
 __all__ = ["Callers"]
 
-_LONGEST_TOKEN = 16_384
+_MAX_TOKEN = 16_384
 
 
 class Callers:
@@ -32,7 +32,7 @@ class Callers:
         token = token.strip()
         if scheme.casefold() != "bearer" or not token:
             return TokenProblem.MISSING
-        if len(token) > _LONGEST_TOKEN:
+        if len(token) > _MAX_TOKEN:
             return TokenProblem.INVALID
         if token.count(".") == 2 and self._jwts is not None:
             return self._jwts.caller(token)

@@ -61,8 +61,8 @@ Limit = Annotated[int, Field(ge=1, le=200, description="How many columns to list
 AsOf = Annotated[datetime | None, Field(description="Ask the graph as it was then.")]
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _PROVED = 5
-_MOST_EDGES = 200
-_MOST_SQL = 100_000
+_MAX_EDGES = 200
+_MAX_SQL = 100_000
 _SECONDS = 10.0
 
 
@@ -139,7 +139,7 @@ def make_server(store: GraphStore) -> MCPServer:
 
     @tool
     def what_would_sql_do(
-        sql: Annotated[str, Field(max_length=_MOST_SQL, description="One statement or several. It is never run.")],
+        sql: Annotated[str, Field(max_length=_MAX_SQL, description="One statement or several. It is never run.")],
         dialect: Annotated[str, Field(description="postgres, snowflake, bigquery, spark, redshift, tsql, …")],
     ) -> list[PreviewAnswer]:
         """Read SQL without running it: the edges that it states, and how much depends on what it would write."""
@@ -153,7 +153,7 @@ def make_server(store: GraphStore) -> MCPServer:
                     target=statement.target,
                     sources=list(statement.sources),
                     completeness=str(statement.completeness),
-                    edges=[str(edge) for edge in statement.edges[:_MOST_EDGES]],
+                    edges=[str(edge) for edge in statement.edges[:_MAX_EDGES]],
                     total_edges=len(statement.edges),
                     diagnostics=[str(found) for found in statement.diagnostics[:50]],
                     depends_on_target=reached,

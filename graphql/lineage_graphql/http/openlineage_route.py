@@ -32,7 +32,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     503: {"description": "The store cannot be reached, or did not answer in time. Send it again."},
     507: {"description": "The store's disk is full; nothing was taken. Send it again later."},
 }
-_MOST_EVENTS = 10_000
+_MAX_EVENTS = 10_000
 
 
 def openlineage_router(state: State) -> APIRouter:
@@ -72,8 +72,8 @@ def openlineage_router(state: State) -> APIRouter:
             return refused(error)
         if not isinstance(body, list):
             return problem(400, "a batch is a JSON array of events", "send one alone to /api/v1/lineage")
-        if len(body) > _MOST_EVENTS:
-            return problem(413, f"the batch has {len(body)} events; at most {_MOST_EVENTS} are allowed")
+        if len(body) > _MAX_EVENTS:
+            return problem(413, f"the batch has {len(body)} events; at most {_MAX_EVENTS} are allowed")
         return JSONResponse(_summary(await taken(body)))
 
     return router

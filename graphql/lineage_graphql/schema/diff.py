@@ -22,7 +22,7 @@ __all__ = ["PLACE", "LineageDiff", "difference"]
 PLACE = (str, str, str, str)
 """What a cursor of these edges holds: target, source, kind and job."""
 
-_MOST_CHANGES = 10_000
+_MAX_CHANGES = 10_000
 
 
 @strawberry.enum(description="How an edge differs between two times.")
@@ -86,7 +86,7 @@ async def difference(
 
     def ask(store: GraphStore) -> tuple[list[EdgeChange], bool]:
         prefix = "" if not scope else scope if "/" in scope else resolve_table(store, scope).key
-        return store.changed_edges(since, until, scope=prefix, limit=_MOST_CHANGES)
+        return store.changed_edges(since, until, scope=prefix, limit=_MAX_CHANGES)
 
     changes, cut = await info.context.ask(ask)
     page = await read_page(ListedRows(changes, _place), asked)

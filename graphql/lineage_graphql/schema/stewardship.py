@@ -31,9 +31,9 @@ from lineage_graphql.schema.jobs import LineageEdge
 
 __all__ = ["Mutation", "NodeType"]
 
-_LONGEST_TEXT = 10_000
-_MOST_TAGS = 100
-_LONGEST_TAG = 100
+_MAX_TEXT = 10_000
+_MAX_TAGS = 100
+_MAX_TAG = 100
 
 
 @strawberry.enum(description="A sort of node that can be searched for.")
@@ -185,14 +185,14 @@ def _steward(info: LineageInfo) -> Caller:
 
 
 def _check(description: str | None, tags: list[str] | None) -> None:
-    if description is not None and len(description) > _LONGEST_TEXT:
-        raise RefusedError.over_limit("description", _LONGEST_TEXT, len(description), "write a shorter text")
+    if description is not None and len(description) > _MAX_TEXT:
+        raise RefusedError.over_limit("description", _MAX_TEXT, len(description), "write a shorter text")
     if tags is not None:
-        if len(tags) > _MOST_TAGS:
-            raise RefusedError.over_limit("tags", _MOST_TAGS, len(tags), "give fewer tags")
+        if len(tags) > _MAX_TAGS:
+            raise RefusedError.over_limit("tags", _MAX_TAGS, len(tags), "give fewer tags")
         longest = max(map(len, tags), default=1)
-        if longest > _LONGEST_TAG or not all(tag.strip() for tag in tags):
-            raise RefusedError(ErrorCode.BAD_ARGUMENT, f"a tag has 1 to {_LONGEST_TAG} characters")
+        if longest > _MAX_TAG or not all(tag.strip() for tag in tags):
+            raise RefusedError(ErrorCode.BAD_ARGUMENT, f"a tag has 1 to {_MAX_TAG} characters")
 
 
 def _assertion(

@@ -33,7 +33,7 @@ Directions = Annotated[list[Direction] | None, argument("Which ways to look; bot
 MaxNodes = Annotated[int, argument("How many nodes at most, the nearest first.")]
 MaxEdges = Annotated[int, argument("How many edges at most.")]
 
-_MOST_NODES, _MOST_EDGES = 1_000, 5_000
+_MAX_NODES, _MAX_EDGES = 1_000, 5_000
 
 
 @strawberry.type(description="Table-level lineage from one table to another.")
@@ -149,7 +149,7 @@ class Subgraphs:
 
 
 def _check(max_nodes: int, max_edges: int) -> None:
-    for name, value, most in (("maxNodes", max_nodes, _MOST_NODES), ("maxEdges", max_edges, _MOST_EDGES)):
+    for name, value, most in (("maxNodes", max_nodes, _MAX_NODES), ("maxEdges", max_edges, _MAX_EDGES)):
         if value < 1:
             raise RefusedError(ErrorCode.BAD_ARGUMENT, f"{name} is {value}; it must be at least 1")
         if value > most:

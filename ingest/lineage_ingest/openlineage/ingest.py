@@ -28,12 +28,12 @@ from lineage_ingest.stars import may_open_stars, opened_stars
 
 __all__ = ["EventIngest", "Outcome", "Retention"]
 
-_MOST_OF_RUN = 32
+_MAX_OF_RUN = 32
 """Events of a run in one batch: fewer than are held apart, so that each has its moment in a streaming job's history."""
-_MOST_TEXTS = 4
+_MAX_TEXTS = 4
 """So many texts of an open run are held before they are put together as one."""
 
-_MOST_ROUNDS = 10
+_MAX_ROUNDS = 10
 """How often a run is put together anew because another process was state more of it meanwhile."""
 
 _LOCK = threading.Lock()
@@ -143,7 +143,7 @@ class EventIngest:
         # What was held before a crash and never applied is due, too.
         due = {run for run in state if run in news or not known[run].finished}
         done: dict[str, str] = {}
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             known = self._held(due)
             fresh = {run: one for run, one in known.items() if done.get(run) != one.state.digest}
             if not fresh:
@@ -170,7 +170,7 @@ class EventIngest:
                 continue
             due[run] = one = held.state.merged(new) if held is not None else new
             # Of a run that is open only what is new is written, until there are many texts of it.
-            joined = held is not None and (one.has_ended or len(held.keys) >= _MOST_TEXTS)
+            joined = held is not None and (one.has_ended or len(held.keys) >= _MAX_TEXTS)
             if held is not None and joined:
                 text = _text(run, one, finished=one.has_ended)
                 release.update(held.keys - {text.key})
@@ -189,12 +189,12 @@ class EventIngest:
 
     def _tidy(self, known: Mapping[str, _Held]) -> None:
         """Mark runs that have ended, and put together what is held in many texts."""
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             texts: list[HeldText] = []
             release: set[str] = set()
             for run, one in known.items():
                 ended = one.state.has_ended
-                if (ended and (not one.finished or len(one.keys) > 1)) or len(one.keys) > _MOST_TEXTS:
+                if (ended and (not one.finished or len(one.keys) > 1)) or len(one.keys) > _MAX_TEXTS:
                     text = _text(run, one.state, finished=ended)
                     texts.append(text)
                     release.update(one.keys - {text.key})
@@ -310,7 +310,7 @@ def _put(checked: CheckedEvent, batches: list[_Batch]) -> None:
         batch.jobs.append(state)
         return
     run = f"openlineage:{str(checked.event['run']['runId']).lower()}"
-    if run in batch.runs and len(batch.runs[run].events) >= _MOST_OF_RUN:
+    if run in batch.runs and len(batch.runs[run].events) >= _MAX_OF_RUN:
         batch = _Batch()
         batches.append(batch)
     batch.runs[run] = batch.runs[run].merged(state) if run in batch.runs else state

@@ -23,7 +23,7 @@ SUFFIXES = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
 
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 20
-_LONGEST = 256 << 20
+_MAX_BYTES = 256 << 20
 """Characters of one event. A text that is longer and still no whole value is none."""
 
 _BETWEEN = " \t\r\n,"
@@ -153,7 +153,7 @@ def _of_array(shown: str, first: str, rest: TextIO, line: int) -> Iterator[ReadE
         try:
             value, end = decoder.raw_decode(buffer, at)
         except (ValueError, RecursionError) as error:
-            more = rest.read(chunk) if len(buffer) - at < _LONGEST else ""
+            more = rest.read(chunk) if len(buffer) - at < _MAX_BYTES else ""
             if more:
                 # A value that is not all there yet: each time twice as much, so that a long one is not read for ever.
                 buffer, at, chunk = buffer[at:] + more, 0, chunk * 2

@@ -19,7 +19,7 @@ __all__ = ["REPORT", "FileReport", "FileReports", "report_batch", "without_repor
 
 REPORT = "_file_report"
 """The column that a report stands in, beside the source's own; null in rows of the log."""
-_LONGEST = 300
+_MAX_LENGTH = 300
 
 
 class FileReport(NamedTuple):
@@ -48,7 +48,7 @@ class FileReport(NamedTuple):
     def dumps(self) -> str:
         """Return the report as text."""
         return json.dumps(
-            [self.file, self.rows, self.unreadable, self.error and self.error[:_LONGEST], self.without_text]
+            [self.file, self.rows, self.unreadable, self.error and self.error[:_MAX_LENGTH], self.without_text]
         )
 
 

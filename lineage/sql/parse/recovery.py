@@ -14,8 +14,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 __all__ = ["Attempt", "behind_head", "is_worth", "recovered"]
 
-_MOST_ATTEMPTS = 30
-_MOST_TOKENS = 20_000
+_MAX_ATTEMPTS = 30
+_MAX_TOKENS = 20_000
 """What is longer is traced by its keywords: each attempt parses it again."""
 
 _CLAUSES = frozenset(
@@ -32,11 +32,11 @@ Attempt = Callable[[list[Token]], "exp.Expr | int"]
 
 def recovered(tokens: list[Token], attempt: Attempt) -> exp.Expr | None:
     """Return the syntax tree of what can be read of a statement; None if that is nothing worth reading."""
-    if len(tokens) > _MOST_TOKENS:
+    if len(tokens) > _MAX_TOKENS:
         return None
     current = list(tokens)
     found = attempt(current)
-    for _ in range(_MOST_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         if not isinstance(found, int):
             return found if is_worth(found) else None
         for candidate, kept in _candidates(current, found):

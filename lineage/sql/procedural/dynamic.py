@@ -19,8 +19,8 @@ __all__ = ["HOLE", "Constants", "Execution", "executed"]
 HOLE = "lineage_unknown_part"
 """What stands in dynamic SQL for a part that is only known when it runs."""
 
-_MOST_BRACKETS = 20
-_LONGEST = 500_000
+_MAX_BRACKETS = 20
+_MAX_TEXT = 500_000
 """Characters of a string that is put together: `x = x + x` in a row doubles it each time."""
 _JOINERS = frozenset((TokenType.PLUS, TokenType.DPIPE))
 _LEADS = frozenset(("EXEC", "EXECUTE", "IMMEDIATE", "AS"))
@@ -66,7 +66,7 @@ class Constants:
         for operand in _operands(tokens):
             part = self._operand(operand, names, depth)
             is_text = is_text or not part.holes or len(part.text) > len(HOLE)
-            if total is not None and len(total.text) + len(part.text) > _LONGEST:
+            if total is not None and len(total.text) + len(part.text) > _MAX_TEXT:
                 return _hole(operand[0])
             total = part if total is None else total + part
         return total if is_text else None
@@ -79,12 +79,12 @@ class Constants:
             return Fragment(first.text, (first.start,) * len(first.text))
         word = word_of(first)
         is_call = word in ("CONCAT", "FORMAT") and len(tokens) > 3
-        if (is_call or (word == "(" and len(_unwrapped(tokens)) < len(tokens))) and depth < _MOST_BRACKETS:
+        if (is_call or (word == "(" and len(_unwrapped(tokens)) < len(tokens))) and depth < _MAX_BRACKETS:
             found = self._formatted(tokens, names) if word == "FORMAT" else self.value(tokens, names, depth + 1)
             if found is not None:
                 return found
         if word in _QUOTERS and len(tokens) > 3 and word_of(tokens[1]) == "(":
-            inside = self._operand(tokens[2:-1], names, _MOST_BRACKETS)
+            inside = self._operand(tokens[2:-1], names, _MAX_BRACKETS)
             return inside if inside.holes else _quoted(inside, *_QUOTERS[word])
         name, after = names.read(tokens, [word_of(token) for token in tokens], 0)
         known = self._known.get(name) if name is not None and after == len(tokens) else None
@@ -99,7 +99,7 @@ class Constants:
         total = Fragment("", ())
         rest, position = list(arguments[1:]), 0
         while position < len(pattern.text):
-            if len(total.text) > _LONGEST:
+            if len(total.text) > _MAX_TEXT:
                 return _hole(arguments[0][0])
             sign = pattern.text.find("%", position)
             stop = sign if sign >= 0 else len(pattern.text)
@@ -112,7 +112,7 @@ class Constants:
             elif kind == "L":
                 total += Fragment("''", pattern.origins[sign : sign + 2])
             else:
-                total += self._operand(rest[0], names, _MOST_BRACKETS) if rest else _hole(arguments[0][0])
+                total += self._operand(rest[0], names, _MAX_BRACKETS) if rest else _hole(arguments[0][0])
             if kind in ("s", "I", "L") and rest:
                 del rest[0]
             position = sign + 2

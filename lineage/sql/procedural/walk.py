@@ -25,10 +25,10 @@ __all__ = ["BATCHES", "RULES", "Frame", "Reader", "Rule", "Walk", "head"]
 BATCHES = frozenset(("tsql", "fabric"))
 """Dialects whose statements need no semicolon."""
 
-_MOST_STRINGS = 20
+_MAX_STRINGS = 20
 """SQL in a string of SQL in a string: so deep is nothing that people write."""
 
-_MOST_BLOCKS = 200
+_MAX_BLOCKS = 200
 """Blocks in blocks: what stands deeper counts as in the last of them, so that no statement carries thousands."""
 
 Rule: TypeAlias = "Callable[[Walk, int], int | None]"
@@ -74,7 +74,7 @@ class Reader:
 
     def read(self, tokens: list[Token], outer: tuple[Block, ...]) -> None:
         """Read a text, or the inside of a string, within the blocks around it."""
-        if self._depth < _MOST_STRINGS:
+        if self._depth < _MAX_STRINGS:
             self._depth += 1
             Walk(self, tokens, outer).run()
             self._depth -= 1
@@ -178,7 +178,7 @@ class Walk:
 
     def blocks(self) -> tuple[Block, ...]:
         """Return the blocks that are open, the outermost first."""
-        return self.outer + tuple(frame.block for frame in self.frames[:_MOST_BLOCKS] if frame.block is not None)
+        return self.outer + tuple(frame.block for frame in self.frames[:_MAX_BLOCKS] if frame.block is not None)
 
     def inside(self) -> bool:
         """Return whether a block is open."""

@@ -259,7 +259,7 @@ class TemporaryTable(Relation):
         self.name = name
 
 
-_MOST_SHARED = 50_000
+_MAX_SHARED = 50_000
 
 
 class BaseTable(Relation):
@@ -333,7 +333,7 @@ class BaseTables:
 
     def begin_statement(self) -> None:
         """Begin anew before ever new names fill the memory; within a statement there is one object for one column."""
-        if len(self._sources) + len(self._tables) > _MOST_SHARED:
+        if len(self._sources) + len(self._tables) > _MAX_SHARED:
             self._tables.clear()
             self._sources.clear()
             self._rows.clear()

@@ -61,7 +61,7 @@ class TableSource(Protocol):
 
 
 _NO_COLUMNS: dict[str, None] = {}
-_MOST_ENTRIES = 20_000
+_MAX_ENTRIES = 20_000
 """A worker that reads millions of statements meets ever new names: it begins again before they fill the memory."""
 
 
@@ -103,7 +103,7 @@ class CatalogTables:
             columns = schema.names if schema and known else None
             # Others share the entry: how one statement writes the name is not theirs.
             entry = TableEntry(str(schema.name if schema else name), columns, learnt=learnt)
-            if len(self._entries) >= _MOST_ENTRIES:
+            if len(self._entries) >= _MAX_ENTRIES:
                 self._entries.clear()
             self._entries[key] = entry
         return entry
@@ -130,7 +130,7 @@ class CatalogTables:
         if columns is None:
             schema = self._catalog.find(table)
             columns = schema.names if schema is not None and schema.inferred else _NO_COLUMNS
-            if len(self._inferred) >= _MOST_ENTRIES:
+            if len(self._inferred) >= _MAX_ENTRIES:
                 self._inferred.clear()
             self._inferred[table] = columns
         return column in columns

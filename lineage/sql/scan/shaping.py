@@ -9,7 +9,7 @@ from lineage.sql.scan import fingerprint, mask_for_parsing
 
 __all__ = ["mask_what_shapes_nothing"]
 
-_MOST = 500
+_MAX_LITERALS = 500
 _QUOTES = "'\""
 
 
@@ -32,7 +32,7 @@ def mask_what_shapes_nothing(sql: str, dialect: str | Dialect, is_same: Callable
     if fingerprint(masked, dialect) == wanted:
         return masked
     runs = [run for run in _runs(sql, masked) if _is_closed(sql, run)]
-    if len(runs) > _MOST:
+    if len(runs) > _MAX_LITERALS:
         return masked
     shaping = _needed(runs, lambda kept: fingerprint(_restored(masked, sql, kept), dialect) == wanted)
     if is_same is not None:

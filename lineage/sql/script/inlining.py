@@ -21,9 +21,9 @@ from lineage.sql.procedural import FunctionBody, Names, Step
 
 __all__ = ["Functions"]
 
-_MOST_CALLS = 500
+_MAX_CALLS = 500
 """Replaced in one statement. Functions that each call another twice double what there is to replace."""
-_MOST_IN_ALL = 20_000
+_MAX_IN_ALL = 20_000
 """Replaced in a whole script; what is called beyond takes its arguments as any unknown function does."""
 
 
@@ -52,7 +52,7 @@ class Functions:
         self._budget = budget
         self._fold = Names(dialect).fold
         self._known: dict[str, list[_Function]] = {}
-        self._left = _MOST_IN_ALL
+        self._left = _MAX_IN_ALL
 
     def learn(self, statements: Iterable[ParsedStatement]) -> None:
         """Add the functions that statements define."""
@@ -73,7 +73,7 @@ class Functions:
             return statement
         holder = exp.Tuple(expressions=[statement.tree.copy()])
         waiting = _calls(holder)
-        left = _MOST_CALLS
+        left = _MAX_CALLS
         while waiting and left and self._left:
             call = waiting.pop()
             function = self._of(str(call.this), len(call.expressions))

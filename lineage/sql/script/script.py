@@ -51,10 +51,10 @@ Decision: TypeAlias = "tuple[str, tuple[str, ...]]"
 
 _VIEWS_FOLLOW_TABLES = frozenset(("postgres", "redshift", "materialize", "risingwave"))
 """Dialects where a view goes on reading a table that gets another name."""
-_MOST_KEPT = 2_000_000
+_MAX_KEPT = 2_000_000
 """Of more characters than these the syntax trees are let go between two looks at a text."""
 
-_MOST_ROUNDS = 8
+_MAX_ROUNDS = 8
 """A loop whose variables still grow after so many rounds passes values on in a longer chain than any seen."""
 
 
@@ -207,12 +207,12 @@ class Script:
         for index in tied:
             self._texts[index].walk(walk)
             size += sum(len(part.text) for part in self._texts[index].parts)
-            if size > _MOST_KEPT:
+            if size > _MAX_KEPT:
                 self._texts[index].release()
         found = walk.result()
         for index in tied:
             self._texts[index].define(found.get(index, []))
-            if size > _MOST_KEPT:
+            if size > _MAX_KEPT:
                 self._texts[index].release()
 
     def _settle(self, position: Position) -> None:
@@ -335,7 +335,7 @@ class Script:
         if first is None:
             return
         text = self._texts[index]
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             known = {n: self._relations.get((index, n)) for n in range(first, len(text.results))}
             for number in range(first, len(text.results)):
                 self._resolve((index, number))

@@ -35,7 +35,7 @@ _EXACT_STRINGS = frozenset(("postgres", "redshift", "materialize", "risingwave")
 
 
 _TRUE = frozenset(("true", "t", "on", "1", "yes"))
-_SHORTEST_RESET = 2
+_MIN_RESET_WORDS = 2
 
 _CURRENT = ("$current",)
 """Snowflake's word for the schema of the session: https://docs.snowflake.com/en/sql-reference/name-resolution"""
@@ -154,7 +154,7 @@ class SessionNaming:
 def _sets_back(tokens: Sequence[Token], dialect: Dialect) -> bool:
     """Return whether a statement gives the session the search path that it began with."""
     words = [token.text.lower() for token in tokens[:6]]
-    if dialect.name not in (*_EXACT_STRINGS, "duckdb") or len(words) < _SHORTEST_RESET:
+    if dialect.name not in (*_EXACT_STRINGS, "duckdb") or len(words) < _MIN_RESET_WORDS:
         return False
     if words[0] in ("reset", "discard"):
         return words[1] in ("all", "search_path")

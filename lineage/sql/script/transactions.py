@@ -26,7 +26,7 @@ _DDL_COMMITS = frozenset(("oracle", "mysql", "snowflake", "exasol", "doris", "st
 _DDL = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"))
 _OFF = frozenset(("0", "OFF", "FALSE"))
 _UNDO = frozenset(("ROLLBACK", "ABORT"))
-_LONGEST_ABORT = 5  # ABORT TRANSACTION AND NO CHAIN
+_MAX_ABORT_WORDS = 5  # ABORT TRANSACTION AND NO CHAIN
 _FILLERS = frozenset(("WORK", "TRAN", "TRANSACTION", "TO", "SAVEPOINT"))
 _BEGINS = frozenset(
     ("", ";", "TRAN", "TRANSACTION", "WORK", "ISOLATION", "READ", "DEFERRED", "IMMEDIATE", "EXCLUSIVE", "DEFERRABLE")
@@ -59,7 +59,7 @@ def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
         return TransactionStep("commit", chain=chain)
     if first == "PREPARE" and second == "TRANSACTION":
         return TransactionStep("commit")
-    if first == "ABORT" and len(words) <= _LONGEST_ABORT:
+    if first == "ABORT" and len(words) <= _MAX_ABORT_WORDS:
         return TransactionStep("rollback", chain=chain)
     if first == "SAVEPOINT" or (first == "SAVE" and second in _FILLERS):
         return TransactionStep("savepoint", words[-1])

@@ -19,7 +19,7 @@ SINGLY = 16
 """So many nodes are read each by itself: then that is faster."""
 AT_ONCE = 30_000
 """How many nodes one reading may be expected to bring."""
-DEEPEST = 30
+MAX_DEPTH = 30
 """So many relationships ladybug follows at most; what lies beyond is read singly."""
 SLOWING = 0.75
 """By what the growth from one relationship to the next is expected to change: cones widen ever more slowly."""
@@ -82,7 +82,7 @@ class EmbeddedExplorer(Explorer):
         left = [node for node in nodes if node not in self._read]
         if self._depth == 0:
             self._sizes = [(0, len(self._begun)), (1, len(self.keys))]
-        while len(left) > SINGLY and self._depth < min(2 * self.view.hops + 2, DEEPEST):
+        while len(left) > SINGLY and self._depth < min(2 * self.view.hops + 2, MAX_DEPTH):
             self._deepen()
             left = [node for node in left if node not in self._read]
         for node in left:
@@ -121,9 +121,9 @@ class EmbeddedExplorer(Explorer):
 
     def _next_depth(self) -> int:
         """Return how deep to read next: so deep that it brings what may be had at once, if growth goes on to slow."""
-        enough = min(self.view.hops + 1, DEEPEST)
+        enough = min(self.view.hops + 1, MAX_DEPTH)
         if self._depth >= enough:
-            return min(self._depth + 2, DEEPEST)
+            return min(self._depth + 2, MAX_DEPTH)
         (shallow, few), (deep, many) = self._sizes[-2:]
         growth, expected = (many / max(few, 1)) ** (1 / (deep - shallow)), float(many)
         depth = deep
@@ -161,7 +161,7 @@ class EmbeddedExplorer(Explorer):
         """Read the columns of those of the datasets that lie next to what was read."""
         found: dict[int, dict[int, None]] = defaultdict(dict)
         for label, key in self._roots:
-            names = {**self._names, "label": label, "depth": str(min(self._depth + 1, DEEPEST))}
+            names = {**self._names, "label": label, "depth": str(min(self._depth + 1, MAX_DEPTH))}
             answer = self._ask(own_query("embedded", "columns_within", **names), key=key, at=self._at)
             self.keys.update(zip(answer["far"], answer["key"], strict=True))
             self._numbers.update(zip(answer["key"], answer["far"], strict=True))

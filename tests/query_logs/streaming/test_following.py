@@ -125,7 +125,7 @@ def test_it_fails_at_each_point_once(files: Path, whole: list[str], tmp_path: Pa
     original = Checkpoint.write_stated
     for turn in range(1, 100):
         # Each process comes a point further: no micro-batch is without each of its ends.
-        points = Points(turn if turn <= _MOST_POINTS else 0)
+        points = Points(turn if turn <= _MAX_POINTS else 0)
 
         def done(batch: BatchDone, points: Points = points) -> None:
             points.passed()
@@ -138,12 +138,12 @@ def test_it_fails_at_each_point_once(files: Path, whole: list[str], tmp_path: Pa
                 failures += 1
                 continue
         break
-    assert failures >= _MOST_POINTS / 2
+    assert failures >= _MAX_POINTS / 2
     assert graph(path) == whole
     assert any(again)
 
 
-_MOST_POINTS = 9
+_MAX_POINTS = 9
 
 
 def test_on_sparks_engine_it_is_the_same(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,7 +163,7 @@ def test_sessions_that_rest_are_forgotten(tmp_path: Path) -> None:
 
 
 def test_the_sessions_that_were_there_last_are_followed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(open_sessions, "_MOST_SESSIONS", 2)
+    monkeypatch.setattr(open_sessions, "_MAX_SESSIONS", 2)
     made = "CREATE TEMP TABLE t AS SELECT a FROM x"
     with open_store(tmp_path / "g.lbug") as store:
         opened = in_batches(store, [[Ran(made, name)] for name in ("one", "two", "three")])

@@ -25,7 +25,7 @@ _DOMAINS: dict[Type, tuple[Any, ...]] = {
     "list": ([1, 2], [3], [], None),
 }
 _ROWS = 5
-_MOST_ROWS = 60
+_MAX_ROWS = 60
 """A table that has grown beyond is not made: joins of such tables take too long."""
 _SECONDS = 2.0
 
@@ -164,7 +164,7 @@ def _check_size(session: duckdb.DuckDBPyConnection, run: Run) -> None:
     name = getattr(run.step, "name", None)
     if name is not None and not isinstance(run.step, Drop | RenameTable):
         (count,) = session.execute(f"SELECT count(*) FROM {name}").fetchall()[0]
-        if count > _MOST_ROWS:
+        if count > _MAX_ROWS:
             raise RejectedError("too many rows")
 
 

@@ -58,7 +58,7 @@ Place = tuple[str, str]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SETS = re.compile(r"\b(?:use|search_path|schema|current_schema|(?:reset|discard)\s+all)\b", re.IGNORECASE)
-_LONGEST_SETTING = 2_000
+_MAX_SETTING = 2_000
 _TRANSACTION = re.compile(
     rf"(?:^|;){LEADING}(?:begin|start|commit|end|rollback|abort|save|savepoint|"
     r"prepare|(?:alter\s+session\s+)?set\s+(?:@@)?(?:session[\s.]+)?autocommit)\b",
@@ -423,7 +423,7 @@ def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFac
                 renames.append((_last(change.table), _last(change.other)))
     defaults = SessionDefaults()
     step = _transaction(part)
-    if len(part.text) <= _LONGEST_SETTING and _SETS.search(part.text):
+    if len(part.text) <= _MAX_SETTING and _SETS.search(part.text):
         defaults = session_defaults(part.text, dialect_named(part.dialect))
     return SessionFacts(
         tuple(tables),
@@ -472,7 +472,7 @@ def _columns_before(statement: StatementLineage) -> tuple[str, ...]:
 def _transaction(part: Part) -> TransactionStep | None:
     """Return what a text does to its session's transaction, all its statements together."""
     text = part.text
-    if len(text) > _LONGEST_SETTING or not _TRANSACTION.search(text):
+    if len(text) > _MAX_SETTING or not _TRANSACTION.search(text):
         return None
     parsed = list(parse_statements(text, dialect_named(part.dialect)))
     steps = [step for one in parsed if not may_not_run(one) and (step := step_of(one)) is not None]

@@ -39,8 +39,8 @@ RUN_SCHEMA = pa.schema(
 )
 
 _LINEAGE = frozenset((str(Status.SUCCESS), str(Status.UNKNOWN)))
-_MOST_TEMPLATES = 100_000
-_MOST_CHARACTERS = 200_000_000
+_MAX_TEMPLATES = 100_000
+_MAX_CHARACTERS = 200_000_000
 _SAMPLE_LENGTH = 200
 _SEPARATOR = "\x1f"
 _SMALLEST, _LARGEST = 0, 4_102_444_800_000_000  # 1970 to 2100: what is beyond is no time of a run
@@ -108,7 +108,7 @@ class _Templates:
             return None
         number = self._numbers.get(identity)
         if number is None:
-            if len(self._numbers) >= _MOST_TEMPLATES:
+            if len(self._numbers) >= _MAX_TEMPLATES:
                 self._numbers.clear()
             digest = hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).digest()
             number = self._numbers[identity] = int.from_bytes(digest, "big", signed=True)
@@ -119,7 +119,7 @@ class _Templates:
 
         The smallest text of all is a template's sample, so that it does not depend on the order of rows.
         """
-        if len(self._best) > _MOST_TEMPLATES or self._characters > _MOST_CHARACTERS:
+        if len(self._best) > _MAX_TEMPLATES or self._characters > _MAX_CHARACTERS:
             self._best.clear()
             self._characters = 0
         texts = columns["query_text"]

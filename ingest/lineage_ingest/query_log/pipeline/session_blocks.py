@@ -9,7 +9,7 @@ from lineage_ingest.query_log.pipeline.extraction import SessionFacts
 
 __all__ = ["TemplateInSession", "slices_of"]
 
-_LARGEST_SLICE = 500
+_MAX_BLOCK = 500
 _OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
 """Dialects where every statement is in a transaction."""
 
@@ -70,7 +70,7 @@ def slices_of(ran: list[TemplateInSession]) -> list[list[int]]:
         _read(reading, at, template, ran)
     slices: list[list[int]] = []
     for group in reading.ties.groups():
-        if len(group) <= _LARGEST_SLICE:
+        if len(group) <= _MAX_BLOCK:
             slices.append(group)
             continue
         writers = [at for at in group if ran[at].facts.writes or ran[at].facts.stateful]

@@ -111,7 +111,7 @@ _AT_ONCE = 65_536
 _COUNTED_AT_ONCE = 262_144
 _BY_TIME = ("session", "started_at", "position", "template")
 _BY_POSITION = ("session", "position", "started_at", "template")
-_MOST_KNOWN = 200_000
+_MAX_KNOWN = 200_000
 _TAKEN = ("template", "started_at", "user", "duration_us", "runs", "position")
 
 
@@ -429,5 +429,5 @@ class _Assignment:
 
     def forget_some(self) -> None:
         """Let go of which units are known, if these are many."""
-        if len(self._known) > _MOST_KNOWN:
+        if len(self._known) > _MAX_KNOWN:
             self._known.clear()

@@ -37,11 +37,11 @@ __all__ = ["Extraction", "UndatedLogError", "extract_log"]
 
 _USES_AT_ONCE = 20_000
 _DATING = "--time-format names the form of the times, --observed-at dates what has none"
-_MOST_FILES = 100
+_MAX_FILES = 100
 """So many failed files are named."""
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 """So many files without rows are named."""
-_MOST_WAVES = 50
+_MAX_WAVES = 50
 """Of views over views, each known only after the one below it; what is still open then is a circle."""
 
 _COUNTED = {
@@ -173,7 +173,7 @@ def extract_log(
         found.update((facts.key, facts) for facts in engine.extract(new, setting, base, progress))
     definitions, spans = _definitions(engine, base, found, existence)
     waves = 1
-    while waves < _MOST_WAVES and (stale := definitions.stale()):
+    while waves < _MAX_WAVES and (stale := definitions.stale()):
         waves += 1
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
         for facts in engine.extract(work, setting, definitions.knowledge(), progress):
@@ -265,7 +265,7 @@ def _names_found(
     if not any(facts.searched for facts in found.values()):
         return
     definitions, spans = _definitions(engine, base, found, existence)
-    for _ in range(_MOST_WAVES):  # a table is found by its columns, which others may have to tell first
+    for _ in range(_MAX_WAVES):  # a table is found by its columns, which others may have to tell first
         work = [Work(key, overlay or None) for key, overlay in definitions.stale().items()]
         if not work:
             return
@@ -353,8 +353,8 @@ def _notes(log: LogCounts, setting: Setting) -> Iterator[str]:
     if log.undated and setting.observed_at is None:
         yield f"{_undated(log)}; {_DATING}"
     if empty := log.files.empty():
-        more = f" and {len(empty) - _MOST_NAMED:,} more" if len(empty) > _MOST_NAMED else ""
-        yield f"without any row: {', '.join(empty[:_MOST_NAMED])}{more}"
+        more = f" and {len(empty) - _MAX_NAMED:,} more" if len(empty) > _MAX_NAMED else ""
+        yield f"without any row: {', '.join(empty[:_MAX_NAMED])}{more}"
     elif not log.rows and not log.files.failed():
         yield "no statement in it: nothing of what was read is one that ran"
 
@@ -371,10 +371,10 @@ def _problems(log: LogCounts, setting: Setting) -> Iterator[DiagnosticRecord]:
     failed = log.files.failed()
     for number, (name, reason) in enumerate(failed.items(), 1):
         text = f"{name}: {reason}"
-        if number == _MOST_FILES and len(failed) > number:
+        if number == _MAX_FILES and len(failed) > number:
             text += f"; and {len(failed) - number:,} more files"
         yield DiagnosticRecord(Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, text), source)
-        if number == _MOST_FILES:
+        if number == _MAX_FILES:
             return
 
 

@@ -53,7 +53,7 @@ _PLAIN = re.compile(
     r"recursive)\s+)*(?:table|view)\s+(?!if\s+not\s+exists\b)",
     re.IGNORECASE,
 )
-_MOST_VERSIONS = 20
+_MAX_VERSIONS = 20
 """A definition whose sources change has at most so many versions; later runs share the first ones."""
 _VIEWS_FOLLOW_TABLES = frozenset(("postgres", "redshift", "materialize", "risingwave"))
 """Dialects where a view goes on reading a table that gets another name."""
@@ -406,7 +406,7 @@ class _Walk:
         known = self._known[place, maker, meant]
         own = next((one for one in known if self._places[namespace, one] <= {name}), None)
         every = self._made_by[place, maker]
-        if own is None and len(every) >= _MOST_VERSIONS:
+        if own is None and len(every) >= _MAX_VERSIONS:
             own = next((one for one in every if self._places[namespace, one] <= {name}), None)
         if own is None:
             plain_is_free = (namespace, name) not in self._before and (namespace, name) not in self._since

@@ -26,8 +26,8 @@ from lineage_ingest.query_log.streaming.session_masking import mask_session_stat
 
 __all__ = ["EMPTY", "continued", "names", "open_after", "opening", "statements"]
 
-_MOST_SESSIONS = 10_000
-_MOST_STATEMENTS = 100
+_MAX_SESSIONS = 10_000
+_MAX_STATEMENTS = 100
 _IDLE = timedelta(hours=24)
 _FIRST = -1_000_000
 """Kept statements come before all others where the log does not say when anything ran."""
@@ -168,13 +168,13 @@ def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
         elif (facts.schema or facts.search_path) and not facts.is_local:
             defaults["schema"] = place
     kept = {*defaults.values(), *(place for places in tables.values() for place in places)}
-    return sorted(kept) if len(kept) <= _MOST_STATEMENTS else []
+    return sorted(kept) if len(kept) <= _MAX_STATEMENTS else []
 
 
 def _latest(table: Any) -> Any:
     """Return the sessions that were there last, as many as are followed."""
     sessions = table.group_by("session").aggregate([("seen", "max")])
-    if sessions.num_rows <= _MOST_SESSIONS:
+    if sessions.num_rows <= _MAX_SESSIONS:
         return table
-    order = sessions.sort_by([("seen_max", "descending"), ("session", "ascending")]).slice(0, _MOST_SESSIONS)
+    order = sessions.sort_by([("seen_max", "descending"), ("session", "ascending")]).slice(0, _MAX_SESSIONS)
     return table.filter(pc.is_in(table["session"], value_set=order["session"].combine_chunks()))

@@ -26,7 +26,7 @@ from lineage_graphql.http.store_route import store_router
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
 from lineage_graphql.schema.root import schema
 from lineage_graphql.settings import Settings
-from lineage_graphql.state import State
+from lineage_graphql.state import ServiceState
 
 __all__ = ["make_app"]
 
@@ -53,7 +53,7 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
         documents = TrustedDocuments.read(settings.trusted_documents, schema._schema)
     opened = store if store is not None else open_store(settings.store, read_only=settings.read_only)
     threads = ThreadPoolExecutor(settings.threads, "store")
-    state = State(settings, opened, threads, Callers(settings), documents)
+    state = ServiceState(settings, opened, threads, Callers(settings), documents)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:

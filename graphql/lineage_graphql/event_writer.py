@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from lineage.store.errors import StoreTimeoutError, StoreUnreachableError
-from lineage_ingest.openlineage import Outcome
+from lineage_ingest.openlineage import EventOutcome
 
 __all__ = ["EventWriter"]
 
@@ -27,7 +27,7 @@ EVENTS_IN_TIME = 1_000
 @dataclass(frozen=True, slots=True)
 class _Request:
     events: Sequence[object]
-    answer: asyncio.Future[list[Outcome]]
+    answer: asyncio.Future[list[EventOutcome]]
 
 
 class EventWriter:
@@ -40,7 +40,9 @@ class EventWriter:
     the other way round. So a group waits a moment for as many requests as there were, as long as that brings any.
     """
 
-    def __init__(self, take: Callable[[Sequence[object]], list[Outcome]], threads: Executor, seconds: float) -> None:
+    def __init__(
+        self, take: Callable[[Sequence[object]], list[EventOutcome]], threads: Executor, seconds: float
+    ) -> None:
         """Write by `take` in a thread; a request waits for `seconds` at most."""
         self._take = take
         self._threads = threads
@@ -53,7 +55,7 @@ class EventWriter:
         self._pass_over = 0
         self._pass_over_next = 1
 
-    async def take(self, events: Sequence[object]) -> list[Outcome]:
+    async def take(self, events: Sequence[object]) -> list[EventOutcome]:
         """Return what became of each event, when all that were accepted are durable.
 
         Raises:

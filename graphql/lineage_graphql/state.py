@@ -12,11 +12,11 @@ from lineage_graphql.access.roles import Caller, TokenProblem
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
 from lineage_graphql.settings import Settings
 
-__all__ = ["State"]
+__all__ = ["ServiceState"]
 
 
 @dataclass(frozen=True)
-class State:
+class ServiceState:
     """What all routes of a worker share."""
 
     settings: Settings

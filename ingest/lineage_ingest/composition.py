@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from lineage.model.batch import EdgeRecord
-from lineage.model.transformations import EdgeKind, Step, Subtype, compose
+from lineage.model.transformations import EdgeKind, StepEffect, Subtype, compose
 
 __all__ = ["edges_past", "merged_edge"]
 
@@ -64,7 +64,7 @@ def _joined(first: EdgeRecord, second: EdgeRecord) -> EdgeRecord:
 
 
 def _composed(first: EdgeRecord, second: EdgeRecord) -> tuple[Subtype, ...]:
-    found = {compose(Step(one), Step(other)).subtype for one in first.subtypes for other in second.subtypes}
+    found = {compose(StepEffect(one), StepEffect(other)).subtype for one in first.subtypes for other in second.subtypes}
     return tuple(sorted(found, key=_ORDER.index))
 
 

@@ -32,7 +32,7 @@ _COLUMNS_LOOK = Look(
 )
 
 
-class NodeType(StrEnum):
+class SearchType(StrEnum):
     """What is looked for."""
 
     TABLE = "table"
@@ -42,7 +42,7 @@ class NodeType(StrEnum):
 def search(
     text: Annotated[str, typer.Argument(help="A part of a name, in any case.")] = "",
     store: StoreOption = None,
-    of: Annotated[NodeType | None, typer.Option("--type", help="Only tables, or only columns.")] = None,
+    of: Annotated[SearchType | None, typer.Option("--type", help="Only tables, or only columns.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only what has this tag. May be given several times.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, the best first.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
@@ -54,12 +54,12 @@ def search(
     """
     if not text.strip() and not tag:
         raise typer.BadParameter("say what to look for: a part of a name, or --tag")
-    types = {None: ("Table", "Column"), NodeType.TABLE: ("Table",), NodeType.COLUMN: ("Column",)}[of]
+    types = {None: ("Table", "Column"), SearchType.TABLE: ("Table",), SearchType.COLUMN: ("Column",)}[of]
     with open_store(store, read_only=True) as opened:
         hits = opened.search(text, types=types, tags=tuple(tag or ()), limit=limit + 1)
         keys = [hit.key for hit in hits[:limit]]
         found = _described(opened, keys)
-        near = nearest_tables(opened, text, columns=of is not NodeType.TABLE) if text and not found else ()
+        near = nearest_tables(opened, text, columns=of is not SearchType.TABLE) if text and not found else ()
     output = chosen_format(output, as_json)
     if output is OutputFormat.JSON:
         print_object(found)

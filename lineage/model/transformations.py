@@ -10,7 +10,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["CONTRIBUTION_ORDER", "IDENTITY", "EdgeKind", "Step", "Subtype", "compose", "compose_path", "strongest"]
+__all__ = [
+    "CONTRIBUTION_ORDER",
+    "IDENTITY",
+    "EdgeKind",
+    "StepEffect",
+    "Subtype",
+    "compose",
+    "compose_path",
+    "strongest",
+]
 
 
 class EdgeKind(StrEnum):
@@ -51,7 +60,7 @@ _CONTRIBUTING = frozenset(CONTRIBUTION_ORDER)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepEffect:
     """One step of a path: its subtype, and whether it hides the value."""
 
     subtype: Subtype
@@ -63,10 +72,10 @@ class Step:
         return self.subtype.kind
 
 
-IDENTITY = Step(Subtype.IDENTITY)
+IDENTITY = StepEffect(Subtype.IDENTITY)
 
 
-def compose(first: Step, second: Step) -> Step:
+def compose(first: StepEffect, second: StepEffect) -> StepEffect:
     """Return what `first` (nearer the source) followed by `second` (nearer the target) amounts to.
 
     Of two references the one nearer the target names the influence: that is the clause a reader finds there.
@@ -78,13 +87,13 @@ def compose(first: Step, second: Step) -> Step:
     """
     masking = first.masking or second.masking
     if second.kind is EdgeKind.REFERENCES:
-        return Step(second.subtype, masking)
+        return StepEffect(second.subtype, masking)
     if first.kind is EdgeKind.REFERENCES:
-        return Step(first.subtype, masking)
-    return Step(strongest((first.subtype, second.subtype)), masking)
+        return StepEffect(first.subtype, masking)
+    return StepEffect(strongest((first.subtype, second.subtype)), masking)
 
 
-def compose_path(steps: Iterable[Step]) -> Step:
+def compose_path(steps: Iterable[StepEffect]) -> StepEffect:
     """Return what a path's steps, from source to target, amount to; no step is the identity.
 
     >>> compose_path([Step(Subtype.IDENTITY), Step(Subtype.AGGREGATION)]).subtype

@@ -15,7 +15,7 @@ from lineage.neo4j_server.errors import ServerSetupError
 from lineage.neo4j_server.home import exclusive
 from lineage.neo4j_server.java import Java
 from lineage.neo4j_server.release import ARTIFACTS, VERSION
-from lineage.neo4j_server.resolvers import Resolver, find_resolver
+from lineage.neo4j_server.resolvers import JarResolver, find_resolver
 
 __all__ = ["Report", "default_cache", "ensure_jars"]
 
@@ -73,7 +73,7 @@ def _fetch_into(folder: Path, java: Java, report: Report) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _run(resolver: Resolver, report: Report) -> None:
+def _run(resolver: JarResolver, report: Report) -> None:
     """Have the jars fetched; where that fails, taken from what is on this machine.
 
     Raises:
@@ -91,7 +91,7 @@ def _run(resolver: Resolver, report: Report) -> None:
             raise error from None
 
 
-def _run_command(resolver: Resolver, command: tuple[str, ...], report: Report) -> None:
+def _run_command(resolver: JarResolver, command: tuple[str, ...], report: Report) -> None:
     errors: deque[str] = deque(maxlen=30)
     jars = 0
     with subprocess.Popen(

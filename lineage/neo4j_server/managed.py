@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lineage.neo4j_server import process
 from lineage.neo4j_server.home import USER, ServerHome, ServerState, exclusive
-from lineage.neo4j_server.probe import Answer, answers_bolt, ask_over_http
+from lineage.neo4j_server.probe import ServerReply, answers_bolt, ask_over_http
 from lineage.neo4j_server.release import SERVER_CLASS
 from lineage.neo4j_server.settings import HOST
 
@@ -48,10 +48,10 @@ class ManagedServer:
         """Whether its process is there."""
         return process.is_running(self.pid, process_marks(ServerHome(self.home)))
 
-    def ask(self) -> Answer:
+    def ask(self) -> ServerReply:
         """Return how it answers now, over Bolt and HTTP."""
         bolt, http = (int(uri.rpartition(":")[2]) for uri in (self.bolt_uri, self.http_uri))
-        return ask_over_http(http, self.user, self.password) if answers_bolt(bolt) else Answer.NONE
+        return ask_over_http(http, self.user, self.password) if answers_bolt(bolt) else ServerReply.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def server_status(home: Path | None = None) -> ServerStatus | None:
     if server is None:
         return None
     data = ServerHome.at(home).data
-    return ServerStatus(server, server.ask() is Answer.READY, process.resident_bytes(server.pid), _size(data))
+    return ServerStatus(server, server.ask() is ServerReply.READY, process.resident_bytes(server.pid), _size(data))
 
 
 def stop_server(home: Path | None = None, *, timeout: float = 60.0) -> bool:

@@ -11,13 +11,13 @@ from enum import Enum
 
 from lineage.neo4j_server.settings import HOST
 
-__all__ = ["Answer", "answers_bolt", "ask_over_http"]
+__all__ = ["ServerReply", "answers_bolt", "ask_over_http"]
 
 # Bolt's greeting: four bytes that name the protocol, then four proposals of a version, here 5.0 and 4.4.
 _HANDSHAKE = bytes.fromhex("6060B017 00000005 00000404 00000000 00000000")
 
 
-class Answer(Enum):
+class ServerReply(Enum):
     """What came back: a result, a refusal of the password, or nothing of use (yet)."""
 
     READY = "ready"
@@ -36,7 +36,7 @@ def answers_bolt(port: int, timeout: float = 2.0) -> bool:
     return len(answer) == 4 and answer != bytes(4)
 
 
-def ask_over_http(port: int, user: str, password: str, timeout: float = 5.0) -> Answer:
+def ask_over_http(port: int, user: str, password: str, timeout: float = 5.0) -> ServerReply:
     """Return how the server answers a query over HTTP: that it does means that its database is open."""
     login = base64.b64encode(f"{user}:{password}".encode()).decode()
     headers = {
@@ -49,9 +49,9 @@ def ask_over_http(port: int, user: str, password: str, timeout: float = 5.0) -> 
         connection.request("POST", "/db/neo4j/query/v2", json.dumps({"statement": "RETURN 1"}), headers)
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException):
-        return Answer.NONE
+        return ServerReply.NONE
     finally:
         connection.close()
     if status == http.HTTPStatus.UNAUTHORIZED:
-        return Answer.REFUSED
-    return Answer.READY if status == http.HTTPStatus.ACCEPTED else Answer.NONE
+        return ServerReply.REFUSED
+    return ServerReply.READY if status == http.HTTPStatus.ACCEPTED else ServerReply.NONE

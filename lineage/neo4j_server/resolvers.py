@@ -13,14 +13,14 @@ from lineage.neo4j_server.errors import ServerSetupError
 from lineage.neo4j_server.java import Java
 from lineage.neo4j_server.release import ARTIFACTS
 
-__all__ = ["Resolver", "find_ivy", "find_resolver", "ivy_resolver", "maven_resolver"]
+__all__ = ["JarResolver", "find_ivy", "find_resolver", "ivy_resolver", "maven_resolver"]
 
 # Pinned: the version that Maven itself would take differs between Maven's versions.
 _COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 
 @dataclass(frozen=True, slots=True)
-class Resolver:
+class JarResolver:
     """A command that puts the jars into a folder, the file that it reads, and how its output is understood.
 
     What it fetches on the way goes into a folder of its own: in the user's repository descriptions without their jars
@@ -39,7 +39,7 @@ class Resolver:
     """The command that takes the jars from what is on this machine already, and writes nothing but them."""
 
 
-def find_resolver(java: Java, work: Path, target: Path, environment: Mapping[str, str] | None = None) -> Resolver:
+def find_resolver(java: Java, work: Path, target: Path, environment: Mapping[str, str] | None = None) -> JarResolver:
     """Return Maven if it is on PATH, else the Ivy of an installed pyspark; `work` is for its files.
 
     Raises:
@@ -64,7 +64,7 @@ def find_ivy() -> Path | None:
     return max((Path(spec.origin).parent / "jars").glob("ivy-*.jar"), default=None)
 
 
-def maven_resolver(maven: Path, work: Path, target: Path) -> Resolver:
+def maven_resolver(maven: Path, work: Path, target: Path) -> JarResolver:
     """Return the Maven command that copies the jars into `target`."""
     project = work / "pom.xml"
     dependencies = "".join(
@@ -84,10 +84,10 @@ def maven_resolver(maven: Path, work: Path, target: Path) -> Resolver:
         *("-DincludeScope=runtime", f"-DoutputDirectory={target}"),
     )
     own = (*command, f"-Dmaven.repo.local={work / 'repository'}")
-    return Resolver("Maven", own, project, text, ("Downloaded from", ".jar"), "[ERROR]", (*command, "--offline"))
+    return JarResolver("Maven", own, project, text, ("Downloaded from", ".jar"), "[ERROR]", (*command, "--offline"))
 
 
-def ivy_resolver(java: Java, ivy: Path, work: Path, target: Path) -> Resolver:
+def ivy_resolver(java: Java, ivy: Path, work: Path, target: Path) -> JarResolver:
     """Return the Ivy command that copies the jars into `target`."""
     project = work / "ivy.xml"
     dependencies = "".join(
@@ -107,4 +107,4 @@ def ivy_resolver(java: Java, ivy: Path, work: Path, target: Path) -> Resolver:
         *(str(java.path), "-cp", str(ivy), "org.apache.ivy.Main", "-cache", str(work / "cache")),
         *("-ivy", str(project), "-confs", "default", "-retrieve", pattern),
     )
-    return Resolver("Ivy", command, project, text, ("[SUCCESSFUL ]", ".jar"), "::")
+    return JarResolver("Ivy", command, project, text, ("[SUCCESSFUL ]", ".jar"), "::")

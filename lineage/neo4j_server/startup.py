@@ -16,7 +16,7 @@ from lineage.neo4j_server.jars import Report, ensure_jars
 from lineage.neo4j_server.java import Java, find_java
 from lineage.neo4j_server.managed import ManagedServer, managed_server, process_marks
 from lineage.neo4j_server.ports import choose_port
-from lineage.neo4j_server.probe import Answer
+from lineage.neo4j_server.probe import ServerReply
 from lineage.neo4j_server.release import ADMIN_CLASS, JVM_OPTIONS
 from lineage.neo4j_server.settings import ServerSettings, render_configuration
 
@@ -113,8 +113,8 @@ def _ensure_password(place: ServerHome, java: Java, jars: Path) -> str:
 def _wait_until_it_answers(server: ManagedServer, timeout: float) -> None:
     place = ServerHome(server.home)
     deadline = time.monotonic() + timeout
-    while (answer := server.ask()) is not Answer.READY:
-        if answer is Answer.REFUSED:
+    while (answer := server.ask()) is not ServerReply.READY:
+        if answer is ServerReply.REFUSED:
             raise ServerStartError(
                 f"Neo4j refuses the password in {place.credentials}",
                 "if it was changed, write the new one there",

@@ -22,7 +22,7 @@ from lineage.sql.parse.statements import ParsedStatement, parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.plugins import installed_rules
-from lineage.sql.procedural import HOLE, Step
+from lineage.sql.procedural import HOLE, ProgramStep
 from lineage.sql.resolve.edges import completeness_of, edge_count, edges_of
 from lineage.sql.resolve.functions import FunctionEffects
 from lineage.sql.resolve.relations import Relation
@@ -289,7 +289,7 @@ def _complete(parsed: ParsedStatement, resolver: Resolver, outcome: Outcome) -> 
         resolver.spellings.setdefault(name, spelling)
 
 
-def _of_step(parsed: ParsedStatement, step: Step, options: ExtractionOptions) -> StatementLineage:
+def _of_step(parsed: ParsedStatement, step: ProgramStep, options: ExtractionOptions) -> StatementLineage:
     """Return the lineage of what is no SQL of its own: a routine's header, SQL that is known in part."""
     if not step.dynamic:
         return StatementLineage(step.operation, span=parsed.span)

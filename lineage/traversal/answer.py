@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from lineage.model.names import dataset_of, split_column_key
-from lineage.model.transformations import EdgeKind, Step, Subtype
+from lineage.model.transformations import EdgeKind, StepEffect, Subtype
 from lineage.traversal.lookup import names_of
 from lineage.traversal.options import TraversalOptions
 from lineage.traversal.reader import LineageReader
@@ -76,7 +76,7 @@ class Reached:
         return self.route.steps
 
     @property
-    def transformation(self) -> Step:
+    def transformation(self) -> StepEffect:
         """What that path amounts to."""
         return self.route.transformation
 

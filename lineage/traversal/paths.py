@@ -17,11 +17,11 @@ from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import Route
 from lineage.traversal.steps import routes_over
 from lineage.traversal.target import Target
-from lineage.traversal.tracing import Pair
+from lineage.traversal.tracing import ColumnPair
 
 __all__ = ["shortest_paths"]
 
-_Arrivals = dict[str, list[tuple[str, Pair]]]
+_Arrivals = dict[str, list[tuple[str, ColumnPair]]]
 _WAYS = tuple(Leads)[: Leads.FIELD]
 
 
@@ -112,7 +112,7 @@ def _leading_to(explorer: Explorer, layers: Sequence[set[int]], arrived: set[int
     return arrivals
 
 
-def _steps(explorer: Explorer, before: int, wanted: set[int], arrived: set[int]) -> Iterator[tuple[int, Pair]]:
+def _steps(explorer: Explorer, before: int, wanted: set[int], arrived: set[int]) -> Iterator[tuple[int, ColumnPair]]:
     """Yield the steps that lead from a column to the wanted nodes."""
     keys = explorer.keys
     for way in _WAYS:
@@ -123,16 +123,16 @@ def _steps(explorer: Explorer, before: int, wanted: set[int], arrived: set[int])
             for node in nodes:
                 target = keys[node] if way < Leads.ROWS else dataset_of(keys[node])
                 for member in explorer.origins(before, end, way):
-                    yield node, Pair(keys[member], target, kind)
+                    yield node, ColumnPair(keys[member], target, kind)
 
 
-def _paths(arrivals: _Arrivals, starts: frozenset[str], ends: list[str]) -> Iterator[tuple[Pair, ...]]:
+def _paths(arrivals: _Arrivals, starts: frozenset[str], ends: list[str]) -> Iterator[tuple[ColumnPair, ...]]:
     """Yield the paths from an end back to a start, those with the fewest references first."""
     least = dict.fromkeys(starts, 0)
     for node, arriving in arrivals.items():
         least[node] = min(least[before] + _cost(pair) for before, pair in arriving)
     # Each entry: references at best, then the steps to the end as text, which orders paths that are alike.
-    waiting: list[tuple[int, tuple[str, ...], int, str, tuple[Pair, ...]]] = [
+    waiting: list[tuple[int, tuple[str, ...], int, str, tuple[ColumnPair, ...]]] = [
         (least[end], (), 0, end, ()) for end in ends
     ]
     heapq.heapify(waiting)
@@ -147,5 +147,5 @@ def _paths(arrivals: _Arrivals, starts: frozenset[str], ends: list[str]) -> Iter
             heapq.heappush(waiting, (count + least[before], text, count, before, (pair, *steps)))
 
 
-def _cost(pair: Pair) -> int:
+def _cost(pair: ColumnPair) -> int:
     return int(pair.kind is EdgeKind.REFERENCES)

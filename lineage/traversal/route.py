@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lineage.model.evidence import Chain
-from lineage.model.transformations import CONTRIBUTION_ORDER, EdgeKind, Step, Subtype, compose_path, strongest
+from lineage.model.transformations import CONTRIBUTION_ORDER, EdgeKind, StepEffect, Subtype, compose_path, strongest
 
 __all__ = ["PathStep", "Route"]
 
@@ -30,12 +30,12 @@ class PathStep:
     spans: tuple[Chain, ...] = ()
 
     @property
-    def step(self) -> Step:
+    def step(self) -> StepEffect:
         """The step for composition: the strongest contribution, or the first of the influences."""
         contributing = [subtype for subtype in self.subtypes if subtype in CONTRIBUTION_ORDER]
         if contributing:
-            return Step(strongest(contributing), self.masking)
-        return Step(min(self.subtypes, key=_ORDER.__getitem__), self.masking)
+            return StepEffect(strongest(contributing), self.masking)
+        return StepEffect(min(self.subtypes, key=_ORDER.__getitem__), self.masking)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step as JSON values."""
@@ -67,7 +67,7 @@ class Route:
         return sum(step.kind is EdgeKind.REFERENCES for step in self.steps)
 
     @property
-    def transformation(self) -> Step:
+    def transformation(self) -> StepEffect:
         """What its steps amount to, by OpenLineage's rules of composition."""
         return compose_path(step.step for step in self.steps)
 

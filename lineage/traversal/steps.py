@@ -10,20 +10,22 @@ from lineage.store.errors import StoreError
 from lineage.store.values import StoredStep
 from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep, Route
-from lineage.traversal.tracing import Pair
+from lineage.traversal.tracing import ColumnPair
 
 __all__ = ["routes_over"]
 
 
-def routes_over(store: LineageReader, paths: Collection[Iterable[Pair]], as_of: datetime | None) -> tuple[Route, ...]:
+def routes_over(
+    store: LineageReader, paths: Collection[Iterable[ColumnPair]], as_of: datetime | None
+) -> tuple[Route, ...]:
     """Return a route for each path, given as its pairs.
 
     Raises:
         StoreError: the store could not be read, or no longer holds an edge of a path.
     """
-    stated: defaultdict[Pair, list[StoredStep]] = defaultdict(list)
+    stated: defaultdict[ColumnPair, list[StoredStep]] = defaultdict(list)
     for step in store.steps({pair for path in paths for pair in path}, as_of=as_of):
-        stated[Pair(step.source, step.target, step.kind)].append(step)
+        stated[ColumnPair(step.source, step.target, step.kind)].append(step)
     steps = {pair: _step_over(said) for pair, said in stated.items()}
     try:
         return tuple(Route(tuple(steps[pair] for pair in path)) for path in paths)

@@ -16,10 +16,10 @@ from lineage.store.exploring import Leads
 from lineage.store.values import Direction
 from lineage.traversal.search import Label, Search
 
-__all__ = ["End", "Pair", "Tracing"]
+__all__ = ["End", "ColumnPair", "Tracing"]
 
 
-class Pair(NamedTuple):
+class ColumnPair(NamedTuple):
     """The ends of a step, in the direction in which data flows, and its kind."""
 
     source: str
@@ -52,13 +52,13 @@ class Tracing:
         self._down = search.explorer.view.direction is Direction.DOWNSTREAM
         self._datasets: dict[int, int] | None = None
 
-    def trace(self, ends: Iterable[End]) -> dict[End, list[Pair]]:
+    def trace(self, ends: Iterable[End]) -> dict[End, list[ColumnPair]]:
         """Return the steps of the path that each label came by, in the direction in which data flows."""
         ends = list(ends)
         at_hop: defaultdict[int, set[End]] = defaultdict(set)
         for node, label in ends:
             at_hop[label.hops].add((node, label))
-        before: dict[End, tuple[Pair, End]] = {}
+        before: dict[End, tuple[ColumnPair, End]] = {}
         for hops in range(max(at_hop, default=0), 0, -1):
             direct, rows = self._led_on(hops - 1, {node for node, _ in at_hop[hops]})
             for node, label in at_hop[hops]:
@@ -67,14 +67,14 @@ class Tracing:
                 at_hop[hops - 1].add(before[node, label][1])
         return {end: self._steps_to(end, before) for end in ends}
 
-    def _steps_to(self, end: End, before: Mapping[End, tuple[Pair, End]]) -> list[Pair]:
+    def _steps_to(self, end: End, before: Mapping[End, tuple[ColumnPair, End]]) -> list[ColumnPair]:
         found = []
         while end in before:
             pair, end = before[end]
             found.append(pair)
         return found[::-1] if self._down else found
 
-    def _before(self, node: int, label: Label, direct: list[_Came], by_rows: list[_Came]) -> tuple[Pair, End]:
+    def _before(self, node: int, label: Label, direct: list[_Came], by_rows: list[_Came]) -> tuple[ColumnPair, End]:
         steps = sorted(self._steps(node, label, direct))
         rows = sorted(self._row_steps(node, label, by_rows))
         if self._down:
@@ -85,7 +85,9 @@ class Tracing:
         references, masked, _ = self._search.groups[label.hops - 1][group]
         return pair, (origin, Label(label.hops - 1, references, masked))
 
-    def _steps(self, node: int, label: Label, came: list[_Came]) -> Iterator[tuple[tuple[int, str, int], Pair, int]]:
+    def _steps(
+        self, node: int, label: Label, came: list[_Came]
+    ) -> Iterator[tuple[tuple[int, str, int], ColumnPair, int]]:
         explorer, keys = self._explorer, self._explorer.keys
         for group, origin, way in came:
             if not self._leads_to(label, group, way):
@@ -93,12 +95,12 @@ class Tracing:
             for member in explorer.origins(origin, node, way):
                 kind = EdgeKind.REFERENCES if way >= Leads.REFERENCE else EdgeKind.CONTRIBUTES
                 ends = (member, node) if self._down else (node, member)
-                pair = Pair(keys[ends[0]], keys[ends[1]], kind)
+                pair = ColumnPair(keys[ends[0]], keys[ends[1]], kind)
                 yield (group, keys[origin], 0), pair, origin
 
     def _row_steps(
         self, node: int, label: Label, came: list[_Came]
-    ) -> Iterator[tuple[tuple[int, str, int], Pair, int]]:
+    ) -> Iterator[tuple[tuple[int, str, int], ColumnPair, int]]:
         explorer, keys = self._explorer, self._explorer.keys
         for group, origin, way in came:
             if origin == node or not self._leads_to(label, group, way):
@@ -106,10 +108,10 @@ class Tracing:
             if self._down:
                 dataset = dataset_of(keys[node])
                 for member in explorer.origins(origin, self._dataset(node), way):
-                    yield (group, keys[origin], 1), Pair(keys[member], dataset, EdgeKind.REFERENCES), origin
+                    yield (group, keys[origin], 1), ColumnPair(keys[member], dataset, EdgeKind.REFERENCES), origin
             else:
                 dataset = dataset_of(keys[origin])
-                yield (group, keys[origin], 1), Pair(keys[node], dataset, EdgeKind.REFERENCES), origin
+                yield (group, keys[origin], 1), ColumnPair(keys[node], dataset, EdgeKind.REFERENCES), origin
 
     def _leads_to(self, label: Label, group: int, way: Leads) -> bool:
         references, masked, _ = self._search.groups[label.hops - 1][group]

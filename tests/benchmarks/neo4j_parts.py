@@ -31,9 +31,9 @@ from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, by_kind
 from lineage.store.neo4j.backend import for_rows, with_times
 from lineage.store.planning.chunks import BatchPart, whole
 from lineage.store.planning.intake import take_in
-from lineage.store.planning.naming import Naming
+from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.plan import plan
-from lineage.store.planning.state import State
+from lineage.store.planning.state import GraphState
 from tests.benchmarks._warehouse import BEGIN, Warehouse
 from tests.neo4j_fixture import Neo4jAddress, first_there_is
 
@@ -91,8 +91,8 @@ def run() -> dict[str, Any]:
 
 def _bare(verb: str, address: Neo4jAddress, told: LineageBatch, size: int, threads: int) -> int:
     """Write all that the batch leaves in an empty graph, rows by rows; return how many edges a second."""
-    naming = Naming()
-    changes = difference(State(), plan(State(), take_in(whole(told), naming), naming))
+    naming = NamesOverTime()
+    changes = difference(GraphState(), plan(GraphState(), take_in(whole(told), naming), naming))
     steps: list[tuple[str, list[dict[str, Any]]]] = []
     for (label,), nodes in by_kind(changes.created_nodes):
         steps.append((_node(verb, label), [{"key": one.key, **one.properties} for one in nodes]))

@@ -12,13 +12,13 @@ from typing import Any
 import pyarrow as pa
 
 from lineage.sql.scan import arrays
-from lineage.sql.scan.engines import PYTHON, Engine, native_engine
+from lineage.sql.scan.engines import PYTHON, ScanEngine, native_engine
 from tests.truth.compare import DATA, DEMO
 
 ROUNDS = 5
 NATIVE_MEGABYTES = 100
 PYTHON_MEGABYTES = 5
-FUNCTIONS: dict[str, Callable[[Any, str, Engine], Any]] = {
+FUNCTIONS: dict[str, Callable[[Any, str, ScanEngine], Any]] = {
     "fingerprint": arrays.fingerprint_array,
     "mask_literals": arrays.mask_literals_array,
     "nesting_depth": arrays.nesting_depth_array,
@@ -36,7 +36,7 @@ def run() -> dict[str, Any]:
     return figures | _measure(PYTHON, texts, PYTHON_MEGABYTES, 1)
 
 
-def _measure(engine: Engine, texts: list[str], megabytes: int, rounds: int) -> dict[str, Any]:
+def _measure(engine: ScanEngine, texts: list[str], megabytes: int, rounds: int) -> dict[str, Any]:
     size = sum(len(text.encode()) for text in texts)
     times = max(1, megabytes * 1_000_000 // size)
     array = pa.array(texts * times, pa.large_string())
@@ -47,7 +47,7 @@ def _measure(engine: Engine, texts: list[str], megabytes: int, rounds: int) -> d
     return figures
 
 
-def _seconds(function: Callable[[Any, str, Engine], Any], array: Any, engine: Engine) -> float:
+def _seconds(function: Callable[[Any, str, ScanEngine], Any], array: Any, engine: ScanEngine) -> float:
     began = time.process_time()
     function(array, "postgres", engine)
     return time.process_time() - began

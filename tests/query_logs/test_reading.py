@@ -23,7 +23,7 @@ from lineage_ingest.query_log import (
     read_log,
     source_named,
 )
-from lineage_ingest.query_log.reading import Piece, file_pieces, read_log_file
+from lineage_ingest.query_log.reading import FilePiece, file_pieces, read_log_file
 from tests.query_logs.samples import normalised_rows
 
 GENERIC = source_named("generic", mapping={"query_text": "sql"})
@@ -92,7 +92,7 @@ def test_a_parquet_file_can_be_read_in_its_row_groups(tmp_path: Path) -> None:
     assert [sum(row.get("problem") is None for row in normalised_rows(GENERIC, p)) for p in pieces] == [3, 3, 1]
     assert texts(path) == [f"SELECT {number}" for number in range(7)]
     path.write_bytes(path.read_bytes()[:100])
-    assert file_pieces(GENERIC, path) == [Piece()]
+    assert file_pieces(GENERIC, path) == [FilePiece()]
     assert kinds(path) == ["file report"]
 
 

@@ -14,7 +14,7 @@ import pytest
 from lineage.store.errors import StoreTimeoutError, StoreUnreachableError, StoreWriteError
 from lineage_graphql import event_writer
 from lineage_graphql.event_writer import MAX_EVENTS, EventWriter
-from lineage_ingest.openlineage import Outcome
+from lineage_ingest.openlineage import EventOutcome
 
 
 class Store:
@@ -26,7 +26,7 @@ class Store:
         self.goes_on = threading.Event()
         self.began = threading.Event()
 
-    def take(self, events: Sequence[object]) -> list[Outcome]:
+    def take(self, events: Sequence[object]) -> list[EventOutcome]:
         self.groups.append(list(events))
         self.began.set()
         self.goes_on.wait(20)
@@ -35,7 +35,7 @@ class Store:
             raise StoreUnreachableError("no store")
         if "unwritable" in events:
             raise StoreWriteError("cannot be written")
-        return [Outcome(index, event != "bad", str(event)) for index, event in enumerate(events)]
+        return [EventOutcome(index, event != "bad", str(event)) for index, event in enumerate(events)]
 
 
 def together(store: Store, *requests: Sequence[object], seconds: float = 20) -> list[Any]:

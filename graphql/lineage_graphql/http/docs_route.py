@@ -12,12 +12,12 @@ from lineage_graphql.http.access import refused
 from lineage_graphql.http.docs_page import DOCS_STYLE, docs_page
 from lineage_graphql.http.openapi import openapi_of
 from lineage_graphql.http.page_policy import page_headers
-from lineage_graphql.state import State
+from lineage_graphql.state import ServiceState
 
 __all__ = ["docs_router"]
 
 
-def docs_router(state: State, app: FastAPI) -> APIRouter:
+def docs_router(state: ServiceState, app: FastAPI) -> APIRouter:
     """Return the routes. Where callers have roles, any role is enough."""
     router = APIRouter(include_in_schema=False)
 

@@ -20,13 +20,13 @@ from lineage_graphql.context import Ask, Context
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.http.editor_route import editor_page
 from lineage_graphql.schema.root import schema
-from lineage_graphql.state import State
+from lineage_graphql.state import ServiceState
 
 __all__ = ["graphql_router"]
 
 
 class _Router(GraphQLRouter[Context, None]):
-    def __init__(self, state: State, **options: Any) -> None:
+    def __init__(self, state: ServiceState, **options: Any) -> None:
         super().__init__(schema, **options)
         self._state = state
 
@@ -88,7 +88,7 @@ def _refused(error: RefusedError) -> ExecutionResult:
     return ExecutionResult(data=None, errors=[GraphQLError(error.message, extensions=error.extensions)])
 
 
-def graphql_router(state: State) -> GraphQLRouter[Context, None]:
+def graphql_router(state: ServiceState) -> GraphQLRouter[Context, None]:
     """Return the routes of `/graphql`."""
     settings = state.settings
 

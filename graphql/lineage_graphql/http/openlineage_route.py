@@ -19,8 +19,8 @@ from lineage_graphql.http.answers import problem
 from lineage_graphql.http.openapi import BATCH_ANSWER, BATCH_BODY, EVENT_ANSWER, EVENT_BODY
 from lineage_graphql.http.unpacking import unpacked
 from lineage_graphql.metrics import EVENTS, INGEST_LAG
-from lineage_graphql.state import State
-from lineage_ingest.openlineage import EventIngest, Outcome
+from lineage_graphql.state import ServiceState
+from lineage_ingest.openlineage import EventIngest, EventOutcome
 
 __all__ = ["openlineage_router"]
 
@@ -35,12 +35,12 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 _MAX_EVENTS = 10_000
 
 
-def openlineage_router(state: State) -> APIRouter:
+def openlineage_router(state: ServiceState) -> APIRouter:
     """Return the routes. What they accept is durable when they answer."""
     router = APIRouter(prefix="/api/v1/lineage", tags=["openlineage"])
     writer = EventWriter(EventIngest(state.store).take, state.threads, state.settings.limits.seconds)
 
-    async def taken(events: Sequence[object]) -> list[Outcome]:
+    async def taken(events: Sequence[object]) -> list[EventOutcome]:
         outcomes = await writer.take(events)
         for one in outcomes:
             EVENTS.labels("accepted" if one.accepted else "refused").inc()
@@ -79,7 +79,7 @@ def openlineage_router(state: State) -> APIRouter:
     return router
 
 
-async def _body(state: State, request: Request) -> object:
+async def _body(state: ServiceState, request: Request) -> object:
     """Return the JSON of a body.
 
     Raises:
@@ -101,7 +101,7 @@ async def _body(state: State, request: Request) -> object:
     return body
 
 
-def _summary(outcomes: list[Outcome]) -> dict[str, object]:
+def _summary(outcomes: list[EventOutcome]) -> dict[str, object]:
     """Return what became of a batch, in the shape of the specification's HTTP API."""
     failed = [one for one in outcomes if not one.accepted]
     # The specification knows these two; `summary` says how many succeeded.
@@ -124,7 +124,7 @@ def _summary(outcomes: list[Outcome]) -> dict[str, object]:
     }
 
 
-def _reason(outcome: Outcome) -> str:
+def _reason(outcome: EventOutcome) -> str:
     return f"{outcome.pointer}: {outcome.reason}" if outcome.pointer else str(outcome.reason)
 
 

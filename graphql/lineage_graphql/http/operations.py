@@ -16,7 +16,7 @@ from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.access import refused
-from lineage_graphql.state import State
+from lineage_graphql.state import ServiceState
 
 __all__ = ["operations_router"]
 
@@ -24,7 +24,7 @@ _LOGGER = logging.getLogger(__name__)
 _READY_SECONDS = 2.0
 
 
-def operations_router(state: State) -> APIRouter:
+def operations_router(state: ServiceState) -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["operations"])
 

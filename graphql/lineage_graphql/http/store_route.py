@@ -18,7 +18,7 @@ from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.access import refused
 from lineage_graphql.http.answers import problem
 from lineage_graphql.http.unpacking import unpacked
-from lineage_graphql.state import State
+from lineage_graphql.state import ServiceState
 
 __all__ = ["store_router"]
 
@@ -32,7 +32,7 @@ _MAY: dict[Effect, frozenset[Role]] = {
 }
 
 
-def store_router(state: State) -> APIRouter:
+def store_router(state: ServiceState) -> APIRouter:
     """Return the routes."""
     router = APIRouter(prefix=PATH, tags=["store"])
 
@@ -87,7 +87,7 @@ def store_router(state: State) -> APIRouter:
     return router
 
 
-def _answered(state: State, method: Method, body: bytes) -> bytes:
+def _answered(state: ServiceState, method: Method, body: bytes) -> bytes:
     if method.effect is not Effect.READS:
         return method.call(state.store, body)
     with time_limit(_READING_SECONDS):

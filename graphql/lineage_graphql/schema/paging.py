@@ -124,7 +124,7 @@ class Page(Generic[S]):
     info: PageInfo
 
 
-class Rows(Protocol[S]):
+class PagedList(Protocol[S]):
     """An ordered list that is read by pages."""
 
     @property
@@ -217,7 +217,7 @@ def size_of(info: LineageInfo, size: int, name: str = "first") -> int:
     return size
 
 
-async def read_page(rows: Rows[S], asked: PageArguments) -> Page[S]:
+async def read_page(rows: PagedList[S], asked: PageArguments) -> Page[S]:
     """Return a page; whether there are rows around it is looked up when that is asked for."""
     found = list(await rows.read(asked.request(asked.size + 1)))
     more = len(found) > asked.size
@@ -244,7 +244,7 @@ async def read_page(rows: Rows[S], asked: PageArguments) -> Page[S]:
     return Page(found, cursors, info)
 
 
-async def connection(rows: Rows[S], asked: PageArguments, node: Callable[[S], T]) -> Connection[T]:
+async def connection(rows: PagedList[S], asked: PageArguments, node: Callable[[S], T]) -> Connection[T]:
     """Return a page as the schema has it, `node` being what it has for a row."""
     page = await read_page(rows, asked)
     nodes = [node(row) for row in page.rows]

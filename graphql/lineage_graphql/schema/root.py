@@ -131,12 +131,12 @@ class Subscription:
             yield change
 
 
-class _Schema(strawberry.Schema):
+class _GraphQLSchema(strawberry.Schema):
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Log nothing here: `limits.extension` logs what nobody foresaw, and the rest is the caller's."""
 
 
-schema = _Schema(
+schema = _GraphQLSchema(
     query=Query,
     mutation=stewardship.Mutation,
     subscription=Subscription,

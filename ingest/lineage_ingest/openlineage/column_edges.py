@@ -9,11 +9,11 @@ from typing import Any
 from lineage.export.openlineage import ROWS_DECIDED_BY
 from lineage.model.batch import EdgeRecord
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage_ingest.openlineage.dataset_ids import Place
+from lineage_ingest.openlineage.dataset_ids import DatasetId
 
 __all__ = ["OutputLineage", "column_lineage", "deciding_rows", "explicit_lineage"]
 
-Locate = Callable[[str, str], Place]
+Locate = Callable[[str, str], DatasetId]
 """RunState namespace and name as an event writes them, answers the dataset."""
 
 _FIELD_DEFAULT, _ROWS_DEFAULT = Subtype.CONDITIONAL, Subtype.FILTER
@@ -40,26 +40,26 @@ class OutputLineage:
     whether one named all that it is made of.
     """
 
-    output: Place
-    sources: dict[str, Place] = field(default_factory=dict)
+    output: DatasetId
+    sources: dict[str, DatasetId] = field(default_factory=dict)
     is_told: bool = False
     is_complete: bool = False
     _said: dict[tuple[str, str, EdgeKind], _Said] = field(default_factory=dict)
 
     def say(
-        self, source: Place, column: str, target: str, transformations: Iterable[tuple[Subtype, bool, str]]
+        self, source: DatasetId, column: str, target: str, transformations: Iterable[tuple[Subtype, bool, str]]
     ) -> None:
         """Take in that a source's column flows into, or influences, a node of the output (by key)."""
         self.sources.setdefault(source.key, source)
         self._say(source.column(column), target, transformations)
 
-    def say_rows(self, source: Place, target: str, transformations: Iterable[tuple[Subtype, bool, str]]) -> None:
+    def say_rows(self, source: DatasetId, target: str, transformations: Iterable[tuple[Subtype, bool, str]]) -> None:
         """Take in that which rows a source has decides those of the output, or one of its columns (by key)."""
         self.sources.setdefault(source.key, source)
         if source.key != self.output.key:
             self._say(source.key, target, transformations)
 
-    def read_rows(self, inputs: Iterable[Place]) -> None:
+    def read_rows(self, inputs: Iterable[DatasetId]) -> None:
         """Take in that the output is computed from the rows of these datasets: the facet names columns only."""
         for source in inputs:
             self.say_rows(source, self.output.key, [(Subtype.ROWS, False, "")])

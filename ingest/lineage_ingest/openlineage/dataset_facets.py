@@ -17,7 +17,7 @@ from lineage.model.names import ColumnPath, column_text, split_dataset_key
 from lineage.model.namespaces import normal_namespace
 from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
-from lineage_ingest.openlineage.dataset_ids import Place, place_of
+from lineage_ingest.openlineage.dataset_ids import DatasetId, place_of
 from lineage_ingest.openlineage.run_state import Facets, RunState, facet_of
 from lineage_ingest.openlineage.schemas_known import Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import Listed
@@ -27,7 +27,7 @@ __all__ = ["change_of", "listed_of", "quoted_names", "record_of", "symlinks_of"]
 _KINDS = {kind.value.upper(): kind for kind in DatasetKind} | {"MODEL": DatasetKind.TABLE}
 
 
-def change_of(place: Place, facets: Facets, at: datetime, *, exact: bool) -> DatasetChange | None:
+def change_of(place: DatasetId, facets: Facets, at: datetime, *, exact: bool) -> DatasetChange | None:
     """Return the DROP or RENAME that a dataset's facets tell of, if any."""
     facet = facet_of(facets, "lifecycleStateChange")
     state = facet.get("lifecycleStateChange")
@@ -42,7 +42,7 @@ def change_of(place: Place, facets: Facets, at: datetime, *, exact: bool) -> Dat
     return None
 
 
-def record_of(place: Place, facets: Facets, at: datetime, aliases: Iterable[tuple[str, str]]) -> DatasetRecord:
+def record_of(place: DatasetId, facets: Facets, at: datetime, aliases: Iterable[tuple[str, str]]) -> DatasetRecord:
     """Return what the facets of a dataset say of it; `aliases` are pairs of keys that name one dataset."""
     fields = facet_of(facets, "schema").get("fields") or ()
     ours = facet_of(facets, DATASET_FACET)
@@ -93,7 +93,7 @@ def symlinks_of(facets: Facets) -> Sequence[Mapping[str, Any]]:
     return facet_of(facets, "symlinks").get("identifiers") or ()
 
 
-def _further_names(place: Place, facets: Facets, aliases: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def _further_names(place: DatasetId, facets: Facets, aliases: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Return the other names of a dataset: of our own export as they stand, else those of its further keys."""
     others = {other for key, other in aliases if key == place.key}
     if others or not place.exact:
@@ -113,7 +113,7 @@ def quoted_names(state: RunState) -> dict[tuple[str, str], frozenset[str]]:
 
 
 def _columns(
-    fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], place: Place
+    fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], place: DatasetId
 ) -> Iterator[tuple[str, str | None, int | None, str | None]]:
     """Yield the path, type, ordinal and spelling of each column, and of the fields in it."""
     for position, one in enumerate(fields):
@@ -125,7 +125,7 @@ def _columns(
         yield from _columns(one.get("fields") or (), parts, place)
 
 
-def listed_of(place: Place, facets: Facets, schemas: Schemas, named: Iterable[str]) -> Listed:
+def listed_of(place: DatasetId, facets: Facets, schemas: Schemas, named: Iterable[str]) -> Listed:
     """Return a dataset as its SQL may name it, with the columns that it has: by its facet, else by `schemas`."""
     names = (*(str(one["name"]) for one in symlinks_of(facets)), *sorted(named))
     if not is_whole(facets):

@@ -12,13 +12,13 @@ from lineage.model.names import ColumnPath, Naming, column_key, dataset_key, par
 from lineage.model.namespaces import STORAGE, dialect_of, normal_place, preferred_key, scheme_of
 from lineage.model.statement import DatasetKind
 
-__all__ = ["Place", "place_of", "place_with_symlinks"]
+__all__ = ["DatasetId", "place_of", "place_with_symlinks"]
 
 _KINDS = {"kafka": DatasetKind.TOPIC, "pubsub": DatasetKind.TOPIC, **dict.fromkeys(STORAGE, DatasetKind.FILE)}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DatasetId:
     """A dataset by namespace and name as the graph has them; `exact` names are taken as they stand.
 
     `quoted` are those names of its columns that are no paths of nested fields, though they read so (`a.b`).
@@ -58,7 +58,7 @@ def _column_key(dataset: str, field: str, folding: Folding, is_name: bool) -> st
 
 
 @lru_cache(maxsize=50_000)
-def place_of(namespace: str, name: str, *, exact: bool = False) -> Place:
+def place_of(namespace: str, name: str, *, exact: bool = False) -> DatasetId:
     """Return the dataset that an event names, in the spelling and case that SQL of its warehouse gives it.
 
     >>> place_of("postgresql://DB", "Shop.public.Orders").key
@@ -69,18 +69,18 @@ def place_of(namespace: str, name: str, *, exact: bool = False) -> Place:
     's3://lake/raw/Orders'
     """
     if exact:
-        return Place(namespace, name, dialect_of(namespace), exact=True)
+        return DatasetId(namespace, name, dialect_of(namespace), exact=True)
     namespace, name = normal_place(namespace, name)
     dialect = dialect_of(namespace)
     if dialect is None:
-        return Place(namespace, name)
+        return DatasetId(namespace, name)
     folded = Naming(dialect, namespace).qualify(parse_table_name(name, dialect)) if "/" not in name else name
-    return Place(namespace, folded or name, dialect)
+    return DatasetId(namespace, folded or name, dialect)
 
 
 def place_with_symlinks(
     namespace: str, name: str, identifiers: Iterable[Mapping[str, Any]], *, exact: bool = False
-) -> tuple[Place, list[tuple[str, str]]]:
+) -> tuple[DatasetId, list[tuple[str, str]]]:
     """Return the dataset that an event names, by the preferred of its names, and pairs of keys that name it.
 
     `identifiers` are those of the facet `symlinks`, further names of the same data: the table of a catalog whose path

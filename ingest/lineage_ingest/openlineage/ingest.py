@@ -26,7 +26,7 @@ from lineage_ingest.openlineage.schemas_known import stored_schemas, tables_of_s
 from lineage_ingest.openlineage.validation import CheckedEvent, EventKind, InvalidEventError, check
 from lineage_ingest.stars import may_open_stars, opened_stars
 
-__all__ = ["EventIngest", "Outcome", "Retention"]
+__all__ = ["EventIngest", "EventOutcome", "Retention"]
 
 _MAX_OF_RUN = 32
 """Events of a run in one batch: fewer than are held apart, so that each has its moment in a streaming job's history."""
@@ -42,7 +42,7 @@ _ALONE: WeakKeyDictionary[GraphStore, threading.Lock] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EventOutcome:
     """What became of one event of a batch: taken, or refused and why. `warnings` are facets that were left out."""
 
     index: int
@@ -52,7 +52,7 @@ class Outcome:
     hint: str | None = None
     warnings: tuple[str, ...] = ()
 
-    def moved_to(self, index: int) -> Outcome:
+    def moved_to(self, index: int) -> EventOutcome:
         """Return the outcome as that of another place in a batch."""
         return self if index == self.index else replace(self, index=index)
 
@@ -105,7 +105,7 @@ class EventIngest:
         self.applied = AppliedChanges()
         """What all calls together have changed in the graph."""
 
-    def take(self, events: Sequence[object]) -> list[Outcome]:
+    def take(self, events: Sequence[object]) -> list[EventOutcome]:
         """Return for each event whether it was accepted, in their order.
 
         Raises:
@@ -124,13 +124,13 @@ class EventIngest:
                     self._take_runs_alone(batch.runs)
         return outcomes
 
-    def _outcome(self, index: int, event: object, batches: list[_Batch]) -> Outcome:
+    def _outcome(self, index: int, event: object, batches: list[_Batch]) -> EventOutcome:
         try:
             checked = check(event)
             _put(checked, batches)
         except InvalidEventError as error:
-            return Outcome(index, False, str(error), error.pointer, error.hint)
-        return Outcome(index, True, warnings=checked.problems)
+            return EventOutcome(index, False, str(error), error.pointer, error.hint)
+        return EventOutcome(index, True, warnings=checked.problems)
 
     def _take_runs(self, state: Mapping[str, RunState]) -> None:
         """Hold what is new of runs; apply those that count, until nothing is held that was not applied."""

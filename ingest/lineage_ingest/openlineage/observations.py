@@ -27,7 +27,7 @@ from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint, mask_literals
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, deciding_rows, explicit_lineage
 from lineage_ingest.openlineage.dataset_facets import change_of, listed_of, quoted_names, record_of, symlinks_of
-from lineage_ingest.openlineage.dataset_ids import Place, place_of, place_with_symlinks
+from lineage_ingest.openlineage.dataset_ids import DatasetId, place_of, place_with_symlinks
 from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, speaks_of_all
 from lineage_ingest.openlineage.run_state import UNKNOWN, Facets, RunState, facet_of, sql_dialect
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
@@ -59,7 +59,7 @@ def observed(
 
     `tie` decides between runs of one job that count since the same moment (`JobRecord.ties`).
     """
-    found = _Reading(state, at, budget, schemas).observed()
+    found = _EventReading(state, at, budget, schemas).observed()
     found.jobs = [replace(job, ties=(tie, tie)) for job in found.jobs]
     return found
 
@@ -76,7 +76,7 @@ def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *,
     return found
 
 
-class _Reading:
+class _EventReading:
     """One run, as it is read."""
 
     def __init__(self, state: RunState, at: datetime, budget: Budget, schemas: Schemas) -> None:
@@ -89,7 +89,7 @@ class _Reading:
         namespace, name = state.job_name
         self._source = f"{namespace}/{name}"
         self._quoted = {} if state.is_ours else quoted_names(state)
-        self._places_of: dict[tuple[str, str], Place] = {}
+        self._places_of: dict[tuple[str, str], DatasetId] = {}
         self._names: dict[str, set[str]] = defaultdict(set)
         for named, facets in (*state.inputs.items(), *state.outputs.items()):
             place, aliases = place_with_symlinks(*named, symlinks_of(facets), exact=state.is_ours)
@@ -127,9 +127,9 @@ class _Reading:
             found.diagnostics.append(DiagnosticRecord(diagnostic, self._source, job))
         return found
 
-    def _places(self, state: Mapping[tuple[str, str], Facets]) -> dict[str, tuple[Place, Facets]]:
+    def _places(self, state: Mapping[tuple[str, str], Facets]) -> dict[str, tuple[DatasetId, Facets]]:
         """Return the datasets by key; what are two spellings of one is one."""
-        found: dict[str, tuple[Place, Facets]] = {}
+        found: dict[str, tuple[DatasetId, Facets]] = {}
         for (namespace, name), facets in sorted(state.items()):
             place = self._locate(namespace, name)
             known = found.get(place.key)
@@ -137,12 +137,12 @@ class _Reading:
             found[place.key] = (place, together)
         return found
 
-    def _locate(self, namespace: str, name: str) -> Place:
+    def _locate(self, namespace: str, name: str) -> DatasetId:
         place = self._places_of.get((namespace, name)) or place_of(namespace, name, exact=self._state.is_ours)
         quoted = self._quoted.get((namespace, name))
         return replace(place, quoted=quoted) if quoted else place
 
-    def _entries(self) -> list[tuple[Place, tuple[str, str], Mapping[str, Any]]]:
+    def _entries(self) -> list[tuple[DatasetId, tuple[str, str], Mapping[str, Any]]]:
         """Return what the job's own lineage facet says of datasets."""
         entries = self._state.facet("job.lineage").get("entries") or ()
         of_datasets = (entry for entry in entries if entry["type"] == "DATASET")
@@ -151,7 +151,7 @@ class _Reading:
             for entry in of_datasets
         ]
 
-    def _only_changed(self, output: tuple[Place, Facets]) -> bool:
+    def _only_changed(self, output: tuple[DatasetId, Facets]) -> bool:
         """Take in that an output was dropped or renamed; answer whether that is all that happened to it."""
         place, facets = output
         change = change_of(place, facets, self._at, exact=self._state.is_ours)
@@ -162,7 +162,7 @@ class _Reading:
             self._found.datasets.append(record_of(place, facets, self._at, self._found.aliases))
         return not facet_of(facets, "columnLineage") and not facet_of(facets, "lineage")
 
-    def _lineage(self, output: tuple[Place, Facets], entries: list[Mapping[str, Any]]) -> OutputLineage:
+    def _lineage(self, output: tuple[DatasetId, Facets], entries: list[Mapping[str, Any]]) -> OutputLineage:
         place, facets = output
         lineage = OutputLineage(place)
         column_lineage(facet_of(facets, "columnLineage"), lineage, self._locate)
@@ -173,8 +173,8 @@ class _Reading:
 
     def _by_sql(
         self,
-        inputs: Mapping[str, tuple[Place, Facets]],
-        outputs: Mapping[str, tuple[Place, Facets]],
+        inputs: Mapping[str, tuple[DatasetId, Facets]],
+        outputs: Mapping[str, tuple[DatasetId, Facets]],
         wanted: list[str],
     ) -> dict[str, SqlLineage]:
         """Return what the SQL says of these outputs."""
@@ -193,7 +193,7 @@ class _Reading:
         self,
         lineage: OutputLineage,
         facets: Facets,
-        inputs: Mapping[str, tuple[Place, Facets]],
+        inputs: Mapping[str, tuple[DatasetId, Facets]],
         by_sql: SqlLineage | None,
     ) -> None:
         output = lineage.output
@@ -229,7 +229,7 @@ class _Reading:
         self._found.edges += edges
         self._job_record(key, tuple(reads), (output.key,), completeness, operation)
 
-    def _read(self, inputs: Mapping[str, tuple[Place, Facets]]) -> None:
+    def _read(self, inputs: Mapping[str, tuple[DatasetId, Facets]]) -> None:
         """Take in a job without outputs. Its SQL may write: where to, only the event's datasets could say."""
         key = event_job_key(*self._state.job_name, None)
         query = self._state.facet("job.sql").get("query")

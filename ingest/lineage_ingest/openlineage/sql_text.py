@@ -29,7 +29,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.sql.budget import Budget
 from lineage.sql.extraction import options_for
 from lineage.sql.script.script import Script
-from lineage_ingest.openlineage.dataset_ids import Place, place_of
+from lineage_ingest.openlineage.dataset_ids import DatasetId, place_of
 
 __all__ = ["Listed", "SqlLineage", "lineage_of_sql", "tables_written"]
 
@@ -41,7 +41,7 @@ _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Complete
 class Listed:
     """A dataset of an event: further names that it goes by, and its columns if they are known, with their types."""
 
-    place: Place
+    place: DatasetId
     names: tuple[str, ...] = ()
     columns: tuple[tuple[str, str | None], ...] = ()
 
@@ -51,7 +51,7 @@ class SqlLineage:
     """What the SQL says of one output. The spans of the edges are places in the text."""
 
     edges: list[EdgeRecord] = field(default_factory=list)
-    sources: dict[str, Place] = field(default_factory=dict)
+    sources: dict[str, DatasetId] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     completeness: Completeness = Completeness.FULL
     operations: dict[str, None] = field(default_factory=dict)
@@ -99,7 +99,7 @@ def _writes(statement: StatementLineage) -> bool:
     return bool(statement.output_columns) and bool(statement.sources)
 
 
-def _take(statement: StatementLineage, output: Place, tied: _Tied, said: SqlLineage) -> None:
+def _take(statement: StatementLineage, output: DatasetId, tied: _Tied, said: SqlLineage) -> None:
     said.operations[statement.operation] = None
     said.diagnostics += statement.diagnostics
     said.completeness = max(said.completeness, statement.completeness, key=_WORST.index)
@@ -138,7 +138,7 @@ def _take(statement: StatementLineage, output: Place, tied: _Tied, said: SqlLine
     said.edges += _row_references(statement, output, tied)
 
 
-def _row_references(statement: StatementLineage, output: Place, tied: _Tied) -> Iterable[EdgeRecord]:
+def _row_references(statement: StatementLineage, output: DatasetId, tied: _Tied) -> Iterable[EdgeRecord]:
     found: dict[tuple[str, str], list[RowReference]] = {}
     for one in statement.row_references:
         place = tied.source(one.source.table) if one.source.table is not None else None
@@ -177,21 +177,21 @@ class _Tied:
             (".".join(name), one.columns) for one in self._listed if one.columns for name in sorted(self._names(one))
         )
 
-    def output(self, name: str | None, *, is_only: bool) -> Place | None:
+    def output(self, name: str | None, *, is_only: bool) -> DatasetId | None:
         """Return the output that the text calls so; where there is one output and one write, that."""
         found = None if name is None else self._named(name, self._outputs)
         if found is None and is_only and len(self._outputs) == 1:
             return next(iter(self._outputs.values()))[0]
         return found
 
-    def source(self, name: str) -> Place | None:
+    def source(self, name: str) -> DatasetId | None:
         """Return the dataset that the text calls so; one that is not listed as the text names it, in the warehouse."""
         found = self._named(name, self._sources)
         if found is None and self._namespace is not None:
             return place_of(self._namespace, name)
         return found
 
-    def _named(self, name: str, among: Mapping[str, tuple[Place, set[tuple[str, ...]]]]) -> Place | None:
+    def _named(self, name: str, among: Mapping[str, tuple[DatasetId, set[tuple[str, ...]]]]) -> DatasetId | None:
         parts = tuple(part.lower() for part in parse_table_name(name, self._dialect))
         whole = [place for place, names in among.values() if parts in names]
         ending = whole or [

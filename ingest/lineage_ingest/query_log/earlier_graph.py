@@ -13,7 +13,7 @@ from lineage.catalog import TableSchema
 from lineage.model.batch import DatasetChange, EdgeRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.statement import ChangeKind, ColumnSchema, DatasetKind
-from lineage.store.planning.naming import Naming
+from lineage.store.planning.naming import NamesOverTime
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredDataset, StoredEdge
 
@@ -118,8 +118,8 @@ class EarlierGraph:
         return [] if self.at is None else self.store.dataset_changes(self._moment, _FOR_EVER)
 
     @cached_property
-    def _naming(self) -> Naming:
-        return Naming.of((), self._changes)
+    def _naming(self) -> NamesOverTime:
+        return NamesOverTime.of((), self._changes)
 
     def _names(self, datasets: Mapping[str, StoredDataset]) -> Iterator[tuple[str, str]]:
         """Yield the keys of today, each with a key that the dataset had then: one of several is joined of several."""

@@ -30,7 +30,7 @@ from lineage_ingest.query_log.sources.source import CORRUPT, FILE, LINE, POSITIO
 __all__ = [
     "check_log_files",
     "read_log",
-    "Piece",
+    "FilePiece",
     "file_pieces",
     "read_log_file",
     "read_messages",
@@ -92,7 +92,7 @@ def read_log(source: Source, paths: Iterable[str | Path]) -> Iterator[Any]:
         yield from read_log_file(source, file)
 
 
-class Piece(NamedTuple):
+class FilePiece(NamedTuple):
     """A part of a file that can be read by itself: a row group of Parquet, or bytes of plain lines."""
 
     group: int | None = None
@@ -102,28 +102,28 @@ class Piece(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Whether it is the whole file."""
-        return self == Piece()
+        return self == FilePiece()
 
 
-def file_pieces(source: Source, path: Path) -> list[Piece]:
+def file_pieces(source: Source, path: Path) -> list[FilePiece]:
     """Return the pieces that a file can be read in: one, where it has to be read whole."""
     try:
         form = look_at(source, path)
         if form.kind == "parquet":
             with pq.ParquetFile(path) as file:
-                return [Piece(group) for group in range(file.num_row_groups)] or [Piece()]
+                return [FilePiece(group) for group in range(file.num_row_groups)] or [FilePiece()]
     except (OSError, pa.ArrowException):
-        return [Piece()]
+        return [FilePiece()]
     size = path.stat().st_size
     if not form.in_pieces or size <= 2 * _PIECE:
-        return [Piece()]
-    return [Piece(None, start, min(start + _PIECE, size)) for start in range(0, size, _PIECE)]
+        return [FilePiece()]
+    return [FilePiece(None, start, min(start + _PIECE, size)) for start in range(0, size, _PIECE)]
 
 
 def read_log_file(
     source: Source,
     path: Path,
-    piece: Piece = Piece(),  # noqa: B008  frozen
+    piece: FilePiece = FilePiece(),  # noqa: B008  frozen
     *,
     alone: bool = False,
 ) -> Iterator[Any]:
@@ -135,7 +135,7 @@ def read_log_file(
     parts = [path] if alone else parts_of(path, source)
     for part in parts:
         tally = Tally()
-        batches = _Batches(source, str(path), tally, position)
+        batches = _FileBatches(source, str(path), tally, position)
         silent: Any = None
         is_silent = True
         try:
@@ -173,7 +173,7 @@ def _lacks_text(source: Source, batch: Any) -> bool:
     }
 
 
-def _read_part(source: Source, path: Path, piece: Piece, batches: _Batches, tally: Tally) -> Iterator[Any]:
+def _read_part(source: Source, path: Path, piece: FilePiece, batches: _FileBatches, tally: Tally) -> Iterator[Any]:
     form = look_at(source, path)
     if form.kind == "parquet":
         yield from _parquet(source, path, piece.group, tally)
@@ -203,7 +203,7 @@ def _newline(form: FileForm) -> str:
     return "\r" if form.carriage_returns else "\n"
 
 
-def _lines_of_piece(path: Path, piece: Piece) -> Iterator[str]:
+def _lines_of_piece(path: Path, piece: FilePiece) -> Iterator[str]:
     """Yield the lines that begin within a piece."""
     with path.open("rb") as raw:
         raw.seek(max(piece.start - 1, 0))
@@ -229,7 +229,7 @@ def read_messages(source: Source, batches: Iterable[Any]) -> Iterator[Any]:
             for value, given in zip(values, batch.column(LINE).is_valid().to_pylist(), strict=True)
         )
         tally = Tally()
-        yield from _Batches(source, "", tally).of(_rows_of(source, values, lost, tally))
+        yield from _FileBatches(source, "", tally).of(_rows_of(source, values, lost, tally))
 
 
 def _rows_of(source: Source, values: list[str | None], lost: int, tally: Tally) -> Iterator[dict[str, Any]]:
@@ -262,7 +262,7 @@ def _parquet(source: Source, path: Path, group: int | None, tally: Tally) -> Ite
                 tally.failed(str(error))
 
 
-class _Batches:
+class _FileBatches:
     """Rows by column into record batches of bounded size."""
 
     def __init__(self, source: Source, file: str, tally: Tally, position: int = 0) -> None:

@@ -29,7 +29,7 @@ from lineage.sql.parse.rewrites import rewrite_tokens
 from lineage.sql.procedural import (
     BATCHES,
     Fragment,
-    Step,
+    ProgramStep,
     is_procedural,
     read_program,
     tokenize,
@@ -62,7 +62,7 @@ class ParsedStatement:
     span: Span
     problem: Diagnostic | None = None
     text: str = ""
-    step: Step | None = None
+    step: ProgramStep | None = None
     read_as: str | None = None
     """The dialect that the text was read as, where none was given and its quotes are no standard ones."""
 

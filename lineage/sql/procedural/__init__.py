@@ -1,13 +1,13 @@
 """Programs: bodies of routines, control flow, variables, dynamic SQL, batches without semicolons.
 
 `read_program` turns their tokens into plain statements in order; everything after it sees statements as they stand in
-any script, and `Step` for what a program adds. Texts that are no programs never come here.
+any script, and `ProgramStep` for what a program adds. Texts that are no programs never come here.
 """
 
 from lineage.sql.procedural.delimiters import with_semicolons
 from lineage.sql.procedural.dynamic import HOLE
 from lineage.sql.procedural.reader import is_procedural, read_program
-from lineage.sql.procedural.steps import Block, BlockKind, FunctionBody, Piece, Step
+from lineage.sql.procedural.steps import Block, BlockKind, FunctionBody, ProgramPiece, ProgramStep
 from lineage.sql.procedural.tokens import STRINGS, Fragment, tokenize, tokens_of
 from lineage.sql.procedural.variables import Names, Variables
 from lineage.sql.procedural.walk import BATCHES
@@ -21,8 +21,8 @@ __all__ = [
     "Fragment",
     "FunctionBody",
     "Names",
-    "Piece",
-    "Step",
+    "ProgramPiece",
+    "ProgramStep",
     "Variables",
     "is_procedural",
     "read_program",

@@ -11,7 +11,7 @@ from lineage.sql.procedural.declarations import declares
 from lineage.sql.procedural.dynamic import executed
 from lineage.sql.procedural.returning import function_body
 from lineage.sql.procedural.routines import body_of, holds_statements, is_routine
-from lineage.sql.procedural.steps import BlockKind, Piece, Step
+from lineage.sql.procedural.steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.tokens import STRINGS, fragment_of, made, tokens_of, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
@@ -30,16 +30,16 @@ def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int
     tokens, into = without_into(walk, position, end)
     call = executed(tokens, walk.reader.constants, walk.names)
     if call is None:  # a procedure, or what PREPARE named: what it does is stated where its text stands
-        walk.reader.pieces.append(Piece(tokens, Step("EXECUTE", blocks=walk.blocks()), has_sql=False))
+        walk.reader.pieces.append(ProgramPiece(tokens, ProgramStep("EXECUTE", blocks=walk.blocks()), has_sql=False))
         return walk.after(end)
     if call.statement is not None:
         names = targets or into
         inner = call.statement
         if inner.holes:
             walk.reader.pieces.append(
-                Piece(
+                ProgramPiece(
                     tokens_of(inner, walk.text, walk.dialect),
-                    Step("EXECUTE", tuple(names), blocks=walk.blocks(), dynamic=True),
+                    ProgramStep("EXECUTE", tuple(names), blocks=walk.blocks(), dynamic=True),
                     False,
                 )
             )
@@ -49,7 +49,7 @@ def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int
             found = walk.reader.pieces[first:]
             if names and found:
                 last = found[-1]
-                last.step = Step("SELECT", tuple(names), (), walk.blocks(), is_row=bool(targets))
+                last.step = ProgramStep("SELECT", tuple(names), (), walk.blocks(), is_row=bool(targets))
     return walk.after(end)
 
 
@@ -100,8 +100,8 @@ def routine(walk: Walk, position: int) -> int | None:
         if body.string is not None:
             inner = tokens_of(fragment_of(body.string, walk.text, walk.dialect), walk.text, walk.dialect)
         function = function_body(header, body, inner, walk.batches)
-        step = Step("CREATE_" + body.kind, blocks=walk.blocks(), function=function)
-        walk.reader.pieces.append(Piece(header, step, False))
+        step = ProgramStep("CREATE_" + body.kind, blocks=walk.blocks(), function=function)
+        walk.reader.pieces.append(ProgramPiece(header, step, False))
     frame = Frame("routine", walk.reader.block(BlockKind.ROUTINE), single=not walk.batches, batch=walk.batches)
     if walk.batches:
         walk.batch_ends()
@@ -119,7 +119,7 @@ def routine(walk: Walk, position: int) -> int | None:
     if body.is_expression:
         end = walk.end(body.start)
         if words[body.start] == "TABLE":  # DuckDB's macro of a query
-            walk.emit(body.start + 1, end, Step("RETURN"))
+            walk.emit(body.start + 1, end, ProgramStep("RETURN"))
             return walk.after(end)
         if "SELECT" in words[body.start : end]:
             returned(walk, body.start - (words[body.start] != "RETURN"))
@@ -163,14 +163,14 @@ def returned(walk: Walk, position: int) -> int | None:
             execute_from(walk, at, end, [])
             return walk.after(end)
     if walk.word(at) in ("SELECT", "WITH"):
-        walk.add(walk.tokens[at:end], Step("RETURN"))
+        walk.add(walk.tokens[at:end], ProgramStep("RETURN"))
     elif "SELECT" in walk.words[at:end]:
         if walk.word(at) == "TABLE" and walk.word(at + 1) == "(":
-            walk.add(walk.tokens[at + 2 : walk.close(at + 1)], Step("RETURN"))
+            walk.add(walk.tokens[at + 2 : walk.close(at + 1)], ProgramStep("RETURN"))
         elif walk.word(at) == "(" and walk.word(at + 1) in ("SELECT", "WITH") and walk.close(at) >= end - 1:
-            walk.add(walk.tokens[at + 1 : walk.close(at)], Step("RETURN"))
+            walk.add(walk.tokens[at + 1 : walk.close(at)], ProgramStep("RETURN"))
         else:
-            walk.add([made(TokenType.SELECT, "SELECT", walk.tokens[at]), *walk.tokens[at:end]], Step("RETURN"))
+            walk.add([made(TokenType.SELECT, "SELECT", walk.tokens[at]), *walk.tokens[at:end]], ProgramStep("RETURN"))
     return walk.after(end)
 
 
@@ -181,7 +181,7 @@ def perform(walk: Walk, position: int) -> int | None:
     if not walk.inside():
         return None
     first = walk.tokens[position]
-    walk.add([made(TokenType.SELECT, "SELECT", first), *walk.tokens[position + 1 : end]], Step("PERFORM"))
+    walk.add([made(TokenType.SELECT, "SELECT", first), *walk.tokens[position + 1 : end]], ProgramStep("PERFORM"))
     return walk.after(end)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.procedural.assignments import QUERIES, result_of_query
-from lineage.sql.procedural.steps import BlockKind, Piece, Step
+from lineage.sql.procedural.steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.tokens import made
 from lineage.sql.procedural.walk import Frame, Walk, head
 
@@ -66,7 +66,7 @@ def declare_value(walk: Walk, name: str, sign: int, end: int) -> None:
 
 def declares(walk: Walk, names: list[str]) -> None:
     """Note that names are variables from here on."""
-    walk.reader.pieces.append(Piece([], Step("DECLARE", declares=tuple(names), blocks=walk.blocks())))
+    walk.reader.pieces.append(ProgramPiece([], ProgramStep("DECLARE", declares=tuple(names), blocks=walk.blocks())))
 
 
 def cursor(walk: Walk, name: str, after: int, end: int) -> None:

@@ -18,7 +18,7 @@ from lineage.sql.procedural import bodies, control  # noqa: F401  registers the 
 from lineage.sql.procedural.assignments import assignment, selected, without_into
 from lineage.sql.procedural.declarations import declaration
 from lineage.sql.procedural.routines import is_routine
-from lineage.sql.procedural.steps import Piece, Step
+from lineage.sql.procedural.steps import ProgramPiece, ProgramStep
 from lineage.sql.procedural.variables import routines_of
 from lineage.sql.procedural.walk import Reader, Walk
 
@@ -54,19 +54,19 @@ def is_procedural(tokens: Sequence[Token], dialect: str) -> bool:
     return first in ("CREATE", "ALTER") and is_routine([token.text.upper() for token in tokens[1:12]])
 
 
-def read_program(tokens: list[Token], text: str, dialect: Dialect) -> list[Piece]:
+def read_program(tokens: list[Token], text: str, dialect: Dialect) -> list[ProgramPiece]:
     """Return the statements of a program, from all its tokens; none is without tokens."""
     reader = Reader(text, dialect, (_in_section, _assigns, _skipped, _calls, _plain))
     reader.read(tokens, ())
-    pieces: list[Piece] = []
-    declared: list[Step] = []
+    pieces: list[ProgramPiece] = []
+    declared: list[ProgramStep] = []
     for piece in reader.pieces:
         if not piece.tokens:  # a declaration without a value is a part of what follows it
             if piece.step is not None:
                 declared.append(piece.step)
             continue
         for step in declared:
-            own = piece.step or Step()
+            own = piece.step or ProgramStep()
             if routines_of(step.blocks) <= routines_of(own.blocks):
                 piece.step = replace(own, declares=(*step.declares, *own.declares))
         declared.clear()
@@ -99,7 +99,7 @@ def _calls(walk: Walk, position: int) -> int | None:
     after = walk.close(after) + 1 if walk.word(after) == "(" else after
     if after < len(walk.tokens) and walk.word(after) != ";":
         return None
-    walk.emit(position, after, Step("EXECUTE"), has_sql=False)
+    walk.emit(position, after, ProgramStep("EXECUTE"), has_sql=False)
     return walk.after(after)
 
 

@@ -7,7 +7,7 @@ from enum import Enum
 
 from sqlglot.tokenizer_core import Token
 
-__all__ = ["Block", "BlockKind", "FunctionBody", "Piece", "Step"]
+__all__ = ["Block", "BlockKind", "FunctionBody", "ProgramPiece", "ProgramStep"]
 
 
 class BlockKind(Enum):
@@ -43,7 +43,7 @@ class FunctionBody:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProgramStep:
     """What a piece of procedural text is besides its SQL.
 
     `operation` is empty for a plain statement. `assigns` are variables (folded; T-SQL's and MySQL's with their `@`)
@@ -62,11 +62,11 @@ class Step:
 
 
 @dataclass(slots=True)
-class Piece:
+class ProgramPiece:
     """The tokens of one statement; `step` is None where no procedural text is around it."""
 
     tokens: list[Token]
-    step: Step | None = None
+    step: ProgramStep | None = None
     has_sql: bool = True
     """Whether the tokens are SQL, not the header of a routine or SQL that is known in part."""
     unreadable: bool = False

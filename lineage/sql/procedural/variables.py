@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.dialects import Dialect
-from lineage.sql.procedural.steps import Block, BlockKind, Step
+from lineage.sql.procedural.steps import Block, BlockKind, ProgramStep
 from lineage.sql.procedural.tokens import STRINGS
 
 __all__ = ["Names", "Reaching", "Variables", "routines_of"]
@@ -64,7 +64,7 @@ class Reaching(NamedTuple):
 class Variables:
     """The variables of one text, by its statements' steps."""
 
-    def __init__(self, steps: Iterable[Step | None]) -> None:
+    def __init__(self, steps: Iterable[ProgramStep | None]) -> None:
         self._blocks: list[tuple[Block, ...]] = []
         self._routines: list[frozenset[Block]] = []
         self._assigned: dict[str, list[int]] = defaultdict(list)

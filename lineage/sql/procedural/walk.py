@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.model.dialects import Dialect
 from lineage.sql.procedural.batches import statement_end
 from lineage.sql.procedural.dynamic import Constants
-from lineage.sql.procedural.steps import Block, BlockKind, Piece, Step
+from lineage.sql.procedural.steps import Block, BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.tokens import Fragment, is_readable, made, place_of, tokens_of, word_of
 from lineage.sql.procedural.variables import Names
 
@@ -62,7 +62,7 @@ class Reader:
     """What the walks over one text and the strings in it have in common. `otherwise` reads what no head's rule does."""
 
     def __init__(self, text: str, dialect: Dialect, otherwise: tuple[Rule, ...]) -> None:
-        self.pieces: list[Piece] = []
+        self.pieces: list[ProgramPiece] = []
         self.text = text
         self.dialect = dialect.name
         self.names = Names(dialect)
@@ -184,11 +184,11 @@ class Walk:
         """Return whether a block is open."""
         return bool(self.frames or self.outer)
 
-    def emit(self, start: int, end: int, step: Step | None = None, *, has_sql: bool = True) -> None:
+    def emit(self, start: int, end: int, step: ProgramStep | None = None, *, has_sql: bool = True) -> None:
         """Hand out tokens as they stand."""
         self.add(self.tokens[start:end], step, has_sql=has_sql)
 
-    def add(self, tokens: list[Token], step: Step | None = None, *, has_sql: bool = True) -> None:
+    def add(self, tokens: list[Token], step: ProgramStep | None = None, *, has_sql: bool = True) -> None:
         """Hand out a statement, with the blocks around it."""
         if not tokens:
             return
@@ -196,8 +196,8 @@ class Walk:
         if step is not None:
             step = replace(step, blocks=blocks)
         elif blocks:
-            step = Step(blocks=blocks)
-        self.reader.pieces.append(Piece(tokens, step, has_sql))
+            step = ProgramStep(blocks=blocks)
+        self.reader.pieces.append(ProgramPiece(tokens, step, has_sql))
 
     def assign(self, operation: str, names: list[str], values: list[list[Token]], *, declares: bool = False) -> None:
         """Emit `SELECT value, …` whose columns are the variables."""
@@ -213,19 +213,19 @@ class Walk:
                 )
                 query += value
         listed = tuple(names)
-        self.add(query, Step(operation, assigns=listed, declares=listed if declares else ()))
+        self.add(query, ProgramStep(operation, assigns=listed, declares=listed if declares else ()))
 
     def query_into(self, operation: str, names: list[str], query: list[Token], *, is_row: bool = False) -> None:
         """Hand out a query whose columns the variables take; a row takes them all."""
         for name in names:
             self.reader.constants.forget(name)
-        self.add(query, Step(operation, assigns=tuple(names), is_row=is_row))
+        self.add(query, ProgramStep(operation, assigns=tuple(names), is_row=is_row))
 
     def condition(self, start: int, end: int, operation: str) -> None:
         """Emit what a condition reads, if it reads tables."""
         if "SELECT" in self.words[start:end]:
             first = self.tokens[start]
-            self.add([made(TokenType.SELECT, "SELECT", first), *self.tokens[start:end]], Step(operation))
+            self.add([made(TokenType.SELECT, "SELECT", first), *self.tokens[start:end]], ProgramStep(operation))
 
     def from_cursor(self, position: int) -> list[Token]:
         """Return `SELECT * FROM cursor`."""
@@ -279,5 +279,5 @@ class Walk:
         if tokens:
             self.reader.read(tokens, self.blocks())
         elif (at := place_of(fragment, self.text)) is not None and not is_readable(fragment, self.dialect):
-            step = Step("EXECUTE", blocks=self.blocks())
-            self.reader.pieces.append(Piece([at], step, has_sql=False, unreadable=True))
+            step = ProgramStep("EXECUTE", blocks=self.blocks())
+            self.reader.pieces.append(ProgramPiece([at], step, has_sql=False, unreadable=True))

@@ -11,7 +11,16 @@ from sqlglot import exp
 from lineage.model.diagnostics import Diagnostic, Severity, Span
 from lineage.model.names import column_text
 from lineage.model.statement import ColumnRef, Completeness, EarlierStatement, Edge, RowReference, TableRef
-from lineage.sql.resolve.relations import Composite, FieldPath, Mention, Relation, Rows, Sources, TableRows, absorb_rows
+from lineage.sql.resolve.relations import (
+    Composite,
+    FieldPath,
+    Mention,
+    Relation,
+    RowSources,
+    Sources,
+    TableRows,
+    absorb_rows,
+)
 from lineage.sql.resolve.spans import span_of
 from lineage.sql.resolve.statements import Outcome
 from lineage.sql.resolve.transformation_codes import LIMITED_SORT, STEPS
@@ -140,9 +149,9 @@ def as_made_by(relation: Relation, source: str, whole: Span | None) -> Relation:
             made[id(place)] = EarlierStatement(source, whole, () if span is None else (span, *via), before)
         return made[id(place)]
 
-    rows: Rows | None = None
+    rows: RowSources | None = None
     if relation.rows is not None:
-        rows = Rows()
+        rows = RowSources()
         absorb_rows(rows.own, relation.rows)
         rows.own = marked(rows.own)
     sources = [marked(one) for one in relation.sources]

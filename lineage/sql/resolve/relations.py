@@ -1,7 +1,7 @@
 """Relations: what a table, a sub-query, a CTE or a join's side offers to the query that reads it.
 
 Every column of a relation carries its sources already traced to base columns, so a column that is read a
-hundred times is traced once. A relation's influences on its rows form a graph (`Rows`) that is flattened once,
+hundred times is traced once. A relation's influences on its rows form a graph (`RowSources`) that is flattened once,
 at the statement's end.
 """
 
@@ -28,8 +28,8 @@ __all__ = [
     "Relation",
     "RenamedStar",
     "RowFields",
-    "Rows",
-    "Source",
+    "RowSources",
+    "ColumnSource",
     "Sources",
     "TableRows",
     "TemporaryTable",
@@ -49,7 +49,7 @@ class FieldPath(str):
     __slots__ = ()
 
 
-class Source:
+class ColumnSource:
     """A column of a base table, by its path as text. There is one object for one column, so identity is equality."""
 
     __slots__ = ("ambiguous", "column", "reference", "table")
@@ -65,7 +65,7 @@ class Source:
         return f"{self.table}.{self.column}"
 
 
-class TableRows(Source):
+class TableRows(ColumnSource):
     """The rows of a base table: which there are decides which rows a query over the table has."""
 
     __slots__ = ()
@@ -78,11 +78,11 @@ class TableRows(Source):
 Mention: TypeAlias = "exp.Expr | EarlierStatement | tuple[Mention, exp.Expr] | None"
 """Where a column is read; with where what that gives is read in turn, as often as it is: `((a, b), c)`."""
 
-Sources: TypeAlias = "dict[tuple[Source, int], Mention]"
+Sources: TypeAlias = "dict[tuple[ColumnSource, int], Mention]"
 """Base columns and the effect they have, each with its place of mention; None: where it is read is the place."""
 
 
-class Composite(dict[tuple[Source, int], "Mention"]):
+class Composite(dict[tuple[ColumnSource, int], "Mention"]):
     """The sources of a value that has fields: built as a struct (`fields`), or an element of a column (`whole`)."""
 
     __slots__ = ("fields", "whole")
@@ -95,7 +95,7 @@ class Composite(dict[tuple[Source, int], "Mention"]):
         self.whole = whole
 
 
-class OfTemporary(dict[tuple[Source, int], "Mention"]):
+class OfTemporary(dict[tuple[ColumnSource, int], "Mention"]):
     """The sources of a column of a temporary table, each with the statement that made that, if it is known."""
 
     __slots__ = ()
@@ -138,17 +138,17 @@ def placed(sources: Sources, mention: exp.Expr) -> Sources:
     return Composite(found, sources.fields, sources.whole) if isinstance(sources, Composite) else found
 
 
-class Rows:
+class RowSources:
     """What decides which rows a relation has: its own influences, and the relations that it reads."""
 
     __slots__ = ("inputs", "own")
 
     def __init__(self) -> None:
         self.own: Sources = {}
-        self.inputs: list[Rows] = []
+        self.inputs: list[RowSources] = []
 
 
-def absorb_rows(sink: Sources, rows: Rows | None, effect: int = IDENTITY) -> None:
+def absorb_rows(sink: Sources, rows: RowSources | None, effect: int = IDENTITY) -> None:
     """Add all influences on rows to `sink`: under their own subtype in a value's context, else under `effect`."""
     if rows is None:
         return
@@ -187,7 +187,7 @@ class Relation:
         self,
         names: list[str],
         sources: list[Sources],
-        rows: Rows | None = None,
+        rows: RowSources | None = None,
         opens: Sequence[Relation] = (),
     ) -> None:
         self.names = names
@@ -271,15 +271,15 @@ class BaseTable(Relation):
         self,
         name: str,
         schema: dict[str, None] | None,
-        make: Callable[[str, str], Source],
-        own_rows: Source | None = None,
+        make: Callable[[str, str], ColumnSource],
+        own_rows: ColumnSource | None = None,
     ) -> None:
         self.name = name
         self.known = schema
         self.index: dict[str, Sources | None] = dict(schema) if schema is not None else {}
         self.rows = None
         if own_rows is not None:
-            self.rows = Rows()
+            self.rows = RowSources()
             self.rows.own[own_rows, ROWS] = None
         self.opens = []
         self._columns: dict[str, Sources] = {}
@@ -328,7 +328,7 @@ class BaseTables:
 
     def __init__(self) -> None:
         self._tables: dict[str, BaseTable] = {}
-        self._sources: dict[tuple[str, str, bool], Source] = {}
+        self._sources: dict[tuple[str, str, bool], ColumnSource] = {}
         self._rows: dict[str, TableRows] = {}
 
     def begin_statement(self) -> None:
@@ -338,13 +338,13 @@ class BaseTables:
             self._sources.clear()
             self._rows.clear()
 
-    def source(self, table: str, column: str, ambiguous: bool = False) -> Source:
+    def source(self, table: str, column: str, ambiguous: bool = False) -> ColumnSource:
         """Return the one object that stands for a column."""
         key = (table, column, ambiguous)
         found = self._sources.get(key)
         if found is None:
             # All statements share it: how one writes the name is not theirs.
-            found = self._sources.setdefault(key, Source(str(table), str(column), ambiguous))
+            found = self._sources.setdefault(key, ColumnSource(str(table), str(column), ambiguous))
         return found
 
     def table(self, name: str, schema: dict[str, None] | None) -> BaseTable:
@@ -365,7 +365,9 @@ class FunctionTable(Relation):
 
     __slots__ = ("declared", "value")
 
-    def __init__(self, names: list[str], value: Sources, rows: Rows | None = None, *, declared: bool = False) -> None:
+    def __init__(
+        self, names: list[str], value: Sources, rows: RowSources | None = None, *, declared: bool = False
+    ) -> None:
         super().__init__(names, [value for _ in names], rows)
         self.value = value
         self.declared = declared
@@ -386,7 +388,7 @@ class Elements(FunctionTable):
 
     __slots__ = ("_field",)
 
-    def __init__(self, value: Sources, rows: Rows | None, field: Callable[[Sources, list[str]], Sources]) -> None:
+    def __init__(self, value: Sources, rows: RowSources | None, field: Callable[[Sources, list[str]], Sources]) -> None:
         super().__init__(["unnest0"], value, rows)
         self._field = field
 

@@ -23,11 +23,11 @@ from lineage.sql.resolve.functions import FunctionEffects
 from lineage.sql.resolve.relations import (
     STAR,
     BaseTable,
+    ColumnSource,
     Composite,
     OfTemporary,
     Relation,
-    Rows,
-    Source,
+    RowSources,
     Sources,
     TableRows,
     TemporaryTable,
@@ -260,11 +260,11 @@ class Resolver(Resolution):
 
         The nodes of mention stay behind: they lie in the text that defined the table.
         """
-        rows: Rows | None = None
+        rows: RowSources | None = None
         if relation.rows is not None:
             flat: Sources = {}
             absorb_rows(flat, relation.rows)
-            rows = Rows()
+            rows = RowSources()
             rows.own = self._adopt_sources(flat)
         opens = [self._shared.table(r.name, None) for r in relation.opens if isinstance(r, BaseTable)]
         return Relation(list(relation.names), [self._adopt_sources(s) for s in relation.sources], rows, opens)
@@ -283,7 +283,7 @@ class Resolver(Resolution):
             None if whole is None else self._adopt_sources(whole),
         )
 
-    def _adopt_source(self, source: Source) -> Source:
+    def _adopt_source(self, source: ColumnSource) -> ColumnSource:
         if type(source) is TableRows:
             return self._shared.rows(source.table)
         return self.source(source.table, source.column, source.ambiguous)

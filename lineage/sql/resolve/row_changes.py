@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage.sql.resolve.relations import Relation, Rows, Sources, absorb, absorb_rows
+from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb, absorb_rows
 from lineage.sql.resolve.transformation_codes import IDENTITY
 
 __all__ = ["after_change"]
@@ -10,7 +10,7 @@ __all__ = ["after_change"]
 
 def after_change(relation: Relation, more: Relation) -> Relation:
     """Return a temporary table's relation after a change of its rows: rows of both, columns by name."""
-    rows = Rows()  # flat: a table that a thousand statements fill is read by each of them
+    rows = RowSources()  # flat: a table that a thousand statements fill is read by each of them
     absorb_rows(rows.own, relation.rows)
     absorb_rows(rows.own, more.rows)
     sources: list[Sources] = []

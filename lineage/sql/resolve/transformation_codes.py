@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage.model.transformations import EdgeKind, Step, Subtype, compose
+from lineage.model.transformations import EdgeKind, StepEffect, Subtype, compose
 
 __all__ = [
     "AGGREGATION",
@@ -27,24 +27,24 @@ __all__ = [
     "WINDOW",
 ]
 
-STEPS: tuple[Step, ...] = (
-    Step(Subtype.IDENTITY),
-    Step(Subtype.TRANSFORMATION),
-    Step(Subtype.AGGREGATION),
-    Step(Subtype.IDENTITY, masking=True),
-    Step(Subtype.TRANSFORMATION, masking=True),
-    Step(Subtype.AGGREGATION, masking=True),
-    Step(Subtype.CONDITIONAL),
-    Step(Subtype.WINDOW),
-    Step(Subtype.FILTER),
-    Step(Subtype.JOIN),
-    Step(Subtype.GROUP_BY),
-    Step(Subtype.SORT),
-    Step(Subtype.DISTINCT),
-    Step(Subtype.SET_OPERATION),
-    Step(Subtype.MERGE_MATCH),
-    Step(Subtype.SORT),
-    Step(Subtype.ROWS),
+STEPS: tuple[StepEffect, ...] = (
+    StepEffect(Subtype.IDENTITY),
+    StepEffect(Subtype.TRANSFORMATION),
+    StepEffect(Subtype.AGGREGATION),
+    StepEffect(Subtype.IDENTITY, masking=True),
+    StepEffect(Subtype.TRANSFORMATION, masking=True),
+    StepEffect(Subtype.AGGREGATION, masking=True),
+    StepEffect(Subtype.CONDITIONAL),
+    StepEffect(Subtype.WINDOW),
+    StepEffect(Subtype.FILTER),
+    StepEffect(Subtype.JOIN),
+    StepEffect(Subtype.GROUP_BY),
+    StepEffect(Subtype.SORT),
+    StepEffect(Subtype.DISTINCT),
+    StepEffect(Subtype.SET_OPERATION),
+    StepEffect(Subtype.MERGE_MATCH),
+    StepEffect(Subtype.SORT),
+    StepEffect(Subtype.ROWS),
 )
 """The step that each effect stands for. The last SORT is one that a LIMIT makes matter."""
 

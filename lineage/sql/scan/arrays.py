@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from lineage.model.dialects import Dialect, dialect_named
-from lineage.sql.scan.engines import Engine, chosen_engine
+from lineage.sql.scan.engines import ScanEngine, chosen_engine
 
 __all__ = ["fingerprint_array", "mask_literals_array", "nesting_depth_array", "split_statements_array"]
 
 _STATEMENTS = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64())]))
 
 
-def split_statements_array(texts: Any, dialect: str | Dialect = "ansi", engine: Engine | None = None) -> Any:
+def split_statements_array(texts: Any, dialect: str | Dialect = "ansi", engine: ScanEngine | None = None) -> Any:
     """Return for each text the list of its statements' places, as structs of `start` and `end` in characters.
 
     Raises:
@@ -33,7 +33,7 @@ def split_statements_array(texts: Any, dialect: str | Dialect = "ansi", engine: 
     return _over(texts, dialect, used, "split_statements_array", places, _STATEMENTS)
 
 
-def mask_literals_array(texts: Any, dialect: str | Dialect = "ansi", engine: Engine | None = None) -> Any:
+def mask_literals_array(texts: Any, dialect: str | Dialect = "ansi", engine: ScanEngine | None = None) -> Any:
     """Return the texts masked, of the type that they have.
 
     >>> mask_literals_array(pa.array(["a = 'x'", None]), "postgres").to_pylist()
@@ -47,7 +47,7 @@ def mask_literals_array(texts: Any, dialect: str | Dialect = "ansi", engine: Eng
     return _over(texts, dialect, used, "mask_literals_array", used.mask_literals, texts.type)
 
 
-def fingerprint_array(texts: Any, dialect: str | Dialect = "ansi", engine: Engine | None = None) -> Any:
+def fingerprint_array(texts: Any, dialect: str | Dialect = "ansi", engine: ScanEngine | None = None) -> Any:
     """Return the texts' fingerprints, in hexadecimal, as an array of string.
 
     Raises:
@@ -58,7 +58,7 @@ def fingerprint_array(texts: Any, dialect: str | Dialect = "ansi", engine: Engin
     return _over(texts, dialect, used, "fingerprint_array", used.fingerprint, pa.string())
 
 
-def nesting_depth_array(texts: Any, dialect: str | Dialect = "ansi", engine: Engine | None = None) -> Any:
+def nesting_depth_array(texts: Any, dialect: str | Dialect = "ansi", engine: ScanEngine | None = None) -> Any:
     """Return how deep each text nests, as an array of uint32.
 
     Raises:
@@ -70,7 +70,7 @@ def nesting_depth_array(texts: Any, dialect: str | Dialect = "ansi", engine: Eng
 
 
 def _over(
-    texts: Any, dialect: str | Dialect, engine: Engine, native: str, one: Callable[[str, str], Any], kind: Any
+    texts: Any, dialect: str | Dialect, engine: ScanEngine, native: str, one: Callable[[str, str], Any], kind: Any
 ) -> Any:
     """Return what a function makes of each text, as an array of a type, by the native function where there is one."""
     name = dialect_named(dialect).name

@@ -18,11 +18,11 @@ from lineage.sql.scan.mask import mask_literals
 from lineage.sql.scan.nesting import nesting_depth
 from lineage.sql.scan.split import split_statements
 
-__all__ = ["PYTHON", "Engine", "chosen_engine", "native_engine"]
+__all__ = ["PYTHON", "ScanEngine", "chosen_engine", "native_engine"]
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class ScanEngine:
     """The scanner's functions, of a text and a dialect's own name; those over Arrow arrays are the native one's."""
 
     name: Literal["native", "python"]
@@ -37,8 +37,8 @@ class Engine:
     """The module that holds the functions over arrays; None for the Python engine."""
 
 
-def _python(reason: str) -> Engine:
-    return Engine("python", reason, split_statements, mask_literals, normal_form, fingerprint, nesting_depth)
+def _python(reason: str) -> ScanEngine:
+    return ScanEngine("python", reason, split_statements, mask_literals, normal_form, fingerprint, nesting_depth)
 
 
 PYTHON = _python("it is the reference")
@@ -57,7 +57,7 @@ def _or_python(native: Callable[..., Any], python: Callable[..., Any]) -> Callab
 
 
 @cache
-def native_engine() -> Engine | None:
+def native_engine() -> ScanEngine | None:
     """Return the native engine, or None where the wheel is not installed or was built from other sources."""
     try:
         native = importlib.import_module("lineage_native")
@@ -65,7 +65,7 @@ def native_engine() -> Engine | None:
         return None
     if facts_text() != native.FACTS:
         return None
-    return Engine(
+    return ScanEngine(
         "native",
         f"lineage-native {native.__version__}",
         _or_python(native.split_statements, split_statements),
@@ -78,7 +78,7 @@ def native_engine() -> Engine | None:
 
 
 @cache
-def chosen_engine() -> Engine:
+def chosen_engine() -> ScanEngine:
     """Return the engine in use."""
     if os.environ.get("LINEAGE_NATIVE") == "0":
         return _python("LINEAGE_NATIVE=0 asks for it")

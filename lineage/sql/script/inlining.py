@@ -17,7 +17,7 @@ from sqlglot import exp
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
 from lineage.sql.parse.statements import ParsedStatement, parse_tokens
-from lineage.sql.procedural import FunctionBody, Names, Step
+from lineage.sql.procedural import FunctionBody, Names, ProgramStep
 
 __all__ = ["Functions"]
 
@@ -57,7 +57,7 @@ class Functions:
     def learn(self, statements: Iterable[ParsedStatement]) -> None:
         """Add the functions that statements define."""
         for statement in statements:
-            step: Step | None = statement.step
+            step: ProgramStep | None = statement.step
             if step is None or step.function is None:
                 continue
             tree = parse_tokens(list(step.function.tokens), statement.text, self._dialect, self._budget)

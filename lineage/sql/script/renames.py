@@ -15,7 +15,7 @@ from lineage.sql.resolve.relations import (
     BaseTables,
     Composite,
     Relation,
-    Rows,
+    RowSources,
     Sources,
     TableRows,
     absorb_rows,
@@ -48,11 +48,11 @@ class NamesSince:
         """Return a relation with the names that count later."""
         if not self:
             return relation
-        rows: Rows | None = None
+        rows: RowSources | None = None
         if relation.rows is not None:
             flat: Sources = {}
             absorb_rows(flat, relation.rows)
-            rows = Rows()
+            rows = RowSources()
             rows.own = self._in_sources(flat, shared)
         opens = [shared.table(self.table(r.name), None) if isinstance(r, BaseTable) else r for r in relation.opens]
         return Relation(list(relation.names), [self._in_sources(s, shared) for s in relation.sources], rows, opens)

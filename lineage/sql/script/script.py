@@ -37,7 +37,7 @@ from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, Tabl
 from lineage.sql.script.definitions import Definition, Position
 from lineage.sql.script.inlining import Functions
 from lineage.sql.script.renames import Renames
-from lineage.sql.script.sources import Part, Text, definers, last_part, tied_by_changes
+from lineage.sql.script.sources import ScriptPart, Text, definers, last_part, tied_by_changes
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, same
 from lineage.sql.script.transactions import without_effect
@@ -90,7 +90,7 @@ def extract_script(
         TypeError: `sql` is none of these.
         OSError: the path cannot be read.
     """
-    texts: Mapping[str, str | Sequence[Part]]
+    texts: Mapping[str, str | Sequence[ScriptPart]]
     if isinstance(sql, Path):
         files = sorted(sql.rglob("*.sql")) if sql.is_dir() else [sql]
         texts = {str(f.relative_to(sql) if sql.is_dir() else f): f.read_text(encoding="utf-8") for f in files}
@@ -108,11 +108,11 @@ def extract_script(
     return Script(texts, options, catalog).resolve()
 
 
-def _numbered(texts: Sequence[str]) -> list[Part]:
+def _numbered(texts: Sequence[str]) -> list[ScriptPart]:
     if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         message = f"SQL is a text, a path, a mapping of names to texts or a list of texts; found {type(texts).__name__}"
         raise TypeError(message)
-    return [Part(text, str(number)) for number, text in enumerate(texts, 1)]
+    return [ScriptPart(text, str(number)) for number, text in enumerate(texts, 1)]
 
 
 class Script:
@@ -120,7 +120,7 @@ class Script:
 
     def __init__(
         self,
-        texts: Mapping[str, str | Sequence[Part]],
+        texts: Mapping[str, str | Sequence[ScriptPart]],
         options: ExtractionOptions,
         catalog: Catalog | None = None,
         seen: Callable[[str, str], bool] = lambda *_: False,
@@ -134,7 +134,7 @@ class Script:
         self._texts = [
             Text(
                 name,
-                (Part(given, name),) if isinstance(given, str) else given,
+                (ScriptPart(given, name),) if isinstance(given, str) else given,
                 options,
                 index,
                 self.entry_of,

@@ -21,7 +21,7 @@ from lineage.sql.script.session import SessionNaming, naming_after
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.transactions import may_not_run, rolled_back
 
-__all__ = ["Part", "Text", "definers", "last_part", "tied_by_changes"]
+__all__ = ["ScriptPart", "Text", "definers", "last_part", "tied_by_changes"]
 
 # Names that a text may define: a cheap look that decides only which texts are parsed earlier than in their turn.
 _DEFINES = re.compile(
@@ -44,7 +44,7 @@ _RENAMES = re.compile(r"\bsp_rename\b[^;']*'((?:[^']|'')+)'[^;']*'((?:[^']|'')+)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScriptPart:
     """A piece of a text that ran by itself, as a session's statements do: the rows of a query log.
 
     Its statements' `source` is its name, their spans lie in its own text. `naming` completes its names from its
@@ -81,7 +81,7 @@ class Text:
     def __init__(
         self,
         name: str,
-        parts: Sequence[Part],
+        parts: Sequence[ScriptPart],
         options: ExtractionOptions,
         index: int = 0,
         entry_of: Callable[[str, Naming], TableEntry] = lambda name, _: TableEntry(name),
@@ -104,7 +104,7 @@ class Text:
         """Which statements a ROLLBACK undoes."""
         self.variables: Variables | None = None
         """The variables of its programs, if it has any."""
-        self.part_of: list[Part] = []
+        self.part_of: list[ScriptPart] = []
         """Which part each statement stands in."""
         self.query_targets: dict[int, str] = {}
         """By statement, the dataset that the result of a bare query is written to."""
@@ -127,7 +127,7 @@ class Text:
                 self._note_parts(by_part)
         return self._parsed
 
-    def _note_parts(self, by_part: Iterable[tuple[Part, list[ParsedStatement]]]) -> None:
+    def _note_parts(self, by_part: Iterable[tuple[ScriptPart, list[ParsedStatement]]]) -> None:
         """Note what the parts say of their statements, and how each one's names are completed."""
         session = SessionNaming(self._options.naming)
         for part, statements in by_part:

@@ -14,7 +14,7 @@ from lineage.store.cypher.loading import load_edges_between
 from lineage.store.cypher.records import column_from, column_records, dataset_from, dataset_node
 from lineage.store.cypher.schema import Changes, Node
 from lineage.store.cypher.statements import query
-from lineage.store.planning.state import Relation
+from lineage.store.planning.state import EdgeType
 
 __all__ = ["describe", "retire_edges"]
 
@@ -36,7 +36,7 @@ def retire_edges(
     ended = 0
     for pair, history in before.histories.items():
         newest = history[-1]
-        if newest.live and pair.relation is Relation(str(kind)) and job in (None, pair.job):
+        if newest.live and pair.relation is EdgeType(str(kind)) and job in (None, pair.job):
             end = max(at, newest.start)
             after.histories[pair] = (*history[:-1], replace(newest, end=end, last_seen=min(newest.last_seen, end)))
             ended += 1

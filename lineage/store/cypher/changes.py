@@ -23,7 +23,7 @@ from lineage.store.cypher.records import (
     writes_relationship,
 )
 from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship
-from lineage.store.planning.state import Dataset, Pair, State
+from lineage.store.planning.state import Dataset, GraphState, JobEdge
 from lineage.store.planning.validity import History
 from lineage.store.values import AppliedChanges
 
@@ -37,7 +37,7 @@ _LIVE = ("CONTRIBUTES", "REFERENCES")
 _ENDED = ("CONTRIBUTED", "REFERENCED")
 
 
-def difference(before: State, after: State) -> Changes:
+def difference(before: GraphState, after: GraphState) -> Changes:
     """Return what to write so that a graph that holds `before` holds `after`."""
     refreshed, units = _refreshed(before, after)
     old = {record.id: record for record in _records(before, after, refreshed)}
@@ -83,17 +83,17 @@ def counted(changes: Changes) -> AppliedChanges:
     )
 
 
-def _refreshed(before: State, after: State) -> tuple[set[Pair], list[Refresh]]:
+def _refreshed(before: GraphState, after: GraphState) -> tuple[set[JobEdge], list[Refresh]]:
     """Return the pairs that say what they said, only later, and what tells that of all such pairs of a unit at once.
 
     Units of jobs that only add are left out: there may be thousands for one output, whose edges each would scan.
     """
     defining = {key for key, job in after.jobs.items() if job.kind.defines_output}
-    live: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+    live: dict[tuple[str, str], list[JobEdge]] = defaultdict(list)
     for pair, history in after.histories.items():
         if history[-1].live and pair.job in defining:
             live[pair.job, pair.output].append(pair)
-    refreshed: set[Pair] = set()
+    refreshed: set[JobEdge] = set()
     units: list[Refresh] = []
     for unit, pairs in live.items():
         last_seen = after.histories[pairs[0]][-1].last_seen
@@ -111,7 +111,7 @@ def _only_seen_again(before: History | None, after: History) -> bool:
     return before == (*after[:-1], replace(after[-1], last_seen=before[-1].last_seen))
 
 
-def _records(state: State, other: State, refreshed: Container[Pair]) -> Iterator[Record]:
+def _records(state: GraphState, other: GraphState, refreshed: Container[JobEdge]) -> Iterator[Record]:
     """Yield the records of all values in the state that are not the same in the other, but for refreshed pairs."""
 
     def differing(items: Mapping[K, V], others: Mapping[K, V]) -> Iterator[tuple[K, V]]:

@@ -12,7 +12,7 @@ from lineage.store.cypher.records import alias_key, change_from
 from lineage.store.cypher.statements import query
 from lineage.store.planning.aliases import united
 from lineage.store.planning.chunks import BatchPart
-from lineage.store.planning.naming import Naming
+from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.state import KnownChange
 
 __all__ = ["KnownNames", "load_names"]
@@ -24,14 +24,14 @@ class KnownNames:
 
     changes: Sequence[KnownChange]
     aliases: Mapping[str, str]
-    naming: Naming
+    naming: NamesOverTime
 
 
 def load_names(transaction: Transaction, part: BatchPart, since: datetime) -> KnownNames:
     """Return what is known of names from that time on; aliases hold at all times."""
     changes = [change_from(row["n"]) for row in transaction.read(query("changes_since"), [{"at": since}])]
     stored, together = _aliases(transaction, part, changes)
-    naming = Naming.of((change.stated for change in changes), part.batch.changes, together)
+    naming = NamesOverTime.of((change.stated for change in changes), part.batch.changes, together)
     return KnownNames(changes, stored, naming)
 
 

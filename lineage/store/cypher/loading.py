@@ -29,7 +29,7 @@ from lineage.store.cypher.statements import query
 from lineage.store.planning.chunks import Stage
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.rival_definitions import live_writers
-from lineage.store.planning.state import Pair, Prune, Seen, State, change_key, usage_key
+from lineage.store.planning.state import GraphState, JobEdge, Prune, Seen, change_key, usage_key
 from lineage.store.planning.validity import Period
 
 __all__ = ["load_edges_between", "load_jobs", "load_state", "load_units_that_only_add"]
@@ -50,14 +50,14 @@ _OUT_OF_COLUMN = ("edges_out_of_column", "row_edges_out_of_column")
 _AROUND_COLUMN = (*_OUT_OF_COLUMN, "edges_into_column")
 
 
-def load_state(transaction: Transaction, intake: Intake, names: KnownNames) -> State:
+def load_state(transaction: Transaction, intake: Intake, names: KnownNames) -> GraphState:
     """Return everything that applying the batch may change, and what decides how."""
     return _Loading(transaction, intake, names).load()
 
 
-def load_units_that_only_add(transaction: Transaction, prune: Prune) -> State:
+def load_units_that_only_add(transaction: Transaction, prune: Prune) -> GraphState:
     """Return the units of the jobs that do not define their output, with their histories, and the prune if known."""
-    state = State()
+    state = GraphState()
     for row in transaction.read(query("prunes_by_key"), [{"key": prune.key}]):
         state.prunes[prune.key] = prune_from(row["n"])
     units = [(row["job"], row["output"]) for row in transaction.read(query("units_that_only_add"), [{}])]
@@ -65,20 +65,20 @@ def load_units_that_only_add(transaction: Transaction, prune: Prune) -> State:
     return state
 
 
-def load_edges_between(transaction: Transaction, source: str, target: str) -> State:
+def load_edges_between(transaction: Transaction, source: str, target: str) -> GraphState:
     """Return the histories of all that jobs say of two nodes."""
-    state = State()
+    state = GraphState()
     rows = [row for name in _OUT_OF_COLUMN for row in transaction.read(query(name), [{"key": source}])]
     _add_lineage(state, [row for row in rows if row["target"] == target])
     return state
 
 
-def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collection[str] = ()) -> State:
+def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collection[str] = ()) -> GraphState:
     """Return jobs with all that hangs on them, and what was found in them and their files.
 
     Of `sources`, which are from before files had keys, what was found in no job is loaded as well.
     """
-    state = State()
+    state = GraphState()
     asked = [{"key": key} for key in sorted(set(keys))]
     state.jobs = {row["n"]["key"]: job_from(row["n"]) for row in transaction.read(query("jobs_by_key"), asked)}
     asked = [{"key": key} for key in state.jobs]
@@ -106,9 +106,9 @@ class _Loading:
         self.intake = intake
         self.naming = names.naming
         changes = {change_key(change.stated): change for change in names.changes}
-        self.state = State(changes=changes, aliases=dict(names.aliases))
+        self.state = GraphState(changes=changes, aliases=dict(names.aliases))
 
-    def load(self) -> State:
+    def load(self) -> GraphState:
         state, intake, stages = self.state, self.intake, self.intake.stages
         observed = {observation.job.key for observation in intake.observations}
         changed = self._changed_datasets() if Stage.CHANGES in stages else set()
@@ -338,7 +338,7 @@ class _Loading:
             self.state.units.setdefault((row["job"], row["dataset"]), unit_from(row["e"]))
 
 
-def _load_histories(transaction: Transaction, state: State, units: Iterable[tuple[str, str]]) -> None:
+def _load_histories(transaction: Transaction, state: GraphState, units: Iterable[tuple[str, str]]) -> None:
     jobs_of: dict[str, list[str]] = defaultdict(list)
     for job, output in units:
         jobs_of[output].append(job)
@@ -347,11 +347,11 @@ def _load_histories(transaction: Transaction, state: State, units: Iterable[tupl
         _add_lineage(state, transaction.read(query(name), rows))
 
 
-def _add_lineage(state: State, rows: Iterable[Row]) -> None:
-    periods: dict[Pair, set[Period]] = defaultdict(set)
+def _add_lineage(state: GraphState, rows: Iterable[Row]) -> None:
+    periods: dict[JobEdge, set[Period]] = defaultdict(set)
     for row in rows:
         edge = row["e"]
-        pair = Pair(
+        pair = JobEdge(
             source=row["source"],
             target=row["target"],
             relation=relation_of(edge["type"]),

@@ -26,7 +26,7 @@ from lineage.store.cypher.records import (
     users_from,
 )
 from lineage.store.cypher.statements import query
-from lineage.store.planning.state import Dataset, FoundDiagnostic, Relation, Seen, Unit, Usage
+from lineage.store.planning.state import Dataset, EdgeType, FoundDiagnostic, JobOutput, Seen, UsageNode
 from lineage.store.planning.validity import Period, holds_at
 from lineage.store.values import (
     Direction,
@@ -138,17 +138,17 @@ def expand(
     for step in ("fields_of_column", "parent_of_column"):
         for found, via in _climb(transaction, step, asked).items():
             reached.setdefault(found, set()).update(via)
-    relations = [Relation(str(kind)) for kind in sorted(set(kinds))]
+    relations = [EdgeType(str(kind)) for kind in sorted(set(kinds))]
     if not relations:
         return []
     if direction is Direction.DOWNSTREAM:
         rows = _edges(transaction, "out_of_column", reached, relations, as_of)
-        if Relation.REFERENCES in relations:
-            rows += _edges(transaction, "out_of_dataset", asked, [Relation.REFERENCES], as_of)
+        if EdgeType.REFERENCES in relations:
+            rows += _edges(transaction, "out_of_dataset", asked, [EdgeType.REFERENCES], as_of)
     else:
         rows = _edges(transaction, "into_column", reached, relations, as_of)
-        if Relation.REFERENCES in relations:
-            rows += _edges(transaction, "into_dataset", asked, [Relation.REFERENCES], as_of)
+        if EdgeType.REFERENCES in relations:
+            rows += _edges(transaction, "into_dataset", asked, [EdgeType.REFERENCES], as_of)
     hops = [Hop(via, edge_from(row)) for row in rows for via in reached[row["asked"]]]
     return sorted(hops, key=_hop_order)
 
@@ -163,7 +163,7 @@ def steps(
         groups[_label(source), _label(target), kind].append(row)
     found = []
     for (label, to, kind), rows in groups.items():
-        types = _types([Relation(str(kind))], as_of)
+        types = _types([EdgeType(str(kind))], as_of)
         statement = query("steps", **{"from": f"`{label}`"}, to=f"`{to}`", types=types, when=_when(as_of))
         found += [
             StoredStep(
@@ -190,7 +190,7 @@ def feeds(
     """Return one hop of table-level lineage out of or into these datasets."""
     name = "feeds_out_of" if direction is Direction.DOWNSTREAM else "feeds_into"
     found = []
-    for row in _edges(transaction, name, set(keys), [Relation.FEEDS], as_of):
+    for row in _edges(transaction, name, set(keys), [EdgeType.FEEDS], as_of):
         period = period_from(row["e"])
         found.append(
             StoredFeed(row["source"], row["target"], row["e"]["job"], period.start, period.last_seen, period.end)
@@ -203,7 +203,7 @@ def feed_keys(
 ) -> list[FeedKey]:
     """Return one hop of table-level lineage out of or into these datasets, sorted: what it joins, and by which job."""
     name = "feed_keys_out_of" if direction is Direction.DOWNSTREAM else "feed_keys_into"
-    statement = query(name, types=_types([Relation.FEEDS], as_of), when=_when(as_of))
+    statement = query(name, types=_types([EdgeType.FEEDS], as_of), when=_when(as_of))
     rows = transaction.read(statement, [{"key": key, **_at(as_of)} for key in sorted(set(keys))])
     return sorted({FeedKey(row["source"], row["target"], row["job"]) for row in rows})
 
@@ -221,8 +221,8 @@ def feeds_by_columns(
     asked = [{"target": target, "jobs": sorted(jobs), **_at(as_of)} for target, jobs in sorted(jobs_into.items())]
     found: set[FeedKey] = set()
     for name, relations in (
-        ("stated_between_columns", [Relation.CONTRIBUTES, Relation.REFERENCES]),
-        ("stated_of_rows", [Relation.REFERENCES]),
+        ("stated_between_columns", [EdgeType.CONTRIBUTES, EdgeType.REFERENCES]),
+        ("stated_of_rows", [EdgeType.REFERENCES]),
     ):
         statement = query(name, types=_types(relations, as_of), when=_when(as_of))
         found |= {FeedKey(row["source"], row["target"], row["job"]) for row in transaction.read(statement, asked)}
@@ -235,7 +235,7 @@ def jobs(transaction: Transaction, keys: Collection[str] | None, *, users: bool)
     reads: dict[str, dict[str, Seen]] = defaultdict(dict)
     for row in _by_key(transaction, "reads_of_job", found):
         reads[row["job"]][row["dataset"]] = Seen(row["e"]["first_seen"], row["e"]["last_seen"])
-    writes: dict[str, dict[str, Unit]] = defaultdict(dict)
+    writes: dict[str, dict[str, JobOutput]] = defaultdict(dict)
     for row in _by_key(transaction, "writes_of_job", found):
         writes[row["job"]][row["dataset"]] = unit_from(row["e"])
     observations: dict[str, int] = defaultdict(int)
@@ -298,7 +298,7 @@ def diagnostics(transaction: Transaction, source: str | None) -> list[StoredDiag
 
 def usage(transaction: Transaction, of: Collection[str], since: date | None, until: date | None) -> list[StoredUsage]:
     """Return the use of datasets and columns by day, summed over runs, sorted by key and day."""
-    days: dict[tuple[str, date], list[Usage]] = defaultdict(list)
+    days: dict[tuple[str, date], list[UsageNode]] = defaultdict(list)
     between = {"since": since or date.min, "until": until or date.max}
     for label, name in (("Table", "usage_of_dataset_between"), ("Column", "usage_of_column_between")):
         asked = [{"key": key, **between} for key in sorted(set(of)) if is_column_key(key) == (label == "Column")]
@@ -344,7 +344,7 @@ def _edges(
     transaction: Transaction,
     name: str,
     keys: Collection[str],
-    relations: Collection[Relation],
+    relations: Collection[EdgeType],
     as_of: datetime | None,
 ) -> list[dict[str, Any]]:
     statement = query(name, types=_types(relations, as_of))
@@ -352,7 +352,7 @@ def _edges(
     return [row for row in rows if as_of is None or _held(row["e"], as_of)]
 
 
-def _types(relations: Collection[Relation], as_of: datetime | None) -> str:
+def _types(relations: Collection[EdgeType], as_of: datetime | None) -> str:
     types = [str(relation) for relation in relations]
     if as_of is not None:
         types += [relation.ended for relation in relations]

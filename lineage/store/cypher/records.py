@@ -18,17 +18,17 @@ from lineage.store.cypher.schema import Node, Relationship
 from lineage.store.planning.observations import Timeline
 from lineage.store.planning.state import (
     Dataset,
+    EdgeType,
     FoundDiagnostic,
-    Job,
+    JobCounts,
+    JobEdge,
+    JobNode,
+    JobOutput,
     KnownChange,
-    Observed,
-    Pair,
     Prune,
-    Relation,
-    Run,
+    RunNode,
     Seen,
-    Unit,
-    Usage,
+    UsageNode,
     change_key,
 )
 from lineage.store.planning.validity import History, Meaning, Period
@@ -68,7 +68,7 @@ Row = Mapping[str, Any]
 
 _ALIAS = "alias"
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
-_RELATION = {name: relation for relation in Relation for name in (str(relation), relation.ended)}
+_RELATION = {name: relation for relation in EdgeType for name in (str(relation), relation.ended)}
 
 
 def dataset_node(dataset: Dataset) -> Node:
@@ -171,10 +171,10 @@ def column_from(node: Row) -> StoredColumn:
     )
 
 
-def job_node(job: Job) -> Node:
+def job_node(job: JobNode) -> Node:
     """Return the job's node."""
     return Node(
-        "Job",
+        "JobNode",
         job.key,
         {
             "kind": str(job.kind),
@@ -193,9 +193,9 @@ def job_node(job: Job) -> Node:
     )
 
 
-def job_from(node: Row) -> Job:
+def job_from(node: Row) -> JobNode:
     """Return the job that a node stands for."""
-    return Job(
+    return JobNode(
         key=node["key"],
         kind=JobKind(node["kind"]),
         sql=node.get("sql"),
@@ -215,30 +215,30 @@ def job_from(node: Row) -> Job:
 def reads_relationship(job: str, dataset: str, seen: Seen) -> Relationship:
     """Return what ties a job to a dataset that it reads."""
     times = {"first_seen": seen.first_seen, "last_seen": seen.last_seen}
-    return Relationship("READS", "Job", job, "Table", dataset, times)
+    return Relationship("READS", "JobNode", job, "Table", dataset, times)
 
 
-def writes_relationship(job: str, dataset: str, unit: Unit) -> Relationship:
+def writes_relationship(job: str, dataset: str, unit: JobOutput) -> Relationship:
     """Return what ties a job to a dataset that it writes."""
     properties = {
         "first_seen": unit.first_seen,
         "last_seen": unit.last_seen,
         "observations": unit.timeline.to_texts(),
     }
-    return Relationship("WRITES", "Job", job, "Table", dataset, properties)
+    return Relationship("WRITES", "JobNode", job, "Table", dataset, properties)
 
 
-def unit_from(writes: Row) -> Unit:
+def unit_from(writes: Row) -> JobOutput:
     """Return the unit that a relationship of type WRITES stands for."""
     timeline = Timeline.from_texts(writes.get("observations") or [], writes["last_seen"])
-    return Unit(writes["first_seen"], writes["last_seen"], timeline)
+    return JobOutput(writes["first_seen"], writes["last_seen"], timeline)
 
 
-def lineage_records(pair: Pair, history: History) -> Iterator[Relationship]:
+def lineage_records(pair: JobEdge, history: History) -> Iterator[Relationship]:
     """Yield a relationship for each period: of the live type if it is open, else of the ended one."""
     for period in history:
         properties: dict[str, Any] = {"job": pair.job}
-        if pair.relation is not Relation.FEEDS:
+        if pair.relation is not EdgeType.FEEDS:
             properties |= {
                 "subtypes": [str(subtype) for subtype in period.meaning.subtypes],
                 "masking": period.meaning.masking,
@@ -254,7 +254,7 @@ def lineage_records(pair: Pair, history: History) -> Iterator[Relationship]:
         yield Relationship(name, pair.source_label, pair.source, pair.target_label, pair.target, properties)
 
 
-def relation_of(relationship_type: str) -> Relation:
+def relation_of(relationship_type: str) -> EdgeType:
     """Return the relation of a live or ended type."""
     return _RELATION[relationship_type]
 
@@ -276,10 +276,10 @@ def period_from(relationship: Row) -> Period:
     )
 
 
-def run_node(run: Run) -> Node:
+def run_node(run: RunNode) -> Node:
     """Return the run's node. Its counts are JSON: their names are the ingest's own."""
     return Node(
-        "Run",
+        "RunNode",
         run.key,
         {
             "kind": run.kind,
@@ -293,9 +293,9 @@ def run_node(run: Run) -> Node:
     )
 
 
-def run_from(node: Row) -> Run:
+def run_from(node: Row) -> RunNode:
     """Return the run that a node stands for."""
-    return Run(
+    return RunNode(
         key=node["key"],
         kind=node["kind"],
         source=node["source"],
@@ -307,15 +307,15 @@ def run_from(node: Row) -> Run:
     )
 
 
-def observed_relationship(run: str, job: str, observed: Observed) -> Relationship:
+def observed_relationship(run: str, job: str, observed: JobCounts) -> Relationship:
     """Return what ties a run to a job that it saw."""
     counts = {"observations": observed.observations, "duration_us": observed.duration_us}
-    return Relationship("OBSERVED", "Run", run, "Job", job, counts | _users(observed.users))
+    return Relationship("OBSERVED", "RunNode", run, "JobNode", job, counts | _users(observed.users))
 
 
-def observed_from(relationship: Row) -> Observed:
+def observed_from(relationship: Row) -> JobCounts:
     """Return what a relationship of type OBSERVED stands for; before version 3 users and durations were not counted."""
-    return Observed(
+    return JobCounts(
         observations=relationship["observations"],
         duration_us=relationship.get("duration_us") or 0,
         users=users_from(relationship),
@@ -404,9 +404,9 @@ def diagnostic_records(found: FoundDiagnostic, *, job_known: bool) -> Iterator[N
             "file_key": record.file_key,
         },
     )
-    yield Relationship("REPORTED", "Run", found.run, "Diagnostic", record.key, {})
+    yield Relationship("REPORTED", "RunNode", found.run, "Diagnostic", record.key, {})
     if record.job is not None and job_known:
-        yield Relationship("ABOUT", "Diagnostic", record.key, "Job", record.job, {})
+        yield Relationship("ABOUT", "Diagnostic", record.key, "JobNode", record.job, {})
 
 
 def diagnostic_from(node: Row) -> FoundDiagnostic:
@@ -423,7 +423,7 @@ def diagnostic_from(node: Row) -> FoundDiagnostic:
     return FoundDiagnostic(record, node["run"], node["last_seen"])
 
 
-def usage_records(used: Usage) -> Iterator[Node | Relationship]:
+def usage_records(used: UsageNode) -> Iterator[Node | Relationship]:
     """Yield the node of a count of use and what ties it to the dataset or column."""
     properties = {
         "run": used.run,
@@ -434,13 +434,13 @@ def usage_records(used: Usage) -> Iterator[Node | Relationship]:
         "last_read": used.last_read,
         "last_write": used.last_write,
     }
-    yield Node("Usage", used.key, properties)
-    yield Relationship("OF", "Usage", used.key, "Column" if used.of_column else "Table", used.of, {})
+    yield Node("UsageNode", used.key, properties)
+    yield Relationship("OF", "UsageNode", used.key, "Column" if used.of_column else "Table", used.of, {})
 
 
-def usage_from(node: Row, of: str, *, of_column: bool) -> Usage:
+def usage_from(node: Row, of: str, *, of_column: bool) -> UsageNode:
     """Return the count of use that a node stands for; before version 3 users and times were not counted."""
-    return Usage(
+    return UsageNode(
         run=node["run"],
         of=of,
         of_column=of_column,

@@ -29,7 +29,7 @@ from lineage.store.cypher.records import (
 )
 from lineage.store.cypher.schema import RELATIONSHIPS, Changes, Node, Relationship
 from lineage.store.cypher.statements import query
-from lineage.store.planning.state import Job, change_key, usage_key
+from lineage.store.planning.state import JobNode, change_key, usage_key
 from lineage.store.values import StoredColumn
 
 __all__ = ["REKEYED", "rekey"]
@@ -101,8 +101,8 @@ def _jobs(transaction: Transaction, keys: Mapping[str, str]) -> _Moved:
     moved: _Moved = {}
     asked = [{"key": key} for key in names]
     for row in transaction.read(query("jobs_by_key"), asked):
-        job: Job = job_from(row["n"])
-        moved["Job", job.key] = job_node(replace(job, key=names[job.key]))
+        job: JobNode = job_from(row["n"])
+        moved["JobNode", job.key] = job_node(replace(job, key=names[job.key]))
     for row in transaction.read(query("diagnostics_of_job"), asked):
         found = diagnostic_from(row["n"])
         record = replace(found.record, job=names.get(found.record.job or "", found.record.job))
@@ -172,7 +172,7 @@ def _difference(transaction: Transaction, moved: _Moved) -> Changes:
     for one in tied.values():
         properties = dict(one.properties)
         if properties.get("job"):
-            properties["job"] = end("Job", properties["job"])
+            properties["job"] = end("JobNode", properties["job"])
         new = replace(
             one,
             source=end(one.source_label, one.source),

@@ -27,9 +27,9 @@ from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilt
 from lineage.store.planning.chunks import BatchPart, Stage, parted, whole
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.intake import Intake, take_in
-from lineage.store.planning.naming import Naming, as_replacements
+from lineage.store.planning.naming import NamesOverTime, as_replacements
 from lineage.store.planning.plan import plan, plan_pruning
-from lineage.store.planning.state import Prune, State
+from lineage.store.planning.state import GraphState, Prune
 from lineage.store.values import (
     AppliedChanges,
     DatasetUsage,
@@ -446,7 +446,7 @@ class CypherStore:
         self.close()
 
 
-def _load(transaction: Transaction, part: BatchPart, since: datetime) -> tuple[Naming, Intake, State]:
+def _load(transaction: Transaction, part: BatchPart, since: datetime) -> tuple[NamesOverTime, Intake, GraphState]:
     """Return what a part says, and what it may change in a graph whose changes since a time are known."""
     names = load_names(transaction, part, since)
     intake = take_in(part, names.naming)

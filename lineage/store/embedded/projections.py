@@ -13,13 +13,13 @@ from typing import Any
 
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS
 
-__all__ = ["Projection", "projection"]
+__all__ = ["ReturnedProperties", "projection"]
 
 _WHOLE = re.compile(r"(?P<before>\sRETURN .*, |\sRETURN )(?P<name>[ne])(?P<after>, o\.key AS of)?\s*$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Projection:
+class ReturnedProperties:
     """A statement that answers the properties of a node or relationship `name`, as columns that follow one another."""
 
     statement: str
@@ -38,7 +38,7 @@ class Projection:
 
 
 @cache
-def projection(statement: str) -> Projection | None:
+def projection(statement: str) -> ReturnedProperties | None:
     """Return a statement that answers the properties of what a statement answers whole; None where it is not known.
 
     >>> projection("MATCH (a)-[e:READS]->(b) RETURN a.key AS job, e").properties
@@ -60,4 +60,4 @@ def projection(statement: str) -> Projection | None:
         asked = ["label(e)", *(f"e.`{one}`" for one in properties[1:])]
     listed = ", ".join(f"{one} AS `{name}_{of}`" for one, of in zip(asked, properties, strict=True))
     text = f"{statement[: found.start()]}{found.group('before')}{listed}{found.group('after') or ''}"
-    return Projection(text, name, properties)
+    return ReturnedProperties(text, name, properties)

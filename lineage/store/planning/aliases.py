@@ -14,9 +14,9 @@ from lineage.model.names import column_key, split_dataset_key
 from lineage.model.namespaces import is_path, preferred_key
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import let_go
-from lineage.store.planning.naming import Naming, column_as_named
+from lineage.store.planning.naming import NamesOverTime, column_as_named
 from lineage.store.planning.renames import Rekeying
-from lineage.store.planning.state import Pair, State, Unit
+from lineage.store.planning.state import GraphState, JobEdge, JobOutput
 from lineage.store.planning.validity import History, holds_at, together
 
 __all__ = ["join_aliased", "united"]
@@ -44,7 +44,7 @@ def united(known: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> dict[s
     return {key: top(key) for key in above}
 
 
-def join_aliased(state: State, naming: Naming) -> None:
+def join_aliased(state: GraphState, naming: NamesOverTime) -> None:
     """Make one dataset of those that are newly known to be one: with its lineage, columns and use, at all times.
 
     The state must hold all lineage of these datasets.
@@ -56,7 +56,7 @@ def join_aliased(state: State, naming: Naming) -> None:
         _join(state, key, keys[key])
 
 
-def _join(state: State, key: str, root: str) -> None:
+def _join(state: GraphState, key: str, root: str) -> None:
     arriving, there = state.datasets[key], state.datasets.get(root)
     if arriving.kind is DatasetKind.FILE and not is_path(root):
         arriving = replace(arriving, kind=DatasetKind.TABLE, kind_at=None)
@@ -73,7 +73,7 @@ def _join(state: State, key: str, root: str) -> None:
     let_go(state, gone)
 
 
-def _columns_of_the_older_schema(state: State, key: str, root: str) -> dict[str, datetime]:
+def _columns_of_the_older_schema(state: GraphState, key: str, root: str) -> dict[str, datetime]:
     """Return the columns, by their keys to be, that the older of two whole schemas has alone, with the newer's time."""
     times = {one: known.schema_at for one in (key, root) if (known := state.datasets.get(one)) is not None}
     described = sorted((at, one) for one, at in times.items() if at is not None)
@@ -87,16 +87,16 @@ def _columns_of_the_older_schema(state: State, key: str, root: str) -> dict[str,
     return {column_key(root, path): at for path in columns[older] - columns[newer]}
 
 
-def _histories_of_joined_units(state: State, rekeying: Rekeying) -> dict[Pair, History]:
+def _histories_of_joined_units(state: GraphState, rekeying: Rekeying) -> dict[JobEdge, History]:
     """Return what two units say together that become one: from each observation until the next, whichever's it was."""
-    found: dict[Pair, History] = {}
+    found: dict[JobEdge, History] = {}
     for link, unit in state.units.items():
         new = rekeying.link(link)
         other = state.units.get(new)
         if new == link or other is None or not state.jobs[link[0]].kind.defines_output:
             continue
         observed = sorted({*((at, 0) for at in _moments(other)), *((at, 1) for at in _moments(unit))})
-        said: dict[Pair, tuple[History, History]] = {}
+        said: dict[JobEdge, tuple[History, History]] = {}
         for pair, history in state.histories.items():
             if (pair.job, pair.output) == new:
                 said[pair] = (history, said.get(pair, ((), ()))[1])
@@ -114,5 +114,5 @@ def _histories_of_joined_units(state: State, rekeying: Rekeying) -> dict[Pair, H
     return found
 
 
-def _moments(unit: Unit) -> set[datetime]:
+def _moments(unit: JobOutput) -> set[datetime]:
     return {unit.first_seen, unit.last_seen, *(at for at, _ in unit.timeline.points)}

@@ -23,7 +23,7 @@ from lineage.store.planning.dataset_references import (
     joined,
     times_of_records,
 )
-from lineage.store.planning.naming import Naming
+from lineage.store.planning.naming import NamesOverTime
 
 __all__ = ["LANES", "BatchPart", "Stage", "parted", "whole"]
 
@@ -67,7 +67,7 @@ class BatchPart:
     mentions: tuple[Mention, ...] | None = None
     lanes: tuple[int, ...] = ()
 
-    def mentions_today(self, naming: Naming) -> Mapping[str, Mention]:
+    def mentions_today(self, naming: NamesOverTime) -> Mapping[str, Mention]:
         """Return what is said of each dataset that the part is about, by the dataset's key today."""
         if self.mentions is not None:
             return joined(self.mentions, naming)
@@ -98,7 +98,7 @@ def whole(batch: LineageBatch) -> BatchPart:
     return BatchPart(batch)
 
 
-def parted(batch: LineageBatch, naming: Naming) -> list[list[BatchPart]]:
+def parted(batch: LineageBatch, naming: NamesOverTime) -> list[list[BatchPart]]:
     """Return the parts of a batch, in rounds. `naming` holds the batch's own changes, too."""
     parts = _Parting(batch, naming)
     rounds = [
@@ -113,7 +113,7 @@ def parted(batch: LineageBatch, naming: Naming) -> list[list[BatchPart]]:
 
 
 class _Parting:
-    def __init__(self, batch: LineageBatch, naming: Naming) -> None:
+    def __init__(self, batch: LineageBatch, naming: NamesOverTime) -> None:
         self.batch = batch
         self.naming = naming
         self.mentions = find_mentions(batch, naming)

@@ -11,9 +11,9 @@ from lineage.model.names import ColumnPath, column_key, renamed_path, split_data
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import ensure_column, with_parents
-from lineage.store.planning.naming import Naming
+from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
-from lineage.store.planning.state import Dataset, State, Unit
+from lineage.store.planning.state import Dataset, GraphState, JobOutput
 from lineage.store.planning.validity import History, Period, end_at, join
 from lineage.store.values import StoredColumn
 
@@ -22,7 +22,7 @@ __all__ = ["drop_column", "rename_column"]
 _MOMENT = timedelta(microseconds=1)
 
 
-def rename_column(state: State, change: DatasetChange, known: Naming) -> None:
+def rename_column(state: GraphState, change: DatasetChange, known: NamesOverTime) -> None:
     """Bring a RENAME COLUMN that the graph has not seen into it; `known` are the changes that it has.
 
     What was stated under the old name since the change is of another column, which took the name later: that stays.
@@ -52,7 +52,7 @@ def rename_column(state: State, change: DatasetChange, known: Naming) -> None:
     _add_alias(state, column_key(dataset, new), change.column)
 
 
-def drop_column(state: State, change: DatasetChange, naming: Naming) -> None:
+def drop_column(state: GraphState, change: DatasetChange, naming: NamesOverTime) -> None:
     """End the lineage of a column, and of the fields in it, both ways, until it is stated again."""
     dataset, path = naming.column_after(change)
     gone = {
@@ -75,14 +75,14 @@ def drop_column(state: State, change: DatasetChange, naming: Naming) -> None:
             state.columns[key] = replace(column.without_ordinal(), dropped_at=change.at)
 
 
-def _see(state: State, dataset: str, at: datetime) -> None:
+def _see(state: GraphState, dataset: str, at: datetime) -> None:
     """Make a dataset of which only this change is known."""
     if dataset not in state.datasets:
         namespace, name = split_dataset_key(dataset)
         state.datasets[dataset] = Dataset(dataset, namespace, name, DatasetKind.TABLE, None, False, at, at)
 
 
-def _move_lineage(state: State, keys: Mapping[str, str], at: datetime) -> None:
+def _move_lineage(state: GraphState, keys: Mapping[str, str], at: datetime) -> None:
     for pair in list(state.histories):
         if pair.source not in keys and pair.target not in keys:
             continue
@@ -98,7 +98,7 @@ def _move_lineage(state: State, keys: Mapping[str, str], at: datetime) -> None:
         state.histories[moved] = join(state.histories.get(moved, ()), before)
 
 
-def _parted(history: History, unit: Unit | None, at: datetime) -> tuple[History, History]:
+def _parted(history: History, unit: JobOutput | None, at: datetime) -> tuple[History, History]:
     """Return what was stated until a time, and what was stated later: of one period the observation parts them."""
     before: list[Period] = []
     since: list[Period] = []
@@ -116,7 +116,7 @@ def _parted(history: History, unit: Unit | None, at: datetime) -> tuple[History,
     return tuple(before), tuple(since)
 
 
-def _move_usage(state: State, keys: Mapping[str, str], at: datetime) -> None:
+def _move_usage(state: GraphState, keys: Mapping[str, str], at: datetime) -> None:
     for key, used in list(state.usage.items()):
         midnight = datetime.combine(used.day, datetime.min.time(), UTC)
         if used.of in keys and midnight <= at:
@@ -126,14 +126,14 @@ def _move_usage(state: State, keys: Mapping[str, str], at: datetime) -> None:
             state.usage[moved.key] = moved if there is None else moved.joined(there)
 
 
-def _named(state: State) -> set[str]:
+def _named(state: GraphState) -> set[str]:
     """Return the columns that lineage or counts of use still name."""
     named = {key for pair in state.histories for key in (pair.source, pair.target)}
     named.update(used.of for used in state.usage.values())
     return named
 
 
-def _move_column(state: State, dataset: str, path: str, new: str, *, stays: bool) -> None:
+def _move_column(state: GraphState, dataset: str, path: str, new: str, *, stays: bool) -> None:
     key, target = column_key(dataset, path), column_key(dataset, new)
     column = state.columns[key]
     parent = ColumnPath.parse(new).parent
@@ -169,7 +169,7 @@ def _both(arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
     )
 
 
-def _add_alias(state: State, key: str, alias: str) -> None:
+def _add_alias(state: GraphState, key: str, alias: str) -> None:
     column = state.columns[key]
     aliases = tuple(one for one in dict.fromkeys((*column.aliases, alias)) if one != column.path)
     if aliases != column.aliases:

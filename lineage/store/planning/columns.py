@@ -10,7 +10,7 @@ from lineage.model.batch import ColumnRecord
 from lineage.model.names import ColumnPath, column_key
 from lineage.model.spelling import spelling_of
 from lineage.store.planning.observations import UNOBSERVED
-from lineage.store.planning.state import State
+from lineage.store.planning.state import GraphState
 from lineage.store.planning.validity import end_at
 from lineage.store.values import StoredColumn
 
@@ -34,7 +34,7 @@ def with_parents(path: str) -> Iterator[str]:
 
 
 def ensure_column(
-    state: State,
+    state: GraphState,
     dataset: str,
     path: str,
     at: datetime,
@@ -72,7 +72,7 @@ def ensure_column(
             state.columns[key] = replace(known, first_seen=first, spelling=written)
 
 
-def complete_column(state: State, dataset: str, record: ColumnRecord, at: datetime, *, late: bool) -> None:
+def complete_column(state: GraphState, dataset: str, record: ColumnRecord, at: datetime, *, late: bool) -> None:
     """Bring what a record says into its column. An inferred column becomes a known one, never the other way."""
     key = column_key(dataset, record.path)
     spellings = {record.path: record.spelling} if record.spelling is not None else _AS_THEY_ARE
@@ -110,7 +110,7 @@ def _authority(column: StoredColumn | ColumnRecord) -> int:
     return 2 if not column.inferred else int(column.ordinal is not None)
 
 
-def let_go(state: State, gone: Mapping[str, datetime]) -> None:
+def let_go(state: GraphState, gone: Mapping[str, datetime]) -> None:
     """Part with columns that whole schemas no longer have, by key with the schema's time.
 
     Their lineage ends then. What is stated at that time or later keeps a column, and so does lineage of one that only
@@ -135,7 +135,7 @@ def let_go(state: State, gone: Mapping[str, datetime]) -> None:
             state.columns[key] = replace(column.without_ordinal(), dropped_at=at)
 
 
-def _end_lineage(state: State, gone: Mapping[str, datetime]) -> dict[str, datetime]:
+def _end_lineage(state: GraphState, gone: Mapping[str, datetime]) -> dict[str, datetime]:
     """End what was last stated before a schema without the column; return when each column was last used."""
     last_used: dict[str, datetime] = {}
     for pair in list(state.histories):

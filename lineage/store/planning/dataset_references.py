@@ -9,7 +9,7 @@ from datetime import datetime
 
 from lineage.model.batch import DatasetRecord, EdgeRecord, LineageBatch
 from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key
-from lineage.store.planning.naming import Naming
+from lineage.store.planning.naming import NamesOverTime
 
 __all__ = [
     "Mention",
@@ -62,7 +62,7 @@ class Mention:
             self.columns[path] = (first, last) if known is None else (min(known[0], first), max(known[1], last))
 
 
-def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
+def find_mentions(batch: LineageBatch, naming: NamesOverTime) -> dict[str, Mention]:
     """Return what the batch says of each dataset, by its key today."""
     found: dict[str, Mention] = {}
     edges = edges_by_job(batch)
@@ -119,12 +119,12 @@ def find_mentions(batch: LineageBatch, naming: Naming) -> dict[str, Mention]:
     return found
 
 
-def _path_today(key: str, at: datetime, naming: Naming) -> str:
+def _path_today(key: str, at: datetime, naming: NamesOverTime) -> str:
     dataset, path = split_column_key(key)
     return naming.column_today(dataset, path, at)[1] if naming.renames_columns(dataset) else path
 
 
-def joined(mentions: Iterable[Mention], naming: Naming) -> dict[str, Mention]:
+def joined(mentions: Iterable[Mention], naming: NamesOverTime) -> dict[str, Mention]:
     """Return mentions by the dataset's key today; what has become one dataset since they were found is one."""
     found: dict[str, Mention] = {}
     for mention in mentions:

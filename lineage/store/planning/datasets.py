@@ -14,10 +14,10 @@ from lineage.store.planning.chunks import Stage
 from lineage.store.planning.columns import complete_column, ensure_column, let_go, with_parents
 from lineage.store.planning.dataset_references import Mention, latest
 from lineage.store.planning.intake import DatasetNews, Intake
-from lineage.store.planning.naming import Naming
+from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.rival_definitions import columns_of_other_files
-from lineage.store.planning.state import Dataset, KnownChange, State, change_key
+from lineage.store.planning.state import Dataset, GraphState, KnownChange, change_key
 from lineage.store.planning.validity import end_at, together
 
 __all__ = [
@@ -47,7 +47,7 @@ class AllDrops:
     out_of: Drops
 
 
-def see_datasets(state: State, intake: Intake, drops: Drops) -> None:
+def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> None:
     """Make the datasets that the batch names, with their columns; what it writes or describes is not dropped.
 
     Times of datasets that are known are widened to the past only (see `date_datasets`).
@@ -65,7 +65,7 @@ def see_datasets(state: State, intake: Intake, drops: Drops) -> None:
                 state.columns[named] = replace(state.columns[named], dropped_at=min(ended))
 
 
-def see_dataset(state: State, key: str, mention: Mention, drops: Sequence[datetime] = ()) -> None:
+def see_dataset(state: GraphState, key: str, mention: Mention, drops: Sequence[datetime] = ()) -> None:
     """Make a dataset where it is not known; `drops` are the DROPs of it that are known."""
     dataset = state.datasets.get(key) or _new_dataset(key, mention)
     if dataset.spelled_at is None and mention.first_seen < dataset.first_seen:
@@ -86,13 +86,13 @@ def _dropped(dataset: Dataset, drops: Sequence[datetime]) -> Dataset:
     return dataset if at == dataset.dropped_at else replace(dataset, dropped_at=at)
 
 
-def date_datasets(state: State, intake: Intake) -> None:
+def date_datasets(state: GraphState, intake: Intake) -> None:
     """Move the time at which each dataset was last seen. Until then it says what is older than what was known."""
     for key, mention in intake.mentions.items():
         state.datasets[key] = state.datasets[key].seen(mention.first_seen, mention.last_seen)
 
 
-def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> set[str]:
+def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str]) -> set[str]:
     """Bring in what the batch's records say of datasets and their columns.
 
     A record from before what is known of the dataset only fills in what is missing. Return the columns of older whole
@@ -134,7 +134,7 @@ def describe_datasets(state: State, intake: Intake, wanted: Container[str]) -> s
     return outdated
 
 
-def part_with_columns(state: State, intake: Intake, outdated: Set[str], naming: Naming) -> None:
+def part_with_columns(state: GraphState, intake: Intake, outdated: Set[str], naming: NamesOverTime) -> None:
     """Part with the columns that the newest whole schemas do not have; those that the batch counts use of stay.
 
     `outdated` are columns that the batch knows of from older schemas only. That a column went is kept as a DROP COLUMN:
@@ -168,7 +168,7 @@ def part_with_columns(state: State, intake: Intake, outdated: Set[str], naming: 
     _part_with(state, absent, had, naming)
 
 
-def part_with_unclaimed(state: State, naming: Naming) -> None:
+def part_with_unclaimed(state: GraphState, naming: NamesOverTime) -> None:
     """Part with the columns that whole schemas lack and that another file's definition kept, where none does now."""
     parents = {column.parent for column in state.columns.values()}
     absent: dict[str, datetime] = {}
@@ -183,7 +183,7 @@ def part_with_unclaimed(state: State, naming: Naming) -> None:
     _part_with(state, absent, absent.keys(), naming)
 
 
-def _part_with(state: State, absent: Mapping[str, datetime], had: Set[str], naming: Naming) -> None:
+def _part_with(state: GraphState, absent: Mapping[str, datetime], had: Set[str], naming: NamesOverTime) -> None:
     """Part with columns, by key with the time of the schema that lacks them; note those that a schema `had`."""
     dropped = {key: state.columns[key] for key in had}
     let_go(state, absent)
@@ -195,7 +195,7 @@ def _part_with(state: State, absent: Mapping[str, datetime], had: Set[str], nami
             state.changes[change_key(change)] = KnownChange(change)
 
 
-def end_dropped(state: State, dataset: str, at: datetime) -> bool:
+def end_dropped(state: GraphState, dataset: str, at: datetime) -> bool:
     """Mark a dataset dropped, and end its lineage both ways until that is stated again.
 
     One that was made again since is not dropped, and what was made of it stays. Return whether that is so.
@@ -211,14 +211,14 @@ def end_dropped(state: State, dataset: str, at: datetime) -> bool:
     return remade
 
 
-def remade_since(state: State, intake: Intake) -> datetime | None:
+def remade_since(state: GraphState, intake: Intake) -> datetime | None:
     """Return since when changes have to be known: a DROP from before the batch may be of a dataset that it makes."""
     if Stage.NODES not in intake.stages:
         return None
     return min((state.datasets[key].first_seen for key in remade_datasets(state, intake)), default=None)
 
 
-def remade_datasets(state: State, intake: Intake) -> frozenset[str]:
+def remade_datasets(state: GraphState, intake: Intake) -> frozenset[str]:
     """Return the dropped datasets that the batch makes again, after their last DROP or maybe after one before it."""
     known = ((state.datasets.get(key), mention) for key, mention in intake.mentions.items())
     return frozenset(
@@ -228,7 +228,7 @@ def remade_datasets(state: State, intake: Intake) -> frozenset[str]:
     )
 
 
-def revive_made_of(state: State, dataset: str, dropped_at: datetime, drops: AllDrops) -> None:
+def revive_made_of(state: GraphState, dataset: str, dropped_at: datetime, drops: AllDrops) -> None:
     """Let what was made of a dataset hold beyond a DROP after which the dataset was made again."""
     later = [at for at in drops.out_of.get(dataset, ()) if at > dropped_at]
     for pair, history in state.histories.items():

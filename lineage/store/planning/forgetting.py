@@ -8,7 +8,7 @@ from datetime import datetime
 
 from lineage.store.planning.datasets import AllDrops
 from lineage.store.planning.renames import join_jobs, join_units, moved
-from lineage.store.planning.state import Job, Seen, State
+from lineage.store.planning.state import GraphState, JobNode, Seen
 from lineage.store.planning.units import Units
 from lineage.store.planning.validity import join
 from lineage.store.values import JobIdentity
@@ -16,7 +16,7 @@ from lineage.store.values import JobIdentity
 __all__ = ["plan_rekeying", "plan_retirement"]
 
 
-def plan_retirement(before: State, at: datetime) -> State:
+def plan_retirement(before: GraphState, at: datetime) -> GraphState:
     """Return the state in which the jobs state nothing from then on. What was found in them goes."""
     after = before.copy()
     units = Units(after, AllDrops({}, {}), {})
@@ -27,14 +27,14 @@ def plan_retirement(before: State, at: datetime) -> State:
     return after
 
 
-def plan_rekeying(before: State, identities: Mapping[str, JobIdentity]) -> State:
+def plan_rekeying(before: GraphState, identities: Mapping[str, JobIdentity]) -> GraphState:
     """Return the state in which jobs have other keys; with what is said under such a key already they become one."""
     after = before.copy()
 
     def key_of(job: str) -> str:
         return identities[job].key if job in identities else job
 
-    def renamed(key: str, job: Job) -> tuple[str, Job]:
+    def renamed(key: str, job: JobNode) -> tuple[str, JobNode]:
         known = identities.get(key)
         if known is None:
             return key, job

@@ -26,13 +26,13 @@ from lineage.model.transformations import EdgeKind
 from lineage.model.usage import latest
 from lineage.store.planning.chunks import BatchPart, Stage
 from lineage.store.planning.dataset_references import Mention, edges_by_job, times_of_records
-from lineage.store.planning.naming import Naming
-from lineage.store.planning.state import Pair, Relation
+from lineage.store.planning.naming import NamesOverTime
+from lineage.store.planning.state import EdgeType, JobEdge
 from lineage.store.planning.validity import NOTHING_SAID, Meaning
 
 __all__ = ["DatasetNews", "Intake", "Observation", "Stated", "take_in"]
 
-_RELATION = {EdgeKind.CONTRIBUTES: Relation.CONTRIBUTES, EdgeKind.REFERENCES: Relation.REFERENCES}
+_RELATION = {EdgeKind.CONTRIBUTES: EdgeType.CONTRIBUTES, EdgeKind.REFERENCES: EdgeType.REFERENCES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Observation:
     """
 
     job: JobRecord
-    outputs: dict[str, dict[Pair, Stated]]
+    outputs: dict[str, dict[JobEdge, Stated]]
     digests: Mapping[str, str]
 
 
@@ -80,7 +80,7 @@ class Intake:
     stages: frozenset[Stage]
 
 
-def take_in(part: BatchPart, naming: Naming) -> Intake:
+def take_in(part: BatchPart, naming: NamesOverTime) -> Intake:
     """Return a batch, or a part of one, in today's names. `naming` holds the batch's own changes, too."""
     batch = part.batch
     times = {job.key: job.last_seen for job in batch.jobs}
@@ -107,7 +107,7 @@ def take_in(part: BatchPart, naming: Naming) -> Intake:
     )
 
 
-def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming) -> Observation:
+def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: NamesOverTime) -> Observation:
     at = job.last_seen
     edges = tuple(edges)
     digests = _digests(job, edges, lambda key: naming.today(key, at)) if job.kind.defines_output else {}
@@ -117,14 +117,14 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming) ->
         reads=tuple(dict.fromkeys(naming.today(key, at) for key in job.reads)),
         writes=tuple(dict.fromkeys(naming.today(key, at) for key in job.writes)),
     )
-    outputs: dict[str, dict[Pair, Stated]] = {output: {} for output in job.writes}
+    outputs: dict[str, dict[JobEdge, Stated]] = {output: {} for output in job.writes}
     for output, stated in outputs.items():
         for read in job.reads:
             if read != output:
-                stated[Pair(read, output, Relation.FEEDS, job.key, read, output)] = Stated()
+                stated[JobEdge(read, output, EdgeType.FEEDS, job.key, read, output)] = Stated()
     for edge in edges:
         from_dataset, output = naming.today(dataset_of(edge.source), at), naming.today(edge.output, at)
-        pair = Pair(
+        pair = JobEdge(
             source=naming.key_today(edge.source, at),
             target=naming.key_today(edge.target, at) if is_column_key(edge.target) else output,
             relation=_RELATION[edge.kind],
@@ -139,7 +139,7 @@ def _observation(job: JobRecord, edges: Iterable[EdgeRecord], naming: Naming) ->
 
 
 def _digests(job: JobRecord, edges: Iterable[EdgeRecord], today: Callable[[str], str]) -> dict[str, str]:
-    reads = [f"{read}\x1f{Relation.FEEDS}" for read in job.reads]
+    reads = [f"{read}\x1f{EdgeType.FEEDS}" for read in job.reads]
     lines: dict[str, set[str]] = defaultdict(set)
     for output in job.writes:
         lines[today(output)].update(reads)
@@ -181,7 +181,7 @@ def _counted_together(one: UsageRecord, other: UsageRecord) -> UsageRecord:
     )
 
 
-def _news(record: DatasetRecord, at: datetime, naming: Naming) -> DatasetNews:
+def _news(record: DatasetRecord, at: datetime, naming: NamesOverTime) -> DatasetNews:
     if naming.renames_columns(record.key):
         paths = (naming.column_today(record.key, column.path, at)[1] for column in record.columns)
         columns = tuple(

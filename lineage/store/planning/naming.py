@@ -21,7 +21,7 @@ from lineage.model.namespaces import dialect_of
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.state import change_key
 
-__all__ = ["Naming", "as_replacements", "column_as_named"]
+__all__ = ["NamesOverTime", "as_replacements", "column_as_named"]
 
 _at = attrgetter("at")
 
@@ -59,7 +59,7 @@ def as_replacements(changes: Iterable[DatasetChange]) -> list[DatasetChange]:
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class NamesOverTime:
     """All changes that are known from some time on, in order; those of the batch after earlier known ones."""
 
     changes: tuple[DatasetChange, ...] = ()
@@ -81,7 +81,7 @@ class Naming:
     @classmethod
     def of(
         cls, known: Iterable[DatasetChange], told: Iterable[DatasetChange], aliases: Mapping[str, str] | None = None
-    ) -> Naming:
+    ) -> NamesOverTime:
         """Return the naming by the changes that the graph knows and those that a batch tells."""
         told = list(told)
         keys = {change_key(change) for change in told}

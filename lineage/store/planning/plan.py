@@ -26,16 +26,16 @@ from lineage.store.planning.datasets import (
     see_datasets,
 )
 from lineage.store.planning.intake import Intake
-from lineage.store.planning.naming import Naming
+from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.renames import apply_move, spelled_by
 from lineage.store.planning.runs import record_run, record_usage
-from lineage.store.planning.state import KnownChange, Prune, State, change_key
+from lineage.store.planning.state import GraphState, KnownChange, Prune, change_key
 from lineage.store.planning.units import Units
 
 __all__ = ["plan", "plan_pruning"]
 
 
-def plan(before: State, intake: Intake, naming: Naming) -> State:
+def plan(before: GraphState, intake: Intake, naming: NamesOverTime) -> GraphState:
     """Return the state after the batch, or those stages of it that a part is for; `before` is left as it is."""
     after, stages = before.copy(), intake.stages
     if Stage.CHANGES in stages:
@@ -64,7 +64,7 @@ def plan(before: State, intake: Intake, naming: Naming) -> State:
     return after
 
 
-def plan_pruning(before: State, prune: Prune) -> State:
+def plan_pruning(before: GraphState, prune: Prune) -> GraphState:
     """Return the state with the live edges ended that a prune reaches; until then what they wrote was there.
 
     The prune itself is kept: an older observation that comes later ends with it.
@@ -78,9 +78,9 @@ def plan_pruning(before: State, prune: Prune) -> State:
     return after
 
 
-def _change_datasets(state: State, intake: Intake, naming: Naming) -> None:
+def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -> None:
     """Bring in the changes that the graph has not seen."""
-    known = Naming.of((change.stated for change in state.changes.values()), (), naming.aliases)
+    known = NamesOverTime.of((change.stated for change in state.changes.values()), (), naming.aliases)
     existing = state.datasets.keys() | set()
     told = [change for change in intake.changes if change_key(change) not in state.changes]
     for move in told:
@@ -112,7 +112,9 @@ def _retire(units: Units, intake: Intake) -> None:
             units.retire(job, intake.run.at)
 
 
-def _is_replaced(dataset: str, drop: DatasetChange, existing: Container[str], intake: Intake, naming: Naming) -> bool:
+def _is_replaced(
+    dataset: str, drop: DatasetChange, existing: Container[str], intake: Intake, naming: NamesOverTime
+) -> bool:
     """Return whether the dropped dataset is made again in the batch, or one that was made takes its name."""
     mention = intake.mentions.get(dataset)
     written = mention is not None and mention.written is not None
@@ -127,7 +129,7 @@ def _is_replaced(dataset: str, drop: DatasetChange, existing: Container[str], in
     return taken or (mention is not None and mention.made_again(drop.at))
 
 
-def _note_remade(state: State, intake: Intake, naming: Naming, remade: Container[str]) -> None:
+def _note_remade(state: GraphState, intake: Intake, naming: NamesOverTime, remade: Container[str]) -> None:
     """Take in which dropped datasets were made again, after all: what was made of them before holds on.
 
     Looked at are the DROPs that are surely known: of `remade`, and those at a time of which the batch speaks.
@@ -146,7 +148,7 @@ def _note_remade(state: State, intake: Intake, naming: Naming, remade: Container
             revive_made_of(state, key, change.at, drops)
 
 
-def _name_renamed(state: State, intake: Intake, naming: Naming) -> None:
+def _name_renamed(state: GraphState, intake: Intake, naming: NamesOverTime) -> None:
     """Give datasets the names that they had at a time of which the batch speaks, before RENAMEs that are known."""
     for change in naming.changes:
         if change.kind is ChangeKind.RENAME and change.other is not None:
@@ -158,7 +160,7 @@ def _name_renamed(state: State, intake: Intake, naming: Naming) -> None:
                 state.datasets[key] = spelled_by(dataset, change)
 
 
-def _drops(state: State, naming: Naming) -> AllDrops:
+def _drops(state: GraphState, naming: NamesOverTime) -> AllDrops:
     into: dict[str, list[datetime]] = defaultdict(list)
     out_of: dict[str, list[datetime]] = defaultdict(list)
     for change in naming.changes:
@@ -175,7 +177,7 @@ def _drops(state: State, naming: Naming) -> AllDrops:
     return AllDrops(into, out_of)
 
 
-def _absences(state: State, intake: Intake) -> dict[str, tuple[datetime, ...]]:
+def _absences(state: GraphState, intake: Intake) -> dict[str, tuple[datetime, ...]]:
     """Return when a source of each job was stated whole, without the job, by runs that came before this batch."""
     absences: dict[str, tuple[datetime, ...]] = {}
     for observation in intake.observations:

@@ -13,9 +13,9 @@ from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import let_go
 from lineage.store.planning.dataset_references import latest
-from lineage.store.planning.naming import Naming
+from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
-from lineage.store.planning.state import Dataset, Job, Pair, Seen, State, Unit, Usage
+from lineage.store.planning.state import Dataset, GraphState, JobEdge, JobNode, JobOutput, Seen, UsageNode
 from lineage.store.planning.validity import end_at, join
 from lineage.store.values import StoredColumn
 
@@ -26,7 +26,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-def apply_move(state: State, change: DatasetChange, known: Naming) -> None:
+def apply_move(state: GraphState, change: DatasetChange, known: NamesOverTime) -> None:
     """Bring a RENAME or SWAP that the graph has not seen into it; `known` are the changes that it has.
 
     Told late, when a dataset was seen under its old name after the change: that is another one, which took the
@@ -57,7 +57,7 @@ def spelled_by(dataset: Dataset, change: DatasetChange) -> Dataset:
     return replace(dataset, spelling=spelling, spelled_at=change.at)
 
 
-def _end_replaced_definitions(state: State, keys: dict[str, str], change: DatasetChange) -> None:
+def _end_replaced_definitions(state: GraphState, keys: dict[str, str], change: DatasetChange) -> None:
     """End what the definition of a dataset said whose place one with a definition of its own takes."""
     replaced = {
         definition_job_key(new)
@@ -69,7 +69,7 @@ def _end_replaced_definitions(state: State, keys: dict[str, str], change: Datase
             state.histories[pair] = end_at(history, change.at, UNOBSERVED)
 
 
-def _described_since(state: State, keys: dict[str, str], change: DatasetChange) -> frozenset[str]:
+def _described_since(state: GraphState, keys: dict[str, str], change: DatasetChange) -> frozenset[str]:
     """Return the datasets whose whole schema was seen after the change that another one takes the name by."""
     there = ((new, state.datasets.get(new)) for new in keys.values() if new not in keys)
     return frozenset(
@@ -77,7 +77,7 @@ def _described_since(state: State, keys: dict[str, str], change: DatasetChange) 
     )
 
 
-def _let_go_of_the_replaced(state: State, keys: dict[str, str], change: DatasetChange) -> None:
+def _let_go_of_the_replaced(state: GraphState, keys: dict[str, str], change: DatasetChange) -> None:
     """Part with the columns of a dataset whose place another one takes, where that has none of the name."""
     arriving = {(keys[column.dataset], column.path) for column in state.columns.values() if column.dataset in keys}
     newer = _described_since(state, keys, change)
@@ -119,7 +119,7 @@ class Rekeying:
     described_since: frozenset[str] = frozenset()
     column_as_named: Callable[[str, str], str] | None = None
 
-    def apply(self, state: State) -> None:
+    def apply(self, state: GraphState) -> None:
         """Give the keys to all that a state holds."""
         state.datasets = moved(state.datasets, self._dataset, _join_datasets)
         state.columns = moved(state.columns, self._column, self._join_columns)
@@ -130,7 +130,7 @@ class Rekeying:
         state.observed = moved(state.observed, self._observed, max)
         for pair in [pair for pair in state.histories if _feeds_itself(pair)]:
             del state.histories[pair]
-        state.usage = moved(state.usage, self._usage, Usage.joined)
+        state.usage = moved(state.usage, self._usage, UsageNode.joined)
         for key, found in state.diagnostics.items():
             if found.record.job is not None:
                 record = replace(found.record, job=self._job_key(found.record.job))
@@ -184,7 +184,7 @@ class Rekeying:
             spelling=first.spelling if first.inferred <= second.inferred else second.spelling,
         )
 
-    def _job(self, key: str, job: Job) -> tuple[str, Job]:
+    def _job(self, key: str, job: JobNode) -> tuple[str, JobNode]:
         new = self._job_key(key)
         return new, replace(job, key=new)
 
@@ -200,13 +200,13 @@ class Rekeying:
         run, job = key
         return (run, self._job_key(job)), value
 
-    def _usage(self, _: str, used: Usage) -> tuple[str, Usage]:
+    def _usage(self, _: str, used: UsageNode) -> tuple[str, UsageNode]:
         moved = replace(used, of=self._node_key(used.of))
         return moved.key, moved
 
-    def pair(self, pair: Pair) -> Pair:
+    def pair(self, pair: JobEdge) -> JobEdge:
         """Return a pair under its new keys."""
-        return Pair(
+        return JobEdge(
             source=self._node_key(pair.source) if pair.from_dataset in self.keys else pair.source,
             target=self._node_key(pair.target) if pair.output in self.keys else pair.target,
             relation=pair.relation,
@@ -215,11 +215,11 @@ class Rekeying:
             output=self.keys.get(pair.output, pair.output),
         )
 
-    def _pair(self, pair: Pair, value: V) -> tuple[Pair, V]:
+    def _pair(self, pair: JobEdge, value: V) -> tuple[JobEdge, V]:
         return self.pair(pair), value
 
 
-def _feeds_itself(pair: Pair) -> bool:
+def _feeds_itself(pair: JobEdge) -> bool:
     """Return whether a table feeds itself, or is said to decide its own rows: both say nothing."""
     return pair.source == pair.from_dataset == pair.output
 
@@ -246,15 +246,15 @@ def _join_datasets(arriving: Dataset, there: Dataset) -> Dataset:
     return joined.seen(there.first_seen, there.last_seen)
 
 
-def join_jobs(arriving: Job, there: Job) -> Job:
+def join_jobs(arriving: JobNode, there: JobNode) -> JobNode:
     """Return two jobs as one."""
     newest = arriving if arriving.last_seen >= there.last_seen else there
     return replace(newest, first_seen=min(arriving.first_seen, there.first_seen))
 
 
-def join_units(arriving: Unit, there: Unit) -> Unit:
+def join_units(arriving: JobOutput, there: JobOutput) -> JobOutput:
     """Return two units as one, with the observations of both."""
     timeline = there.timeline
     for at, content in arriving.timeline.points:
         timeline = timeline.observe(at, content)
-    return Unit(min(arriving.first_seen, there.first_seen), max(arriving.last_seen, there.last_seen), timeline)
+    return JobOutput(min(arriving.first_seen, there.first_seen), max(arriving.last_seen, there.last_seen), timeline)

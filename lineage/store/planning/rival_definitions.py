@@ -7,12 +7,12 @@ from datetime import datetime
 
 from lineage.model.batch import JobKind
 from lineage.model.files import FileKey
-from lineage.store.planning.state import Job, State
+from lineage.store.planning.state import GraphState, JobNode
 
 __all__ = ["columns_of_other_files", "live_writers"]
 
 
-def live_writers(state: State, columns: Collection[str]) -> dict[str, set[str]]:
+def live_writers(state: GraphState, columns: Collection[str]) -> dict[str, set[str]]:
     """Return the SQL files' jobs that live lineage into each of these columns is stated by."""
     found: dict[str, set[str]] = {}
     for pair, history in state.histories.items():
@@ -21,7 +21,7 @@ def live_writers(state: State, columns: Collection[str]) -> dict[str, set[str]]:
     return found
 
 
-def columns_of_other_files(state: State, absent: Mapping[str, datetime]) -> set[str]:
+def columns_of_other_files(state: GraphState, absent: Mapping[str, datetime]) -> set[str]:
     """Return those columns, by key with the time of a whole schema without them, that another SQL file still defines.
 
     Where the schema is what a file says, too, both count, as in one ingest: which of the two is there nobody can tell.
@@ -37,16 +37,16 @@ def columns_of_other_files(state: State, absent: Mapping[str, datetime]) -> set[
     return kept
 
 
-def _file_jobs(state: State, dataset: str) -> list[Job]:
+def _file_jobs(state: GraphState, dataset: str) -> list[JobNode]:
     jobs = (state.jobs.get(job) for job, output in state.units if output == dataset)
     return [job for job in jobs if job is not None and job.kind is JobKind.SQL_FILE]
 
 
-def _was_observed(state: State, job: Job, dataset: str, at: datetime) -> bool:
+def _was_observed(state: GraphState, job: JobNode, dataset: str, at: datetime) -> bool:
     return any(moment == at for moment, _ in state.units[job.key, dataset].timeline.points)
 
 
-def _is_other(job: Job, by_schema: Collection[Job]) -> bool:
+def _is_other(job: JobNode, by_schema: Collection[JobNode]) -> bool:
     """Return whether a job is of another project than the schema, or defines the table in another file."""
     if job.kind is not JobKind.SQL_FILE or any(job.file_key == one.file_key for one in by_schema):
         return False
@@ -54,5 +54,5 @@ def _is_other(job: Job, by_schema: Collection[Job]) -> bool:
     return defines or _project(job) not in {_project(one) for one in by_schema}
 
 
-def _project(job: Job) -> str | None:
+def _project(job: JobNode) -> str | None:
     return None if job.file_key is None else FileKey.parse(job.file_key).project

@@ -8,12 +8,12 @@ from lineage.model.batch import UNFINISHED
 from lineage.model.names import is_column_key
 from lineage.model.usage import UserCounts
 from lineage.store.planning.intake import Intake
-from lineage.store.planning.state import FoundDiagnostic, Observed, Run, State, Usage
+from lineage.store.planning.state import FoundDiagnostic, GraphState, JobCounts, RunNode, UsageNode
 
 __all__ = ["record_run", "record_usage"]
 
 
-def record_run(state: State, intake: Intake) -> None:
+def record_run(state: GraphState, intake: Intake) -> None:
     """Store the run, its observations and diagnostics. Counts are overwritten, never added up."""
     run = intake.run
     known = state.runs.get(run.key)
@@ -21,7 +21,7 @@ def record_run(state: State, intake: Intake) -> None:
     state.runs[run.key] = (
         replace(known, last_seen=max(known.last_seen, run.at))
         if known and not finishes
-        else Run(
+        else RunNode(
             key=run.key,
             kind=run.kind,
             source=run.source,
@@ -34,15 +34,15 @@ def record_run(state: State, intake: Intake) -> None:
     )
     for observation in intake.observations:
         job = observation.job
-        state.observed[run.key, job.key] = Observed(job.observations, job.duration_us, UserCounts.of(job.users))
+        state.observed[run.key, job.key] = JobCounts(job.observations, job.duration_us, UserCounts.of(job.users))
     _replace_diagnostics(state, intake)
 
 
-def record_usage(state: State, intake: Intake) -> None:
+def record_usage(state: GraphState, intake: Intake) -> None:
     """Store what the run counted of the use of datasets and columns."""
     run = intake.run
     for record in intake.usage:
-        used = Usage(
+        used = UsageNode(
             run=run.key,
             of=record.of,
             of_column=is_column_key(record.of),
@@ -56,7 +56,7 @@ def record_usage(state: State, intake: Intake) -> None:
         state.usage[used.key] = used
 
 
-def _replace_diagnostics(state: State, intake: Intake) -> None:
+def _replace_diagnostics(state: GraphState, intake: Intake) -> None:
     """Store the batch's diagnostics in place of those of the jobs and sources that it restates, if they are older.
 
     A diagnostic of a job is as old as what is known of the job; one of a source alone, as its latest run.

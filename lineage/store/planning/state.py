@@ -18,21 +18,21 @@ from lineage.store.values import StoredColumn
 __all__ = [
     "Dataset",
     "FoundDiagnostic",
-    "Job",
+    "JobNode",
     "KnownChange",
-    "Pair",
+    "JobEdge",
     "Prune",
-    "Relation",
-    "Run",
+    "EdgeType",
+    "RunNode",
     "Seen",
-    "State",
-    "Unit",
-    "Usage",
+    "GraphState",
+    "JobOutput",
+    "UsageNode",
     "change_key",
 ]
 
 
-class Relation(StrEnum):
+class EdgeType(StrEnum):
     """A type of lineage; `ended` is the type that its relationships move to when they no longer hold."""
 
     CONTRIBUTES = "CONTRIBUTES"
@@ -45,11 +45,11 @@ class Relation(StrEnum):
         return _ENDED[self]
 
 
-_ENDED = {Relation.CONTRIBUTES: "CONTRIBUTED", Relation.REFERENCES: "REFERENCED", Relation.FEEDS: "FED"}
+_ENDED = {EdgeType.CONTRIBUTES: "CONTRIBUTED", EdgeType.REFERENCES: "REFERENCED", EdgeType.FEEDS: "FED"}
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class JobEdge:
     """Which job states lineage between which two nodes. Its history is what it stated, when.
 
     `from_dataset` and `output` are the datasets that source and target belong to, or are.
@@ -57,7 +57,7 @@ class Pair:
 
     source: str
     target: str
-    relation: Relation
+    relation: EdgeType
     job: str
     from_dataset: str
     output: str
@@ -119,8 +119,8 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A `Job` node. `retired_at`: since when the source that it stood in no longer holds it."""
+class JobNode:
+    """A `JobNode` node. `retired_at`: since when the source that it stood in no longer holds it."""
 
     key: str
     kind: JobKind
@@ -159,7 +159,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class JobOutput:
     """A job and one dataset that it writes: when it was seen to, and all observations if the job defines it."""
 
     first_seen: datetime
@@ -168,8 +168,8 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A `Run` node. `last_seen` moves when the same content is ingested again."""
+class RunNode:
+    """A `RunNode` node. `last_seen` moves when the same content is ingested again."""
 
     key: str
     kind: str
@@ -191,7 +191,7 @@ class FoundDiagnostic:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Observed:
+class JobCounts:
     """What one run counted of a job."""
 
     observations: int
@@ -200,8 +200,8 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """A `Usage` node: what one run counted of a dataset or column on a day."""
+class UsageNode:
+    """A `UsageNode` node: what one run counted of a dataset or column on a day."""
 
     run: str
     of: str
@@ -218,7 +218,7 @@ class Usage:
         """The key of its node."""
         return usage_key(self.run, self.of, self.day)
 
-    def joined(self, other: Usage) -> Usage:
+    def joined(self, other: UsageNode) -> UsageNode:
         """Return what the run counted of both, which have become one dataset or column."""
         return replace(
             self,
@@ -267,21 +267,21 @@ def change_key(change: DatasetChange) -> str:
 
 
 @dataclass(slots=True)
-class State:
+class GraphState:
     """What was read, or what shall be. The values are frozen; a plan changes the dictionaries of its own copy."""
 
     datasets: dict[str, Dataset] = field(default_factory=dict)
     columns: dict[str, StoredColumn] = field(default_factory=dict)
-    jobs: dict[str, Job] = field(default_factory=dict)
+    jobs: dict[str, JobNode] = field(default_factory=dict)
     reads: dict[tuple[str, str], Seen] = field(default_factory=dict)
-    units: dict[tuple[str, str], Unit] = field(default_factory=dict)
-    histories: dict[Pair, History] = field(default_factory=dict)
-    runs: dict[str, Run] = field(default_factory=dict)
-    observed: dict[tuple[str, str], Observed] = field(default_factory=dict)
+    units: dict[tuple[str, str], JobOutput] = field(default_factory=dict)
+    histories: dict[JobEdge, History] = field(default_factory=dict)
+    runs: dict[str, RunNode] = field(default_factory=dict)
+    observed: dict[tuple[str, str], JobCounts] = field(default_factory=dict)
     changes: dict[str, KnownChange] = field(default_factory=dict)
     prunes: dict[str, Prune] = field(default_factory=dict)
     diagnostics: dict[str, FoundDiagnostic] = field(default_factory=dict)
-    usage: dict[str, Usage] = field(default_factory=dict)
+    usage: dict[str, UsageNode] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     """The key that each dataset of several keys goes by, if it is another."""
     bound_columns: frozenset[str] = frozenset()
@@ -289,9 +289,9 @@ class State:
     unplaced: frozenset[str] = frozenset()
     """Columns that a whole schema lacks and another file's definition kept; all their lineage is in the state."""
 
-    def copy(self) -> State:
+    def copy(self) -> GraphState:
         """Return a state whose dictionaries can be changed apart from this one's."""
-        return State(
+        return GraphState(
             datasets=dict(self.datasets),
             columns=dict(self.columns),
             jobs=dict(self.jobs),

@@ -11,7 +11,7 @@ from lineage.model.batch import JobRecord
 from lineage.store.planning.datasets import AllDrops
 from lineage.store.planning.intake import Observation, Stated
 from lineage.store.planning.observations import ABSENT, UNOBSERVED, Timeline
-from lineage.store.planning.state import Job, Pair, Seen, State, Unit
+from lineage.store.planning.state import GraphState, JobEdge, JobNode, JobOutput, Seen
 from lineage.store.planning.validity import Period, end_at, extend, set_window
 
 __all__ = ["Units"]
@@ -24,11 +24,11 @@ class Units:
     `absences` are the times at which a source of the job was stated whole, without the job.
     """
 
-    state: State
+    state: GraphState
     drops: AllDrops
     absences: Mapping[str, tuple[datetime, ...]]
     outputs: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    pairs: dict[tuple[str, str], set[Pair]] = field(default_factory=lambda: defaultdict(set))
+    pairs: dict[tuple[str, str], set[JobEdge]] = field(default_factory=lambda: defaultdict(set))
 
     def __post_init__(self) -> None:
         for job, output in self.state.units:
@@ -55,7 +55,7 @@ class Units:
             for output in self.outputs[job.key] - observation.outputs.keys():
                 self._replace(job, output, None, ABSENT, observed, moments)
 
-    def retire(self, job: Job, at: datetime) -> None:
+    def retire(self, job: JobNode, at: datetime) -> None:
         """End what a job states from then on, unless it was observed since: its source no longer holds it."""
         if job.first_seen > at:
             return
@@ -71,7 +71,7 @@ class Units:
         if job.last_seen <= at and job.retired_at is None:
             self.state.jobs[job.key] = replace(job, retired_at=at)
 
-    def _job(self, record: JobRecord) -> Job:
+    def _job(self, record: JobRecord) -> JobNode:
         known = self.state.jobs.get(record.key)
         first_seen, last_seen = record.first_seen, record.last_seen
         retired_at = min((at for at in self.absences.get(record.key, ()) if at > last_seen), default=None)
@@ -81,7 +81,7 @@ class Units:
                 return replace(known, first_seen=first_seen)
             if known.retired_at is not None and known.retired_at > last_seen:
                 retired_at = known.retired_at
-        return Job(
+        return JobNode(
             key=record.key,
             kind=record.kind,
             sql=record.sql,
@@ -97,7 +97,7 @@ class Units:
             positions=record.positions,
         )
 
-    def _is_outranked(self, record: JobRecord, known: Job) -> bool:
+    def _is_outranked(self, record: JobRecord, known: JobNode) -> bool:
         """Return whether what is known of a job was said at the same moment and holds against a record."""
         outputs, tie = self.outputs[record.key], record.ties[1]
         if tie and not outputs and not record.writes:
@@ -111,14 +111,14 @@ class Units:
         ties = dict(zip((job.first_seen, job.last_seen), job.ties, strict=True))
         return sorted(at for at, tie in ties.items() if not any(line.outranks(at, tie) for line in lines))
 
-    def _unit(self, job: JobRecord, output: str, timeline: Timeline) -> Unit:
+    def _unit(self, job: JobRecord, output: str, timeline: Timeline) -> JobOutput:
         known = self.state.units.get((job.key, output))
         if known is None:
-            return Unit(job.first_seen, job.last_seen, timeline)
+            return JobOutput(job.first_seen, job.last_seen, timeline)
         first_seen, last_seen = min(known.first_seen, job.first_seen), max(known.last_seen, job.last_seen)
-        return Unit(first_seen, last_seen, timeline)
+        return JobOutput(first_seen, last_seen, timeline)
 
-    def _add(self, job: JobRecord, output: str, stated: Mapping[Pair, Stated]) -> None:
+    def _add(self, job: JobRecord, output: str, stated: Mapping[JobEdge, Stated]) -> None:
         state = self.state
         state.units[job.key, output] = self._unit(job, output, UNOBSERVED)
         self.outputs[job.key].add(output)
@@ -142,7 +142,7 @@ class Units:
         self,
         job: JobRecord,
         output: str,
-        stated: Mapping[Pair, Stated] | None,
+        stated: Mapping[JobEdge, Stated] | None,
         content: str,
         observed: Iterable[datetime],
         moments: list[datetime],
@@ -168,7 +168,7 @@ class Units:
         self._set_windows(unit, moments, (job.key, output), stated or {})
 
     def _set_windows(
-        self, unit: Unit, moments: Iterable[datetime], key: tuple[str, str], stated: Mapping[Pair, Stated]
+        self, unit: JobOutput, moments: Iterable[datetime], key: tuple[str, str], stated: Mapping[JobEdge, Stated]
     ) -> None:
         pairs = self.pairs[key]
         pairs.update(stated)
@@ -185,14 +185,14 @@ class Units:
             else:
                 histories.pop(pair, None)
 
-    def _period(self, pair: Pair, window: tuple[datetime, datetime | None], said: Stated) -> Period:
+    def _period(self, pair: JobEdge, window: tuple[datetime, datetime | None], said: Stated) -> Period:
         start, end = window
         dropped = min((at for at in self._drops_of(pair) if at > start), default=None)
         if dropped is not None and (end is None or dropped < end):
             end = dropped
         return Period(start, end, start, said.meaning, said.spans)
 
-    def _drops_of(self, pair: Pair) -> tuple[datetime, ...]:
+    def _drops_of(self, pair: JobEdge) -> tuple[datetime, ...]:
         if not self.drops.into:
             return ()
         sources, targets = dict.fromkeys((pair.from_dataset, pair.source)), dict.fromkeys((pair.output, pair.target))
@@ -200,7 +200,7 @@ class Units:
         return (*found, *(at for key in targets for at in self.drops.into.get(key, ())))
 
 
-def _absent_at(known: Unit | None, observed: Iterable[datetime]) -> list[datetime]:
+def _absent_at(known: JobOutput | None, observed: Iterable[datetime]) -> list[datetime]:
     """Return the moments at which a job was observed without the unit; of a run its timeline has only the ends."""
     if known is None:
         return list(observed)

@@ -11,10 +11,10 @@ from lineage.store.planning.aliases import united
 from lineage.store.planning.chunks import BatchPart, parted, whole
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.intake import take_in
-from lineage.store.planning.naming import Naming, as_replacements
+from lineage.store.planning.naming import NamesOverTime, as_replacements
 from lineage.store.planning.observations import Timeline
 from lineage.store.planning.plan import plan
-from lineage.store.planning.state import KnownChange, State, change_key
+from lineage.store.planning.state import GraphState, KnownChange, change_key
 from tests.contract.telling import day, key
 
 
@@ -22,7 +22,7 @@ class MemoryGraph:
     """The whole graph as one state. Timelines go through the texts that a store would keep."""
 
     def __init__(self) -> None:
-        self.state = State()
+        self.state = GraphState()
 
     def apply(self, batch: LineageBatch) -> None:
         self.apply_part(whole(replace(batch, changes=tuple(as_replacements(batch.changes)))))
@@ -60,9 +60,9 @@ class MemoryGraph:
         begins = min(part.begins, since or part.begins)
         return [change for change in self.state.changes.values() if change.stated.at >= begins]
 
-    def _naming(self, part: BatchPart, since: datetime | None = None) -> Naming:
+    def _naming(self, part: BatchPart, since: datetime | None = None) -> NamesOverTime:
         known = (change.stated for change in self._known(part, since))
-        return Naming.of(known, part.batch.changes, united(self.state.aliases, part.batch.aliases))
+        return NamesOverTime.of(known, part.batch.changes, united(self.state.aliases, part.batch.aliases))
 
     def history(self) -> list[str]:
         """Return all lineage, as `telling.history` does, and when each was last seen."""

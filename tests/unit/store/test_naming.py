@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from lineage.model.batch import definition_job_key
-from lineage.store.planning.naming import Naming, as_replacements
+from lineage.store.planning.naming import NamesOverTime, as_replacements
 from tests.contract.telling import day, drop, key, rename, swap
 
 
 def test_changes_are_followed_from_the_time_of_the_name() -> None:
-    naming = Naming.of([rename("a", "b", 2), swap("b", "c", 4)], [rename("c", "d", 6)])
+    naming = NamesOverTime.of([rename("a", "b", 2), swap("b", "c", 4)], [rename("c", "d", 6)])
     assert naming.today(key("a"), day(1)) == key("d")
     assert naming.today(key("a"), day(3)) == key("a")
     assert naming.today(key("b"), day(3)) == key("d")
@@ -17,25 +17,25 @@ def test_changes_are_followed_from_the_time_of_the_name() -> None:
 
 
 def test_at_equal_times_a_change_comes_before_statements() -> None:
-    naming = Naming.of([], [rename("a", "b", 2)])
+    naming = NamesOverTime.of([], [rename("a", "b", 2)])
     assert naming.today(key("a"), day(2)) == key("a")
 
 
 def test_a_change_names_datasets_as_they_were_called_just_before_it() -> None:
     changes = [rename("a", "b", 2), drop("a", 2), rename("b", "c", 2)]
-    naming = Naming.of([], changes)
+    naming = NamesOverTime.of([], changes)
     assert naming.after(key("b"), changes[0]) == key("c")
     assert naming.after(key("a"), changes[1]) == key("a")
 
 
 def test_a_definition_is_named_after_its_dataset() -> None:
-    naming = Naming.of([rename("a", "b", 2)], [])
+    naming = NamesOverTime.of([rename("a", "b", 2)], [])
     assert naming.job_today(definition_job_key(key("a")), day(1)) == definition_job_key(key("b"))
     assert naming.job_today("file:a.sql", day(1)) == "file:a.sql"
 
 
 def test_a_change_that_is_told_again_counts_once() -> None:
-    assert Naming.of([swap("a", "b", 2)], [swap("a", "b", 2)]).today(key("a"), day(1)) == key("b")
+    assert NamesOverTime.of([swap("a", "b", 2)], [swap("a", "b", 2)]).today(key("a"), day(1)) == key("b")
 
 
 def test_what_is_put_aside_to_be_dropped_is_dropped() -> None:

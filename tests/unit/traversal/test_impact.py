@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lineage.model.transformations import EdgeKind, Step, Subtype
+from lineage.model.transformations import EdgeKind, StepEffect, Subtype
 from lineage.traversal import TraversalOptions
 from tests.unit.traversal.asking import brief, downstream, upstream
 from tests.unit.traversal.fake_store import FakeStore, edge
@@ -107,7 +107,7 @@ def test_a_short_reference_does_not_hide_a_longer_contribution() -> None:
 
     assert (reached.hops, reached.references) == (1, 1)
     assert reached.influence == frozenset(EdgeKind)
-    assert reached.transformation == Step(Subtype.JOIN)
+    assert reached.transformation == StepEffect(Subtype.JOIN)
     assert reached.contribution is not None
     assert reached.contribution.hops == 2
 
@@ -139,10 +139,10 @@ def test_steps_compose_along_the_path() -> None:
         ]
     )
     assert {each.key: each.transformation for each in downstream(store, "a#x").columns} == {
-        "ns/b#x": Step(Subtype.AGGREGATION),
-        "ns/c#x": Step(Subtype.AGGREGATION, masking=True),
-        "ns/d#x": Step(Subtype.CONDITIONAL, masking=True),
-        "ns/e#x": Step(Subtype.CONDITIONAL, masking=True),
+        "ns/b#x": StepEffect(Subtype.AGGREGATION),
+        "ns/c#x": StepEffect(Subtype.AGGREGATION, masking=True),
+        "ns/d#x": StepEffect(Subtype.CONDITIONAL, masking=True),
+        "ns/e#x": StepEffect(Subtype.CONDITIONAL, masking=True),
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.names import plain_name
-from lineage_ingest.query_log.pipeline.units import Part
+from lineage_ingest.query_log.pipeline.units import LogStatement
 
 __all__ = ["DisplayNames"]
 
@@ -16,7 +16,7 @@ __all__ = ["DisplayNames"]
 class DisplayNames:
     """Puts the names that a unit's SQL has for tables in the place of those that tell its tables apart."""
 
-    def __init__(self, parts: Iterable[Part]) -> None:
+    def __init__(self, parts: Iterable[LogStatement]) -> None:
         named = {own: full for part in parts for full, own in part.bindings.versions}
         self._named = [(re.compile(rf'(?<![\w."]){re.escape(own)}(?![\w"\x01])'), full) for own, full in named.items()]
 

@@ -11,11 +11,11 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.file_reports import FileReports
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, UnitLineage
-from lineage_ingest.query_log.pipeline.schema_rounds import Span
+from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import Member
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
-from lineage_ingest.query_log.pipeline.units import Part, Unit
+from lineage_ingest.query_log.pipeline.units import ExtractionUnit, LogStatement
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
 __all__ = ["Engine", "Opener", "LogCounts", "Progress", "Slice", "Template", "Work"]
@@ -32,8 +32,8 @@ class Template(NamedTuple):
     """A template: its sample, when it ran, how often."""
 
     key: int
-    part: Part
-    span: Span
+    part: LogStatement
+    span: RunInterval
     runs: int
 
 
@@ -74,7 +74,7 @@ class Engine(Protocol):
     def templates(self) -> Iterator[Template]:
         """Yield the templates, one sample each."""
 
-    def samples(self) -> list[Part]:
+    def samples(self) -> list[LogStatement]:
         """Return the sample of each template."""
 
     def sessions(self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None) -> list[Slice]:
@@ -114,11 +114,15 @@ class Engine(Protocol):
 
 
 def unit_of(
-    slice_or_template: Template | Slice, parts: Mapping[int, Part], runs: Mapping[int, JobRuns], span: Span, work: Work
-) -> Unit:
+    slice_or_template: Template | Slice,
+    parts: Mapping[int, LogStatement],
+    runs: Mapping[int, JobRuns],
+    span: RunInterval,
+    work: Work,
+) -> ExtractionUnit:
     """Return the unit that a template or a slice is; `runs` are those of its parts, `span` of all."""
     if isinstance(slice_or_template, Template):
-        listed: tuple[Part, ...] = (slice_or_template.part,)
+        listed: tuple[LogStatement, ...] = (slice_or_template.part,)
     else:
         listed = tuple(
             parts[m.template].within(m.database, m.schema, m.search_path, m.bound) for m in slice_or_template.members
@@ -126,4 +130,4 @@ def unit_of(
     spans: tuple[tuple[int | None, int | None], ...] = ()
     if len(listed) > 1 and len(runs) == len(listed):
         spans = tuple((runs[number].first, runs[number].last) for number in range(len(listed)))
-    return Unit(slice_or_template.key, listed, span.first, span.last, spans, work.overlay)
+    return ExtractionUnit(slice_or_template.key, listed, span.first, span.last, spans, work.overlay)

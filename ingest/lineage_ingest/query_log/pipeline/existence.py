@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from lineage_ingest.query_log.pipeline.versions import Event, NamesOfPart, Place, Step, UnitPart
+from lineage_ingest.query_log.pipeline.versions import Event, NamesOfPart, NameStep, Place, UnitPart
 
 __all__ = ["Existence", "steps_on"]
 
@@ -46,7 +46,7 @@ class Existence:
                 self._follow(step, part.namespace, table, other, paths, event.at[0])
 
     def _follow(
-        self, step: Step, namespace: str, table: str, other: str | None, paths: Iterable[tuple[str, ...]], at: int
+        self, step: NameStep, namespace: str, table: str, other: str | None, paths: Iterable[tuple[str, ...]], at: int
     ) -> None:
         if not step.makes:
             for names in paths:
@@ -61,15 +61,15 @@ class Existence:
     def _is_there(self, table: Place) -> bool:
         return self._now(table) is not None if table in self._lines else table in self._known
 
-    def _take(self, step: Step, table: Place, other: Place, at: int) -> None:
-        if step is Step.CREATE or (step is Step.CREATE_UNLESS_THERE and self._now(table) is None):
+    def _take(self, step: NameStep, table: Place, other: Place, at: int) -> None:
+        if step is NameStep.CREATE or (step is NameStep.CREATE_UNLESS_THERE and self._now(table) is None):
             self._set(table, table, at)
         elif not step.makes:
             if table not in self._lines:
                 self._was_there.add(table)
             moved = self._now(table) or table
-            self._set(table, self._now(other) if step is Step.SWAP else None, at)
-            if step is not Step.DROP:
+            self._set(table, self._now(other) if step is NameStep.SWAP else None, at)
+            if step is not NameStep.DROP:
                 self._set(other, moved, at)
 
     def _now(self, table: Place) -> Place | None:

@@ -30,12 +30,12 @@ from lineage.sql.resolve.resolver import SetOperationReferences
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.script.script import Decision, Script, ambiguous_columns
 from lineage.sql.script.session import SessionDefaults, session_defaults
-from lineage.sql.script.sources import Part as ScriptPart
+from lineage.sql.script.sources import ScriptPart
 from lineage.sql.script.transactions import TransactionStep, may_not_run, step_of
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.engine_lineage import with_stated
-from lineage_ingest.query_log.pipeline.units import Part, Unit, units_from
+from lineage_ingest.query_log.pipeline.units import ExtractionUnit, LogStatement, units_from
 from lineage_ingest.query_log.pipeline.versions import NamesOfPart, names_of_parts
 from lineage_ingest.renaming import table_after
 
@@ -222,7 +222,7 @@ class Extractor:
         self._seen: dict[str, dict[str, set[str]]] = {}
         """What units so far showed of tables' columns, by namespace: most of what use decides is decided at once."""
 
-    def unit(self, unit: Unit) -> tuple[Facts, UnitLineage]:
+    def unit(self, unit: ExtractionUnit) -> tuple[Facts, UnitLineage]:
         """Return what a unit states. Bad SQL ends in diagnostics, never in an error."""
         options = self._options_for(unit.parts[0].dialect)
         naming = options.naming
@@ -271,7 +271,7 @@ class Extractor:
             )
         return found
 
-    def _naming(self, naming: Naming, part: Part) -> Naming:
+    def _naming(self, naming: Naming, part: LogStatement) -> Naming:
         database, schema = (
             naming.dialect.fold_table(n, quoted=True) if n else None for n in (part.database, part.schema)
         )
@@ -285,7 +285,7 @@ class Extractor:
             remade=part.bindings.remade,
         )
 
-    def _catalog(self, naming: Naming, unit: Unit) -> Catalog:
+    def _catalog(self, naming: Naming, unit: ExtractionUnit) -> Catalog:
         namespace = naming.dataset_namespace
         found = self._catalogs.get(naming.dialect.name)
         if found is None:
@@ -302,7 +302,7 @@ class Extractor:
         )
         return Catalog((*kept, *anew), naming.dialect)
 
-    def _attribution(self, unit: Unit) -> Any:
+    def _attribution(self, unit: ExtractionUnit) -> Any:
         undated_at = self._setting.undated_at
 
         def attribute(statement: StatementLineage, target: str | None) -> Attribution:
@@ -336,18 +336,18 @@ def microseconds(at: datetime) -> int:
     return (at - EPOCH) // timedelta(microseconds=1)
 
 
-def _destination(part: Part, naming: Naming) -> str | None:
+def _destination(part: LogStatement, naming: Naming) -> str | None:
     return naming.qualify([one for one, _ in split_name(part.destination)]) if part.destination else None
 
 
-def _appending(statement: StatementLineage, unit: Unit) -> StatementLineage:
+def _appending(statement: StatementLineage, unit: ExtractionUnit) -> StatementLineage:
     """Return a statement whose target keeps its other rows, where the log says so, as none that defines it."""
     if not unit.parts[int(statement.source or 0)].appends:
         return statement
     return replace(statement, defines=False, schema=())
 
 
-def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decided: list[Decision]) -> Facts:
+def _facts(unit: ExtractionUnit, naming: Naming, statements: list[StatementLineage], decided: list[Decision]) -> Facts:
     reads: dict[str, None] = {}
     fills: dict[str, None] = {}
     defines: list[tuple[str, tuple[str, ...]]] = []
@@ -399,7 +399,7 @@ def _facts(unit: Unit, naming: Naming, statements: list[StatementLineage], decid
     )
 
 
-def _session_facts(part: Part, statements: list[StatementLineage]) -> SessionFacts:
+def _session_facts(part: LogStatement, statements: list[StatementLineage]) -> SessionFacts:
     tables: dict[str, None] = {}
     temporary: dict[str, None] = {}
     drops: dict[str, None] = {}
@@ -469,7 +469,7 @@ def _columns_before(statement: StatementLineage) -> tuple[str, ...]:
     return tuple(column for column in columns if column not in statement.added)
 
 
-def _transaction(part: Part) -> TransactionStep | None:
+def _transaction(part: LogStatement) -> TransactionStep | None:
     """Return what a text does to its session's transaction, all its statements together."""
     text = part.text
     if len(text) > _MAX_SETTING or not _TRANSACTION.search(text):

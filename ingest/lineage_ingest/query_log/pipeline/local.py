@@ -23,11 +23,11 @@ from lineage_ingest.query_log.pipeline.extraction import (
 )
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA, templated
 from lineage_ingest.query_log.pipeline.partial_aggregates import OF_RUNS, count_rows
-from lineage_ingest.query_log.pipeline.schema_rounds import Span
+from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import Member, assigned, events_of, in_order
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
-from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
+from lineage_ingest.query_log.pipeline.units import ExtractionUnit, LogStatement, work_batches
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
 __all__ = ["LocalEngine"]
@@ -44,19 +44,19 @@ class LocalEngine:
         self._slices: dict[int, Slice] = {}
         self._counted: Any = COUNTED_SCHEMA.empty_table()
         self._of_units: dict[int, dict[int, JobRuns]] = {}
-        self._spans: dict[int, Span] = {}
+        self._spans: dict[int, RunInterval] = {}
         self._lineage: dict[int, bytes] = {}
 
     def read(self, progress: Progress) -> LogCounts:
         """Read, normalise and fingerprint all rows."""
         counts = LogCounts()
-        parts: dict[int, tuple[tuple[int, str], Part]] = {}
+        parts: dict[int, tuple[tuple[int, str], LogStatement]] = {}
         held: list[Any] = []
         for batch in templated(self._log()):
             count_rows(counts, batch)
             given = batch.filter(pc.is_valid(batch.column("part")))
             for key, row in zip(given.column("template").to_pylist(), given.column("part").to_pylist(), strict=True):
-                part = Part.of(row)
+                part = LogStatement.of(row)
                 rank = (len(part.text), part.text)
                 if key not in parts or rank < parts[key][0]:
                     parts[key] = rank, part
@@ -69,14 +69,14 @@ class LocalEngine:
         )
         names = ("template", "started_at_min", "started_at_max", "runs_sum")
         for key, first, last, runs in zip(*(grouped[name].to_pylist() for name in names), strict=True):
-            self._templates[key] = Template(key, parts[key][1], Span(first, last), runs)
+            self._templates[key] = Template(key, parts[key][1], RunInterval(first, last), runs)
         return counts
 
     def templates(self) -> Iterator[Template]:
         """Yield the templates."""
         yield from self._templates.values()
 
-    def samples(self) -> list[Part]:
+    def samples(self) -> list[LogStatement]:
         """Return the sample of each template."""
         return [template.part for template in self._templates.values()]
 
@@ -100,7 +100,7 @@ class LocalEngine:
         if counts:
             self._counted = counted(pa.concat_tables(counts))
         self._of_units = runs_by_unit(self._counted)
-        self._spans = {key: Span.of(parts.values()) for key, parts in self._of_units.items()}
+        self._spans = {key: RunInterval.of(parts.values()) for key, parts in self._of_units.items()}
         return list(self._slices.values())
 
     def extract(
@@ -116,12 +116,12 @@ class LocalEngine:
                 done += 1
             progress("extracting", done, len(wanted))
 
-    def _unit(self, work: Work) -> Unit:
+    def _unit(self, work: Work) -> ExtractionUnit:
         found: Template | Slice = self._templates.get(work.key) or self._slices[work.key]
         parts = {}
         if isinstance(found, Slice):
             parts = {member.template: self._templates[member.template].part for member in found.members}
-        span = self._spans.get(work.key) or (found.span if isinstance(found, Template) else Span(None, None))
+        span = self._spans.get(work.key) or (found.span if isinstance(found, Template) else RunInterval(None, None))
         return unit_of(found, parts, self._of_units.get(work.key, {}), span, work)
 
     def runs(self) -> dict[int, dict[int, JobRuns]]:

@@ -65,7 +65,7 @@ class _Job:
         self.edges.pop((edge.source, edge.target, edge.kind, edge.output), None)
 
 
-class _Schema(NamedTuple):
+class _MergedSchema(NamedTuple):
     """The columns that a definition gives a dataset; when it last ran, and first."""
 
     at: datetime
@@ -108,7 +108,7 @@ class Merger:
         """How the names of the datasets are written."""
         self._diagnostics: dict[str, DiagnosticRecord] = {}
         self._changes: dict[tuple[object, ...], DatasetChange] = {}
-        self._schemas: dict[str, set[_Schema]] = defaultdict(set)
+        self._schemas: dict[str, set[_MergedSchema]] = defaultdict(set)
         """The schemas that definitions and ALTERs give the datasets."""
 
     def add(self, lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> None:
@@ -143,7 +143,7 @@ class Merger:
             if dataset.schema_known and at is not None:
                 began = (job.first_seen for job in made_by)
                 paths = frozenset(column.path for column in dataset.columns)
-                self._schemas[dataset.key].add(_Schema(at, dataset.at or min(began, default=at), paths))
+                self._schemas[dataset.key].add(_MergedSchema(at, dataset.at or min(began, default=at), paths))
             merged = found if known is None else _together(known, found)
             at = max((job.last_seen for job in batch.jobs if dataset.key in job.writes), default=at)
             spelling = _Spelling(dataset.is_spelled, at if dataset.is_spelled else start_of_unit, dataset.spelling)

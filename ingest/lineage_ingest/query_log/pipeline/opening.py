@@ -26,7 +26,7 @@ from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.local import LocalEngine
 from lineage_ingest.query_log.reading import (
-    Piece,
+    FilePiece,
     check_log_files,
     file_pieces,
     read_log,
@@ -259,11 +259,11 @@ def _remote_rows(spark: SparkSession, source: Source, paths: Sequence[str]) -> t
     if len(formats) == 1 and (only := formats.pop()) is not None:
         rows = _clustered(_read(spark, source, only, paths), source)
         return rows, partial(normalised, source=source, clustered=True)
-    return _pieces(spark, [(path, Piece()) for path in paths]), partial(_read_files, source=source)
+    return _pieces(spark, [(path, FilePiece()) for path in paths]), partial(_read_files, source=source)
 
 
 def _assembled_parquet(
-    spark: SparkSession, source: Source, paths: Sequence[Path], pieces: Sequence[tuple[str, Piece]]
+    spark: SparkSession, source: Source, paths: Sequence[Path], pieces: Sequence[tuple[str, FilePiece]]
 ) -> tuple[DataFrame, Any]:
     """Return the rows of Parquet files that are put together first: typed, as Spark reads them.
 
@@ -285,7 +285,7 @@ def _assembled_parquet(
     return joined, partial(normalised, source=source, clustered=True)
 
 
-def _pieces(spark: SparkSession, pieces: Sequence[tuple[str, Piece]]) -> DataFrame:
+def _pieces(spark: SparkSession, pieces: Sequence[tuple[str, FilePiece]]) -> DataFrame:
     """Return files, or pieces of them, as rows, dealt to the processors."""
     tasks = min(len(pieces), 4 * spark.sparkContext.defaultParallelism)
     # From Arrow: a list would be taken apart in a Python worker of another kind, with a process of its own to fork it.
@@ -358,7 +358,7 @@ def _read_pieces(batches: Iterable[Any], source: Source) -> Iterator[Iterator[An
     """Yield the rows of pieces of files, each read by one worker."""
     for batch in batches:
         for row in batch.to_pylist():
-            yield read_log_file(source, Path(row["path"]), Piece(row["row_group"], row["start"], row["end"]))
+            yield read_log_file(source, Path(row["path"]), FilePiece(row["row_group"], row["start"], row["end"]))
 
 
 def _read_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:

@@ -20,19 +20,19 @@ from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.versions import UnitPart
 
-__all__ = ["Definitions", "Span"]
+__all__ = ["Definitions", "RunInterval"]
 
 Columns = tuple[str, ...]
 
 
-class Span(NamedTuple):
+class RunInterval(NamedTuple):
     """When a unit ran first and last, in microseconds since 1970; None where the log does not say."""
 
     first: int | None
     last: int | None
 
     @classmethod
-    def of(cls, runs: Iterable[JobRuns]) -> Span:
+    def of(cls, runs: Iterable[JobRuns]) -> RunInterval:
         """Return when several ran first and last."""
         listed = list(runs)
         return cls(
@@ -41,7 +41,7 @@ class Span(NamedTuple):
         )
 
 
-_NO_PARTS: Mapping[int, Span] = {}
+_NO_PARTS: Mapping[int, RunInterval] = {}
 
 
 class _Version(NamedTuple):
@@ -61,7 +61,7 @@ class Definitions:
         self._existence = existence or Existence()
         self._given = {table.name: tuple(table.names) for table in base.given}
         self._facts: dict[int, Facts] = {}
-        self._spans: dict[int, Span] = {}
+        self._spans: dict[int, RunInterval] = {}
         self._versions: dict[Place, dict[UnitPart, _Version]] = defaultdict(dict)
         self._seen_with: dict[int, dict[Place, Columns | None]] = defaultdict(dict)
         self._readers: dict[Place, set[int]] = defaultdict(set)
@@ -69,7 +69,7 @@ class Definitions:
         """What was seen of the columns that a unit was extracted again for."""
         self._inferred: dict[Place, dict[str, None]] = defaultdict(dict)
 
-    def add(self, facts: Facts, span: Span, parts: Mapping[int, Span] = _NO_PARTS) -> None:
+    def add(self, facts: Facts, span: RunInterval, parts: Mapping[int, RunInterval] = _NO_PARTS) -> None:
         """Take in what a unit's extraction found, the first or one more time; `parts` is when each of its parts ran."""
         key, namespace = facts.key, facts.namespace
         if key in self._facts:
@@ -219,7 +219,7 @@ class Definitions:
         for column, tables in columns:
             yield tuple(t for t in tables if column in self._inferred.get((facts.namespace, t), ()))
 
-    def spans(self) -> Mapping[int, Span]:
+    def spans(self) -> Mapping[int, RunInterval]:
         """Return when each unit ran."""
         return self._spans
 

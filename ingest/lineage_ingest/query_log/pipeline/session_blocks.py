@@ -47,7 +47,7 @@ class _Ties:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _SessionReading:
     """What a session has, while it is read."""
 
     ties: _Ties
@@ -65,7 +65,7 @@ class _Reading:
 
 def slices_of(ran: list[TemplateInSession]) -> list[list[int]]:
     """Return which statements of a session belong together, each group in order."""
-    reading = _Reading(_Ties(list(range(len(ran)))))
+    reading = _SessionReading(_Ties(list(range(len(ran)))))
     for at, template in enumerate(ran):
         _read(reading, at, template, ran)
     slices: list[list[int]] = []
@@ -79,7 +79,7 @@ def slices_of(ran: list[TemplateInSession]) -> list[list[int]]:
     return slices
 
 
-def _read(reading: _Reading, at: int, template: TemplateInSession, ran: list[TemplateInSession]) -> None:
+def _read(reading: _SessionReading, at: int, template: TemplateInSession, ran: list[TemplateInSession]) -> None:
     facts, ties = template.facts, reading.ties
     own = [table for table in facts.tables if table in reading.temporary]
     for table in own:

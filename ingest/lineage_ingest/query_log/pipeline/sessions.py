@@ -299,7 +299,7 @@ class _Columns:
         return _with_members(pa.table(counts), pa.array(self.members.values(), _MEMBERS))
 
 
-class _Rows(NamedTuple):
+class _SessionRows(NamedTuple):
     session: str | None
     template: list[int]
     started_at: list[int | None]
@@ -344,14 +344,14 @@ def _placed(times: list[int | None]) -> list[int]:
     return [last := kept.get(place, last) for place in range(len(times))]
 
 
-def _sessions(rows: Any) -> Iterator[_Rows]:
+def _sessions(rows: Any) -> Iterator[_SessionRows]:
     """Yield the sessions of a table that is sorted by them."""
     sessions = rows["session"].to_pylist()
     columns = [rows[name].to_pylist() for name in _TAKEN]
     start = 0
     for end in range(1, len(sessions) + 1):
         if end == len(sessions) or sessions[end] != sessions[start]:
-            yield _Rows(sessions[start], *(column[start:end] for column in columns))
+            yield _SessionRows(sessions[start], *(column[start:end] for column in columns))
             start = end
 
 
@@ -370,7 +370,7 @@ class _Assignment:
         touched = rows["session"].filter(is_stateful).unique().drop_null()
         return pc.fill_null(pc.is_in(rows["session"], value_set=touched), False)
 
-    def session(self, rows: _Rows, held: _Columns) -> None:
+    def session(self, rows: _SessionRows, held: _Columns) -> None:
         """Add the runs of such a session to the columns, each with its unit."""
         ran = [self._templates[number] for number in rows.template]
         units: list[int] = list(rows.template)
@@ -396,7 +396,7 @@ class _Assignment:
                 units[one], parts[one] = key, number
         self._add(rows, units, parts, held)
 
-    def apart(self, rows: _Rows, held: _Columns) -> None:
+    def apart(self, rows: _SessionRows, held: _Columns) -> None:
         """Add runs to the columns of which each is its template, with what its names mean then."""
         assert self._versions is not None
         units: list[int] = list(rows.template)
@@ -419,7 +419,7 @@ class _Assignment:
             self._known.add(key)
             held.members[key] = [member.row() for member in listed]
 
-    def _add(self, rows: _Rows, units: list[int], parts: list[int], held: _Columns) -> None:
+    def _add(self, rows: _SessionRows, units: list[int], parts: list[int], held: _Columns) -> None:
         held.unit += units
         held.part += parts
         held.started_at += rows.started_at

@@ -41,11 +41,11 @@ from lineage_ingest.query_log.pipeline.partial_aggregates import (
     add_counts,
     templates_from,
 )
-from lineage_ingest.query_log.pipeline.schema_rounds import Span
+from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import BY_DAY, BY_UNIT, EVENTS, MEMBERS, Member, events_in
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
-from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
+from lineage_ingest.query_log.pipeline.units import ExtractionUnit, LogStatement, work_batches
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 from lineage_ingest.query_log.pipeline.workers import AT_ONCE, FACTS, LINEAGE, RESULTS, Normalise
 
@@ -81,7 +81,7 @@ class SparkEngine:
         self._slices: dict[int, Slice] = {}
         self._results: DataFrame | None = None
         self._again: dict[int, bytes] = {}
-        self._spans: dict[int, Span] = {}
+        self._spans: dict[int, RunInterval] = {}
         self._days: DataFrame | None = None
         self._runs: dict[int, dict[int, JobRuns]] = {}
 
@@ -101,14 +101,14 @@ class SparkEngine:
         """Yield the templates, without their texts."""
         for table in self._named:
             for row in table.to_pylist():
-                part = Part("", "", row["dialect"], row["database"], row["schema"])
-                yield Template(row["template"], part, Span(row["first"], row["last"]), row["runs"])
+                part = LogStatement("", "", row["dialect"], row["database"], row["schema"])
+                yield Template(row["template"], part, RunInterval(row["first"], row["last"]), row["runs"])
 
-    def samples(self) -> list[Part]:
+    def samples(self) -> list[LogStatement]:
         """Return the sample of each template."""
         assert self._templates is not None
         found = self._tables(self._templates, TEMPLATES)
-        return [Part.of(part) for table in found for part in table["part"].to_pylist()]
+        return [LogStatement.of(part) for table in found for part in table["part"].to_pylist()]
 
     def _sessions(self, templates: Mapping[int, TemplateInSession]) -> tuple[DataFrame, bool]:
         """Return the runs, and whether those of a session have to be together, as they are then."""
@@ -138,7 +138,7 @@ class SparkEngine:
         totals = _by_bucket(units.where(f.col("kind") == BY_UNIT), self._processors * 4)
         found = list(self._tables(totals.mapInArrow(workers.sum_up, _PACKETS), BY_UNIT))
         self._runs = runs_by_unit(pa.concat_tables([COUNTED_SCHEMA.empty_table().drop(["day"]), *found]))
-        self._spans = {key: Span.of(parts.values()) for key, parts in self._runs.items()}
+        self._spans = {key: RunInterval.of(parts.values()) for key, parts in self._runs.items()}
         return list(self._slices.values())
 
     def extract(
@@ -189,7 +189,7 @@ class SparkEngine:
         told(1)
         return running.result()
 
-    def _extracted(self, units: list[Unit], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:
+    def _extracted(self, units: list[ExtractionUnit], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:
         batches = list(work_batches(units, AT_ONCE))
         if len(units) <= _FEW:
             yield from extracted(batches, Extractor(setting, knowledge))
@@ -201,7 +201,7 @@ class SparkEngine:
         for table in self._tables(results, RESULTS):
             yield from table.to_batches()
 
-    def _units(self, work: Collection[Work]) -> list[Unit]:
+    def _units(self, work: Collection[Work]) -> list[ExtractionUnit]:
         """Return the units to extract, with their texts."""
         assert self._templates is not None
         needed = {w.key for w in work if w.key not in self._slices}
@@ -212,13 +212,13 @@ class SparkEngine:
         templates = self._templates.where(f.col("kind") == TEMPLATES)
         picked = templates.mapInArrow(partial(workers.pick, shared=keys), _PACKETS)
         parts = {
-            row["template"]: Part.of(row["part"])
+            row["template"]: LogStatement.of(row["part"])
             for table in self._tables(picked, TEMPLATES)
             for row in table.to_pylist()
         }
         units = []
         for one in work:
-            span = self._spans.get(one.key, Span(None, None))
+            span = self._spans.get(one.key, RunInterval(None, None))
             found: Template | Slice | None = self._slices.get(one.key)
             runs = self._runs.get(one.key, {})
             units.append(unit_of(found or Template(one.key, parts[one.key], span, 0), parts, runs, span, one))

@@ -19,7 +19,7 @@ from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress
 from lineage_ingest.query_log.pipeline.existence import Existence, steps_on
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
 from lineage_ingest.query_log.pipeline.merging import Merger
-from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, Span
+from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day
 from lineage_ingest.query_log.pipeline.versions import (
@@ -242,14 +242,14 @@ def _parts(engine: Engine, found: Mapping[int, Facts]) -> dict[tuple[int, int], 
 
 def _definitions(
     engine: Engine, base: Knowledge, found: Mapping[int, Facts], existence: Existence
-) -> tuple[Definitions, Callable[[int], tuple[Span, Mapping[int, Span]]]]:
+) -> tuple[Definitions, Callable[[int], tuple[RunInterval, Mapping[int, RunInterval]]]]:
     """Return the schemas that units define, and what tells when a unit, and each part of a longer one, ran."""
     runs = engine.runs()
 
-    def spans(key: int) -> tuple[Span, Mapping[int, Span]]:
+    def spans(key: int) -> tuple[RunInterval, Mapping[int, RunInterval]]:
         parts = runs[key]
         listed = parts.items() if len(parts) > 1 else ()
-        return Span.of(parts.values()), {number: Span(one.first, one.last) for number, one in listed}
+        return RunInterval.of(parts.values()), {number: RunInterval(one.first, one.last) for number, one in listed}
 
     definitions = Definitions(base, existence)
     for key, facts in found.items():

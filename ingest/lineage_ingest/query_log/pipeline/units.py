@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lineage_ingest.query_log.pipeline.versions import Bindings
 
-__all__ = ["PART_TYPE", "Part", "StatedColumn", "Unit", "slice_key", "units_from", "work_batches"]
+__all__ = ["PART_TYPE", "LogStatement", "StatedColumn", "ExtractionUnit", "slice_key", "units_from", "work_batches"]
 
 _TEXT = pa.string()
 PART_TYPE = pa.struct(
@@ -51,7 +51,7 @@ class StatedColumn(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LogStatement:
     """A statement (or a script) that ran by itself, with the defaults that complete its names."""
 
     text: str
@@ -70,7 +70,7 @@ class Part:
     """Which tables its names mean, where others have had them too."""
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Part:
+    def of(cls, row: Mapping[str, Any]) -> LogStatement:
         """Return the part in a value of `PART_TYPE`."""
         stated = row["stated"]
         listed = None if stated is None else tuple(StatedColumn(**edge) for edge in stated)
@@ -78,7 +78,7 @@ class Part:
 
     def within(
         self, database: str | None, schema: str | None, search_path: tuple[str, ...], bindings: Bindings | None
-    ) -> Part:
+    ) -> LogStatement:
         """Return the part with other defaults, and with what its names mean."""
         if (database, schema, search_path) == (self.database, self.schema, self.search_path) and bindings is None:
             return self
@@ -87,7 +87,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ExtractionUnit:
     """Parts that are resolved with each other, in the order that they ran in; when first and last they did.
 
     Times are microseconds since 1970. `overlay` holds the columns of tables, by name, that this unit saw other than
@@ -95,7 +95,7 @@ class Unit:
     """
 
     key: int
-    parts: tuple[Part, ...]
+    parts: tuple[LogStatement, ...]
     first: int | None
     last: int | None
     spans: tuple[tuple[int | None, int | None], ...] = ()
@@ -116,9 +116,9 @@ def slice_key(members: Iterable[tuple[object, ...]]) -> int:
 _WORK = pa.schema([pa.field("key", pa.int64()), pa.field("unit", pa.binary())])
 
 
-def work_batches(units: Iterable[Unit], size: int = 256) -> Iterator[Any]:
+def work_batches(units: Iterable[ExtractionUnit], size: int = 256) -> Iterator[Any]:
     """Yield units as record batches, to be sent to workers."""
-    held: list[Unit] = []
+    held: list[ExtractionUnit] = []
     for unit in units:
         held.append(unit)
         if len(held) >= size:
@@ -128,12 +128,12 @@ def work_batches(units: Iterable[Unit], size: int = 256) -> Iterator[Any]:
         yield _batch(held)
 
 
-def units_from(batch: Any) -> Iterator[Unit]:
+def units_from(batch: Any) -> Iterator[ExtractionUnit]:
     """Yield the units in a record batch that `work_batches` made."""
     for packed in batch.column("unit"):
         yield pickle.loads(packed.as_buffer())  # our own, made by `work_batches` in this run
 
 
-def _batch(units: list[Unit]) -> Any:
+def _batch(units: list[ExtractionUnit]) -> Any:
     keys = pa.array([unit.key for unit in units], pa.int64())
     return pa.RecordBatch.from_arrays([keys, pa.array([pickle.dumps(u) for u in units], pa.binary())], schema=_WORK)

@@ -27,7 +27,7 @@ __all__ = [
     "Moment",
     "NamesOfPart",
     "Place",
-    "Step",
+    "NameStep",
     "UnitPart",
     "Versions",
     "keeps_what_is_there",
@@ -59,7 +59,7 @@ _VIEWS_FOLLOW_TABLES = frozenset(("postgres", "redshift", "materialize", "rising
 """Dialects where a view goes on reading a table that gets another name."""
 
 
-class Step(StrEnum):
+class NameStep(StrEnum):
     """What a statement does to a name."""
 
     CREATE = "create"
@@ -74,7 +74,7 @@ class Step(StrEnum):
         return self in _MAKING
 
 
-_MAKING = frozenset((Step.CREATE, Step.CREATE_UNLESS_THERE))
+_MAKING = frozenset((NameStep.CREATE, NameStep.CREATE_UNLESS_THERE))
 
 
 class NamesOfPart(NamedTuple):
@@ -83,7 +83,7 @@ class NamesOfPart(NamedTuple):
     namespace: str
     names: tuple[str, ...]
     reads: tuple[str, ...] = ()
-    steps: tuple[tuple[Step, str, str | None], ...] = ()
+    steps: tuple[tuple[NameStep, str, str | None], ...] = ()
     late: bool = False
     """It makes a view: what that reads is what has the name whenever the view is read."""
     writes: bool = False
@@ -126,7 +126,7 @@ def names_of_parts(
     """Return the tables that each part of a unit speaks of; `parts` are their texts."""
     names: list[dict[str, None]] = [{} for _ in parts]
     reads: list[dict[str, None]] = [{} for _ in parts]
-    steps: list[list[tuple[Step, str, str | None]]] = [[] for _ in parts]
+    steps: list[list[tuple[NameStep, str, str | None]]] = [[] for _ in parts]
     late = [False] * len(parts)
     writes = [False] * len(parts)
     plain = [_PLAIN.match(part) is not None for part in parts]
@@ -140,17 +140,17 @@ def names_of_parts(
         writes[part] |= bool(statement.targets or statement.changes)
         reads[part].update(dict.fromkeys(statement.sources))
         if statement.defines and statement.target in own:
-            step = Step.CREATE_UNLESS_THERE if keeps_what_is_there(parts[part]) else Step.CREATE
+            step = NameStep.CREATE_UNLESS_THERE if keeps_what_is_there(parts[part]) else NameStep.CREATE
             steps[part].append((step, statement.target, None))
             is_view = statement.target_kind is DatasetKind.VIEW and statement.operation == "CREATE_VIEW"
             late[part] = is_view and not follows
         for change in statement.changes:
             names[part][change.table] = None
             if change.kind is ChangeKind.DROP:
-                steps[part].append((Step.DROP, change.table, None))
+                steps[part].append((NameStep.DROP, change.table, None))
             elif not change.kind.of_column and change.other is not None:
                 names[part][change.other] = None
-                step = Step.RENAME if change.kind is ChangeKind.RENAME else Step.SWAP
+                step = NameStep.RENAME if change.kind is ChangeKind.RENAME else NameStep.SWAP
                 steps[part].append((step, change.table, change.other))
     return tuple(
         NamesOfPart(namespace, tuple(names[n]), tuple(reads[n]), tuple(steps[n]), late[n], writes[n], plain[n])
@@ -243,7 +243,7 @@ class Versions:
                     before = after
             versions[name] = before
         for step, table, other in part.steps:
-            if step is Step.RENAME and other is not None:
+            if step is NameStep.RENAME and other is not None:
                 versions[other] = self.meant(part.namespace, table, at)
         found = tuple(sorted((name, own) for name, own in versions.items() if name != own))
         made = tuple(sorted((old, new) for old, new in remade.items() if old != new))
@@ -284,7 +284,7 @@ def made_in(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[Place]:
         (part.namespace, table)
         for part in parts.values()
         for step, table, _ in part.steps
-        if step is Step.CREATE or table in part.reads
+        if step is NameStep.CREATE or table in part.reads
     )
 
 
@@ -294,7 +294,7 @@ def made_and_left(parts: Iterable[NamesOfPart]) -> frozenset[Place]:
     left: set[Place] = set()
     for part in parts:
         for step, table, other in part.steps:
-            names = (table, other) if step is Step.SWAP and other is not None else (table,)
+            names = (table, other) if step is NameStep.SWAP and other is not None else (table,)
             (made if step.makes else left).update((part.namespace, name) for name in names)
     return frozenset(made & left)
 
@@ -307,7 +307,7 @@ def new_in(parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int])
             for name in (table, other) if other is not None else (table,):
                 done = (
                     began[key],
-                    not (step is Step.CREATE and part.is_plain),
+                    not (step is NameStep.CREATE and part.is_plain),
                 )  # of two at one time, the one that is not
                 first[part.namespace, name] = min(done, first.get((part.namespace, name), done))
     return frozenset(place for place, (_, is_other) in first.items() if not is_other)
@@ -379,10 +379,10 @@ class _Walk:
             place = part.namespace, table
             if step.makes:
                 self._create(place, event, part, step, meant)
-            elif step is Step.DROP:
+            elif step is NameStep.DROP:
                 self._set(place, None, event.at)
             elif other is not None:
-                self._move(part.namespace, table, other, event.at, swap=step is Step.SWAP)
+                self._move(part.namespace, table, other, event.at, swap=step is NameStep.SWAP)
 
     def _now(self, namespace: str, name: str) -> str | None:
         """Return the version that a name means now; of one that nothing was said of, the one before the log."""
@@ -390,7 +390,7 @@ class _Walk:
         return states[-1] if states else name
 
     def _create(
-        self, place: Place, event: Event, part: NamesOfPart, step: Step, meant: tuple[tuple[str, str | None], ...]
+        self, place: Place, event: Event, part: NamesOfPart, step: NameStep, meant: tuple[tuple[str, str | None], ...]
     ) -> None:
         touched = place in self._lines
         namespace, name = place
@@ -398,7 +398,7 @@ class _Walk:
         if not touched and reads_itself:
             return
         now = self._now(namespace, name) if place in self._lines else None
-        if now is not None and step is Step.CREATE_UNLESS_THERE:
+        if now is not None and step is NameStep.CREATE_UNLESS_THERE:
             return
         maker = event.unit, event.part
         if reads_itself and now is not None and self._makers.get((namespace, now)) == maker:

@@ -19,7 +19,7 @@ from lineage_ingest.query_log.pipeline.fingerprinting import templated
 from lineage_ingest.query_log.pipeline.partial_aggregates import TEMPLATES, gathered
 from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assigned_packets, event_packets
 from lineage_ingest.query_log.pipeline.statistics import totals_of
-from lineage_ingest.query_log.pipeline.units import Part, Unit, work_batches
+from lineage_ingest.query_log.pipeline.units import ExtractionUnit, LogStatement, work_batches
 
 __all__ = [
     "AT_ONCE",
@@ -106,9 +106,9 @@ def _extracted(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
     return extracted(batches, extractor)
 
 
-def _template_units(batches: Iterable[Any]) -> Iterator[Unit]:
+def _template_units(batches: Iterable[Any]) -> Iterator[ExtractionUnit]:
     for table in tables(batches):
         # Short statements first: they show which table has a column, which longer ones then need not leave open.
         order = pc.sort_indices(pc.utf8_length(pc.struct_field(table["part"], "text")))
         for row in table.take(order).to_pylist():
-            yield Unit(row["template"], (Part.of(row["part"]),), row["first"], row["last"])
+            yield ExtractionUnit(row["template"], (LogStatement.of(row["part"]),), row["first"], row["last"])

@@ -187,7 +187,7 @@ class _Follower:
         opened = self._checkpoint.sessions_before(number)
         opened = open_sessions.EMPTY if opened is None else opened
         setting = replace(self._setting, at=datetime.now(UTC))
-        rows = _Rows(frame, self._normalise, opened)
+        rows = _BatchRows(frame, self._normalise, opened)
         try:
             if not rows.count:
                 return None
@@ -225,7 +225,7 @@ class _Follower:
         return header
 
 
-class _Rows:
+class _BatchRows:
     """The rows of a micro-batch, of the log schema, and what the sessions that go on in it have open."""
 
     def __init__(self, frame: DataFrame, normalise: Callable[[Iterable[Any]], Iterator[Any]], opened: Any) -> None:

@@ -48,7 +48,7 @@ class _AskedToEnd(Exception):  # noqa: N818  not an error
     """Raised towards Spark, for it not to take a micro-batch as done."""
 
 
-class _Batches:
+class _MicroBatches:
     """The function that Spark calls with each micro-batch; it remembers what went wrong in it."""
 
     def __init__(self, work: Callable[[DataFrame, int], None], stopping: threading.Event) -> None:
@@ -93,7 +93,7 @@ def run_stream(
         StreamFailedError: Spark could not read on.
         Exception: whatever `work` raised.
     """
-    batches = _Batches(work, stopping)
+    batches = _MicroBatches(work, stopping)
     writer = frame.writeStream.foreachBatch(batches).option("checkpointLocation", str(checkpoint.spark))
     try:
         started = (
@@ -123,7 +123,7 @@ def run_stream(
             raise StreamFailedError("Spark's Java process has ended", "start again: nothing is lost") from error
 
 
-def _end(query: StreamingQuery, batches: _Batches, checkpoint: Checkpoint) -> None:
+def _end(query: StreamingQuery, batches: _MicroBatches, checkpoint: Checkpoint) -> None:
     with batches.turn:  # after the micro-batch that is in hand
         last = batches.last
     waited = time.monotonic() + _COMMIT

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from lineage.sql.resolve.relations import Relation, Rows, Source, Sources, absorb, absorb_rows, read_again
+from lineage.sql.resolve.relations import ColumnSource, Relation, RowSources, Sources, absorb, absorb_rows, read_again
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.set_operation_columns import combine
 from lineage.sql.resolve.scope import Scope
@@ -91,7 +91,7 @@ def _recursive(resolver: Resolver, body: exp.SetOperation, name: str, columns: l
     column's own sources until nothing new comes.
     """
     anchor = resolver.relation(body.this, scope).renamed(columns)
-    stand_ins = [Source("", column) for column in anchor.names]
+    stand_ins = [ColumnSource("", column) for column in anchor.names]
     own = Relation(list(anchor.names), [{(stand_in, IDENTITY): None} for stand_in in stand_ins], None, anchor.opens)
     ctes = dict(scope.ctes)
     ctes[name] = own
@@ -99,14 +99,14 @@ def _recursive(resolver: Resolver, body: exp.SetOperation, name: str, columns: l
     total = combine(resolver, body, anchor, resolver.relation(body.expression, inner))
     position = {stand_in: index for index, stand_in in enumerate(stand_ins)}
     closed = _close(total.sources, position)
-    rows = Rows()
+    rows = RowSources()
     flat: Sources = {}
     absorb_rows(flat, total.rows)
     rows.own = _replace(flat, closed, position)
     return Relation(total.names, closed, rows, total.opens)
 
 
-def _replace(sources: Sources, columns: list[Sources], position: dict[Source, int]) -> Sources:
+def _replace(sources: Sources, columns: list[Sources], position: dict[ColumnSource, int]) -> Sources:
     """Return the sources with each stand-in replaced by its column's sources."""
     replaced: Sources = {}
     for (source, effect), place in sources.items():
@@ -119,7 +119,7 @@ def _replace(sources: Sources, columns: list[Sources], position: dict[Source, in
     return replaced
 
 
-def _close(columns: list[Sources], position: dict[Source, int]) -> list[Sources]:
+def _close(columns: list[Sources], position: dict[ColumnSource, int]) -> list[Sources]:
     """Return the columns without stand-ins: the least fixed point of their mutual dependencies."""
     closed = [{key: place for key, place in column.items() if key[0] not in position} for column in columns]
     changed = True

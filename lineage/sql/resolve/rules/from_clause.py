@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.resolve.relations import STAR, BaseTable, Relation, Rows, Sources, TemporaryTable, absorb
+from lineage.sql.resolve.relations import STAR, BaseTable, Relation, RowSources, Sources, TemporaryTable, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.match_recognize import recognized
 from lineage.sql.resolve.rules.pivots import pivoted
@@ -16,7 +16,7 @@ from lineage.sql.resolve.transformation_codes import IDENTITY, JOIN, TRANSFORMAT
 __all__ = ["add_joins", "add_source", "add_sources"]
 
 
-def add_sources(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> None:
+def add_sources(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSources) -> None:
     """Make the relations of a query block's FROM, its joins and LATERAL VIEWs visible in its scope."""
     args = node.args
     if from_ := args.get("from_"):
@@ -33,7 +33,9 @@ def add_sources(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) ->
         scope.add(resolver.identifiers.alias(alias.this) if alias is not None and alias.this else name, made)
 
 
-def add_joins(resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scope, rows: Rows, first: int = 0) -> None:
+def add_joins(
+    resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scope, rows: RowSources, first: int = 0
+) -> None:
     """Add joined relations in order. JOIN binds tighter than a comma: it joins what stands after the last one."""
     start = first
     for join in joins:
@@ -55,7 +57,7 @@ _AS_IT_IS = frozenset((exp.Final, exp.Stream))
 _BRACKETS, _IN_BRACKETS = frozenset((exp.Subquery, exp.Paren)), frozenset((exp.Table, exp.Subquery))
 
 
-def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> list[Relation]:
+def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSources) -> list[Relation]:
     """Make one item of FROM visible, with what is joined to it inside parentheses; return its relations."""
     first = len(scope.items)
     sees = scope
@@ -104,7 +106,7 @@ def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
     return scope
 
 
-def _nested_joins(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows, first: int) -> list[Relation]:
+def _nested_joins(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSources, first: int) -> list[Relation]:
     before = len(scope.items)
     add_joins(resolver, node.args.get("joins") or (), scope, rows, first)
     return list(scope.items.values())[before:]
@@ -137,7 +139,7 @@ _HALF_JOINS = ("SEMI", "ANTI")
 _PLAIN_JOIN = frozenset(("this", "on", "side", "kind", "hint", "global_", "pivots"))
 
 
-def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: Rows, start: int) -> None:
+def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, start: int) -> None:
     """Add one join; its left side are the items from `start` on."""
     args = join.args
     joined, on, kind = args["this"], args.get("on"), (args.get("kind") or "").upper()
@@ -205,7 +207,7 @@ def _pivots_of_the_join(resolver: Resolver, join: exp.Expr) -> None:
         join.this.set("pivots", None)
 
 
-def _pivot(resolver: Resolver, pivots: list[exp.Expr], scope: Scope, rows: Rows, start: int) -> None:
+def _pivot(resolver: Resolver, pivots: list[exp.Expr], scope: Scope, rows: RowSources, start: int) -> None:
     """Put what the PIVOT behind a join makes in the place of all that is joined, the items from `start` on."""
     keys = list(scope.items)
     relation = side_by_side(resolver, scope, keys[start:])
@@ -219,7 +221,7 @@ def _pivot(resolver: Resolver, pivots: list[exp.Expr], scope: Scope, rows: Rows,
     scope.unmerge()
 
 
-def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope, rows: Rows) -> None:
+def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope, rows: RowSources) -> None:
     """ClickHouse's ARRAY JOIN: each named array becomes its elements, under its alias or its own name."""
     for array in arrays:
         value = array.this if isinstance(array, exp.Alias) else array
@@ -237,7 +239,9 @@ def _shared(scope: Scope, left: list[str], right: list[str]) -> list[str]:
     return [name for name in ours if name in theirs and name != STAR]
 
 
-def _merge(scope: Scope, left: list[str], right: list[str], names: dict[str, exp.Expr], side: str, rows: Rows) -> None:
+def _merge(
+    scope: Scope, left: list[str], right: list[str], names: dict[str, exp.Expr], side: str, rows: RowSources
+) -> None:
     """USING and NATURAL: both sides' columns are compared, and one is seen from then on (SQL:2016 7.10)."""
     merged: dict[str, Sources] = {}
     sides = scope.part(left), scope.part(right)

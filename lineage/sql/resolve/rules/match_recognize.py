@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.resolve.relations import Relation, Rows, Sources, absorb
+from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import FILTER, GROUP_BY, IDENTITY, SORT, TRANSFORMATION
@@ -24,7 +24,7 @@ def recognized(resolver: Resolver, node: exp.Expr, relation: Relation, outer: Sc
     for column in node.find_all(exp.Column):  # a variable without a condition matches any row
         if (variable := column.args.get("table")) is not None:
             scope.prefixed = {**scope.prefixed, identifiers.alias(variable): relation}
-    rows = Rows()
+    rows = RowSources()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
     for definition in args.get("define") or ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.resolve.relations import STAR, FunctionTable, Relation, Rows, Sources, absorb
+from lineage.sql.resolve.relations import STAR, FunctionTable, Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.scope import Scope
@@ -47,7 +47,7 @@ def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope
         key = field.this if isinstance(field, exp.In) else field
         resolver.evaluate(scope, key, CONDITIONAL, decided)
         used |= {resolver.identifiers.column(c.this) for c in key.find_all(exp.Column)}
-    rows = Rows()
+    rows = RowSources()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
     names: list[str] = []
@@ -91,7 +91,7 @@ def _pivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, sco
     decided: Sources = {}
     for key in node.expressions:
         resolver.evaluate(scope, key.this if isinstance(key, exp.In) else key, CONDITIONAL, decided)
-    rows = Rows()
+    rows = RowSources()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
     group = node.args.get("group")
@@ -205,11 +205,11 @@ def _unpivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Sco
     )
 
 
-def _without_nulls(relation: Relation, turned: list[Sources], node: exp.Expr) -> Rows | None:
+def _without_nulls(relation: Relation, turned: list[Sources], node: exp.Expr) -> RowSources | None:
     """Return what decides the rows of an UNPIVOT: it leaves NULLs out, so the values too, unless it says otherwise."""
     if node.args.get("include_nulls"):
         return relation.rows
-    rows = Rows()
+    rows = RowSources()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
     for value in turned:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from lineage.sql.resolve.alias_visibility import Clause
 from lineage.sql.resolve.projection import Projection
-from lineage.sql.resolve.relations import Relation, Rows, Sources, absorb
+from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import add_named_value, named_values, scope_with_ctes
 from lineage.sql.resolve.rules.from_clause import add_sources
@@ -25,7 +25,7 @@ _INPUT_FIRST = frozenset(("postgres", "materialize", "risingwave", "duckdb", "sq
 def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
     """Return the relation of a query block."""
     scope = scope_with_ctes(resolver, node, outer)
-    rows = Rows()
+    rows = RowSources()
     add_sources(resolver, node, scope, rows)
     if resolver.naming.dialect.name == "clickhouse":
         for value in named_values(node):
@@ -33,7 +33,7 @@ def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
     return select_over(resolver, node, scope, rows)
 
 
-def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: Rows) -> Relation:
+def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSources) -> Relation:
     """Return the relation of a query block whose FROM is in the scope already."""
     args = node.args
     for definition in args.get("windows") or ():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.sql.resolve.relations import STAR, Relation, Rows, Sources, absorb
+from lineage.sql.resolve.relations import STAR, Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.transformation_codes import IDENTITY, SET_OPERATION
 
@@ -18,7 +18,7 @@ __all__ = ["combine"]
 
 def combine(resolver: Resolver, operation: exp.Expr, left: Relation, right: Relation) -> Relation:
     """Return what one set operation makes of two relations."""
-    rows = Rows()
+    rows = RowSources()
     rows.inputs.extend(side.rows for side in (left, right) if side.rows is not None)
     keeps_all = isinstance(operation, exp.Union) and not operation.args.get("distinct")
     if not keeps_all or resolver.paper_set_operations:

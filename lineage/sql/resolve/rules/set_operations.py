@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.sql.resolve.projection import Projection
-from lineage.sql.resolve.relations import Relation, Rows
+from lineage.sql.resolve.relations import Relation, RowSources
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.select import order_by
@@ -37,7 +37,7 @@ def _ordered(resolver: Resolver, operation: exp.Expr, relation: Relation, around
     scope = resolver.new_scope(around.ctes)
     scope.add("", relation)
     projection = Projection(relation.names, relation.sources)
-    rows = Rows()
+    rows = RowSources()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
     order_by(resolver, operation, scope, projection, rows.own)

@@ -16,7 +16,7 @@ from lineage.sql.resolve.relations import (
     FunctionTable,
     Relation,
     RenamedStar,
-    Rows,
+    RowSources,
     Sources,
     absorb,
 )
@@ -146,7 +146,7 @@ def _is_long_name(resolver: Resolver, node: exp.Expr, scope: Scope) -> bool:
 def _rows_from(resolver: Resolver, functions: list[exp.Expr], scope: Scope) -> Relation:
     """PostgreSQL's `ROWS FROM (f(…), g(…))`: the functions' columns side by side."""
     made = [resolver.relation(function, scope) for function in functions]
-    rows = Rows()
+    rows = RowSources()
     rows.inputs.extend(relation.rows for relation in made if relation.rows is not None)
     pairs = [pair for relation in made for pair in relation.columns()]
     return Relation([name for name, _ in pairs], [sources for _, sources in pairs], rows if rows.inputs else None)
@@ -236,9 +236,9 @@ def _elements(element: Composite, node: exp.Expr, scope: Scope, offset: list[str
     return made
 
 
-def _rows_made(values: list[Sources], mention: exp.Expr) -> Rows | None:
+def _rows_made(values: list[Sources], mention: exp.Expr) -> RowSources | None:
     """Return what decides how many rows a function makes: its arguments, whichever of its columns are read."""
-    rows = Rows()
+    rows = RowSources()
     for value in values:
         absorb(rows.own, value, JOIN, mention)
     return rows if rows.own else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.resolve.relations import BaseTable, Rows, TemporaryTable, absorb_rows
+from lineage.sql.resolve.relations import BaseTable, RowSources, TemporaryTable, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.output import output_into
@@ -16,7 +16,7 @@ from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY, LIMITED_S
 @statement_rule(exp.Delete)
 def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return what decides a DELETE."""
-    rows = Rows()
+    rows = RowSources()
     if isinstance(tree.this, exp.Subquery):
         return _through_query(resolver, tree)
     if not tree.this and len(tree.args.get("tables") or ()) == 1:  # T-SQL's and Oracle's DELETE t WHERE …
@@ -51,7 +51,7 @@ def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
     tables = {source.table for _, sources in relation.columns() for source, effect in sources if effect == IDENTITY}
     base = tables.pop() if len(tables) == 1 else None
     outcome = Outcome("DELETE", temporary_behind(resolver, tree, tree.this, []) or base)
-    rows = Rows()
+    rows = RowSources()
     if relation.rows is not None:
         rows.inputs.append(relation.rows)
     alias = tree.this.args.get("alias")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.sql.resolve.relations import Relation, Rows, Sources, absorb, absorb_rows
+from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.from_clause import add_source
@@ -24,7 +24,7 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
     if not isinstance(table, exp.Table):
         return Outcome("MERGE")
     scope = scope_with_ctes(resolver, tree, resolver.new_scope())
-    rows = Rows()
+    rows = RowSources()
     target, relation = resolver.named(identifiers.table_parts(table))
     through = scope.ctes.get(identifiers.alias(table.this)) if not table.args.get("db") else None
     if through is not None and (base := base_of(through, [])):  # T-SQL: MERGE into a CTE writes its table

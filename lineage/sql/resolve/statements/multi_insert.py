@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.model.statement import DatasetKind
-from lineage.sql.resolve.relations import Relation, Rows, Sources, absorb, absorb_rows
+from lineage.sql.resolve.relations import Relation, RowSources, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.rules.from_clause import add_source
@@ -20,7 +20,7 @@ from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY
 @statement_rule(exp.MultitableInserts)
 def multi_insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return what each branch writes: the first as the statement's own target, the others beside it."""
-    rows = Rows()
+    rows = RowSources()
     scope = scope_with_ctes(resolver, tree, resolver.new_scope())
     source = tree.args.get("source")
     if source is not None:
@@ -74,6 +74,6 @@ def _over(resolver: Resolver, body: exp.Expr, scope: Scope, rows: Sources) -> Re
     """Return the relation of a branch's SELECT, which reads the statement's FROM."""
     inner = resolver.new_scope(scope.ctes)
     inner.items = scope.items
-    relation = select_over(resolver, body, inner, Rows())
+    relation = select_over(resolver, body, inner, RowSources())
     absorb_rows(rows, relation.rows)
     return relation

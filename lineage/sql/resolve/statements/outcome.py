@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from lineage.model.names import ColumnPath
 from lineage.model.statement import ColumnSchema, DatasetKind, TableChange
-from lineage.sql.resolve.relations import FieldPath, Relation, Rows, Sources
+from lineage.sql.resolve.relations import FieldPath, Relation, RowSources, Sources
 from lineage.sql.resolve.resolver import Resolver
 
 __all__ = ["STATEMENT_RULES", "Outcome", "statement_rule", "write"]
@@ -55,7 +55,7 @@ class Outcome:
 
     def addition(self) -> Relation:
         """Return what the target's columns take in, and what decides the rows."""
-        rows = Rows()
+        rows = RowSources()
         rows.own = self.rows
         return Relation(list(self.names), list(self.columns), rows, self.opens)
 

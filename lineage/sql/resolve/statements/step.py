@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from lineage.model.names import ColumnPath
-from lineage.sql.procedural import Step
+from lineage.sql.procedural import ProgramStep
 from lineage.sql.resolve.relations import FieldPath, Relation, Sources, absorb, absorb_rows
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.scope import Scope
@@ -22,7 +22,7 @@ from lineage.sql.resolve.transformation_codes import IDENTITY
 __all__ = ["step_outcome", "variable_scope"]
 
 
-def step_outcome(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
+def step_outcome(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outcome:
     """Return what a step's query gives to its variables; which row that is influences the value."""
     if not isinstance(tree, exp.Query):
         return _written(resolver, tree, step)
@@ -48,7 +48,7 @@ def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _written(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
+def _written(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outcome:
     """`INSERT … RETURNING id INTO v` writes its table, and gives the variable what it wrote."""
     outcome = STATEMENT_RULES[type(tree)](resolver, tree)
     if (returned := resolver.returned(tree, outcome, resolver.new_scope())) is not None:
@@ -57,7 +57,7 @@ def _written(resolver: Resolver, tree: exp.Expr, step: Step) -> Outcome:
     return outcome
 
 
-def _assigned(outcome: Outcome, relation: Relation, step: Step) -> Outcome:
+def _assigned(outcome: Outcome, relation: Relation, step: ProgramStep) -> Outcome:
     names, columns = [], []
     pairs = list(relation.columns())
     is_row = step.is_row or (len(step.assigns) == 1 and len(pairs) > 1)

@@ -11,7 +11,7 @@ from lineage.sql.resolve.relations import (
     BaseTable,
     FieldPath,
     Relation,
-    Rows,
+    RowSources,
     Sources,
     TemporaryTable,
     absorb,
@@ -37,7 +37,7 @@ _NAMES_AN_ALIAS = frozenset(("tsql", "fabric", "mysql", "doris", "starrocks", "t
 @statement_rule(exp.Update)
 def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Return what an UPDATE writes."""
-    rows = Rows()
+    rows = RowSources()
     if not isinstance(tree.this, exp.Table):
         return Outcome("UPDATE")
     target, scope = target_scope(resolver, tree, rows)
@@ -74,7 +74,7 @@ def _other_target(resolver: Resolver, assignment: exp.Expr, scope: Scope, target
     return relation.name if isinstance(relation, BaseTable | TemporaryTable) and relation.name != target else None
 
 
-def target_scope(resolver: Resolver, tree: exp.Expr, rows: Rows) -> tuple[str, Scope]:
+def target_scope(resolver: Resolver, tree: exp.Expr, rows: RowSources) -> tuple[str, Scope]:
     """Return the table that an UPDATE or DELETE changes, and the scope of its conditions.
 
     T-SQL and MySQL name an alias of FROM as the target: `UPDATE o SET … FROM orders o JOIN …`.

@@ -10,14 +10,14 @@ import pytest
 from lineage.model.dialects import DIALECTS, Folding, UnknownDialectError
 from lineage.sql import scan
 from lineage.sql.scan import arrays, engines
-from lineage.sql.scan.engines import PYTHON, Engine
+from lineage.sql.scan.engines import PYTHON, ScanEngine
 from lineage.sql.scan.facts import dialect_features
 
 TEXTS = ["SELECT 'é😀'; SELECT 2", None, "", "INSERT INTO t VALUES (1), (2)", "((a"]
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
-def test_arrays_hold_what_the_functions_return(scanner: Engine, kind: pa.DataType) -> None:
+def test_arrays_hold_what_the_functions_return(scanner: ScanEngine, kind: pa.DataType) -> None:
     texts = pa.array(TEXTS, kind)
     places = arrays.split_statements_array(texts, "postgres", scanner).to_pylist()
     assert places[0] == [{"start": 0, "end": 11}, {"start": 13, "end": 21}]
@@ -30,7 +30,7 @@ def test_arrays_hold_what_the_functions_return(scanner: Engine, kind: pa.DataTyp
     assert arrays.nesting_depth_array(texts, "postgres", scanner).to_pylist() == [0, None, 0, 1, 2]
 
 
-def test_arrays_may_be_slices_chunks_and_empty(scanner: Engine) -> None:
+def test_arrays_may_be_slices_chunks_and_empty(scanner: ScanEngine) -> None:
     texts = pa.array(TEXTS)
     whole = arrays.fingerprint_array(texts, "ansi", scanner)
     assert arrays.fingerprint_array(texts[2:4], "ansi", scanner).equals(whole[2:4])
@@ -40,7 +40,7 @@ def test_arrays_may_be_slices_chunks_and_empty(scanner: Engine) -> None:
     assert len(arrays.mask_literals_array(pa.array([], pa.string()), "ansi", scanner)) == 0
 
 
-def test_an_array_of_something_else_is_refused(scanner: Engine) -> None:
+def test_an_array_of_something_else_is_refused(scanner: ScanEngine) -> None:
     with pytest.raises(TypeError, match=r"expected an array of string or large_string, got int64"):
         arrays.fingerprint_array(pa.array([1]), "ansi", scanner)
 

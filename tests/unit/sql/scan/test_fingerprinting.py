@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage.sql.scan.engines import Engine
+from lineage.sql.scan.engines import ScanEngine
 
 FORMS = [
     # Comments, white space, the case of keywords and of names that the dialect folds.
@@ -108,7 +108,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("dialect", "sql", "form"), FORMS)
-def test_normal_form(scanner: Engine, dialect: str, sql: str, form: str) -> None:
+def test_normal_form(scanner: ScanEngine, dialect: str, sql: str, form: str) -> None:
     assert scanner.normal_form(sql, dialect) == form
 
 
@@ -132,11 +132,11 @@ DIFFERENT = [
 
 
 @pytest.mark.parametrize(("dialect", "one", "other"), DIFFERENT)
-def test_what_shapes_lineage_makes_another_fingerprint(scanner: Engine, dialect: str, one: str, other: str) -> None:
+def test_what_shapes_lineage_makes_another_fingerprint(scanner: ScanEngine, dialect: str, one: str, other: str) -> None:
     assert scanner.fingerprint(one, dialect) != scanner.fingerprint(other, dialect)
 
 
-def test_a_fingerprint_is_stable(scanner: Engine) -> None:
+def test_a_fingerprint_is_stable(scanner: ScanEngine) -> None:
     """It is a key in stores: it may change with a schema version only."""
     assert scanner.fingerprint("SELECT a FROM t WHERE b = 'x'", "postgres") == "46a5b66bb27f0f295672f6a64f48e655"
 
@@ -174,12 +174,12 @@ def runs(draw: st.DrawFn) -> str:
 
 @settings(max_examples=50, deadline=None)
 @given(runs(), runs(), st.sampled_from(["postgres", "snowflake", "spark", "duckdb", "trino"]))
-def test_runs_of_one_query_have_one_fingerprint(scanner: Engine, one: str, other: str, dialect: str) -> None:
+def test_runs_of_one_query_have_one_fingerprint(scanner: ScanEngine, one: str, other: str, dialect: str) -> None:
     assert scanner.normal_form(one, dialect) == scanner.normal_form(other, dialect)
 
 
 @settings(max_examples=50, deadline=None)
 @given(rows, rows, st.sampled_from(["postgres", "snowflake", "bigquery", "mysql", "tsql"]))
-def test_rows_of_any_number_have_one_fingerprint(scanner: Engine, one: str, other: str, dialect: str) -> None:
+def test_rows_of_any_number_have_one_fingerprint(scanner: ScanEngine, one: str, other: str, dialect: str) -> None:
     forms = {scanner.normal_form(f"INSERT INTO t (a, b) VALUES {some}", dialect) for some in (one, other)}
     assert len(forms) == 1

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.model.dialects import DIALECTS
-from lineage.sql.scan.engines import Engine
+from lineage.sql.scan.engines import ScanEngine
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ from lineage.sql.scan.engines import Engine
         ("tsql", "[a]]b] = 'é\u2028x'", "[a]]b] = '***'"),
     ],
 )
-def test_literals_are_masked_in_place(scanner: Engine, dialect: str, sql: str, masked: str) -> None:
+def test_literals_are_masked_in_place(scanner: ScanEngine, dialect: str, sql: str, masked: str) -> None:
     assert scanner.mask_literals(sql, dialect) == masked
 
 
-def test_masked_for_parsing_numbers_stay_numbers(scanner: Engine) -> None:
+def test_masked_for_parsing_numbers_stay_numbers(scanner: ScanEngine) -> None:
     assert scanner.mask_literals("a = 'x' AND b > 10.5e3 LIMIT 0x1F", "mysql", True) == (
         "a = '*' AND b > 00.0e0 LIMIT 0x00"
     )
@@ -52,7 +52,7 @@ def test_masked_for_parsing_numbers_stay_numbers(scanner: Engine) -> None:
 
 @settings(deadline=None)
 @given(st.text(alphabet="ab1'\"`-/*#$q[](\\\n ;.E", max_size=60), st.sampled_from(sorted(DIALECTS)))
-def test_the_length_never_changes(scanner: Engine, sql: str, dialect: str) -> None:
+def test_the_length_never_changes(scanner: ScanEngine, sql: str, dialect: str) -> None:
     masked = scanner.mask_literals(sql, dialect)
     assert len(masked) == len(sql)
     assert {i for i, c in enumerate(masked) if c == "\n"} <= {i for i, c in enumerate(sql) if c == "\n"}
@@ -60,12 +60,12 @@ def test_the_length_never_changes(scanner: Engine, sql: str, dialect: str) -> No
 
 @settings(deadline=None)
 @given(st.text(alphabet="ab1'\"`-/*#$q[](\\\n ;.E", max_size=60), st.sampled_from(sorted(DIALECTS)))
-def test_masking_twice_is_masking_once(scanner: Engine, sql: str, dialect: str) -> None:
+def test_masking_twice_is_masking_once(scanner: ScanEngine, sql: str, dialect: str) -> None:
     masked = scanner.mask_literals(sql, dialect)
     assert scanner.mask_literals(masked, dialect) == masked
 
 
 @settings(deadline=None)
 @given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1), st.sampled_from(sorted(DIALECTS)))
-def test_no_letter_of_a_string_is_left(scanner: Engine, word: str, dialect: str) -> None:
+def test_no_letter_of_a_string_is_left(scanner: ScanEngine, word: str, dialect: str) -> None:
     assert scanner.mask_literals(f"SELECT '{word}'", dialect) == f"SELECT '{'*' * len(word)}'"

@@ -5,7 +5,7 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 
 from lineage.sql.budget import Budget
-from lineage.sql.scan.engines import Engine
+from lineage.sql.scan.engines import ScanEngine
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ from lineage.sql.scan.engines import Engine
         ("FROM t |> LIMIT 1; FROM t |> LIMIT 2", 3),
     ],
 )
-def test_depth(scanner: Engine, sql: str, depth: int) -> None:
+def test_depth(scanner: ScanEngine, sql: str, depth: int) -> None:
     assert scanner.nesting_depth(sql, "bigquery" if "<" in sql else "ansi") == depth
 
 
@@ -51,7 +51,7 @@ UNITS = [
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("lead", ["SELECT ", "SELECT * FROM ", "SELECT CAST(a AS ", ""])
-def test_what_makes_the_parser_recurse_is_deep(scanner: Engine, lead: str, unit: str) -> None:
+def test_what_makes_the_parser_recurse_is_deep(scanner: ScanEngine, lead: str, unit: str) -> None:
     """A text that is not called deep can be parsed, or is refused, without running out of stack."""
     text = lead + unit * (Budget().nesting - 20)
     assert parses_or_is_refused(text), "the parser has less room than is allowed"
@@ -69,15 +69,15 @@ def parses_or_is_refused(text: str) -> bool:
     return True
 
 
-def test_joins_that_wait_for_ever_are_deep(scanner: Engine) -> None:
+def test_joins_that_wait_for_ever_are_deep(scanner: ScanEngine) -> None:
     assert scanner.nesting_depth("SELECT * FROM t" + " JOIN x" * 13, "spark") > Budget().nesting
     assert scanner.nesting_depth("SELECT * FROM t" + " JOIN x ON a = b" * 1_000, "spark") < 5
     assert scanner.nesting_depth("SELECT * FROM t" + " CROSS JOIN x" * 1_000, "spark") < 5
 
 
-def test_a_long_text_is_not_deep(scanner: Engine) -> None:
+def test_a_long_text_is_not_deep(scanner: ScanEngine) -> None:
     assert scanner.nesting_depth("SELECT " + " + ".join(["(a)"] * 10_000) + ", NOT a" * 1_000, "ansi") < 10
 
 
-def test_depth_takes_no_stack(scanner: Engine) -> None:
+def test_depth_takes_no_stack(scanner: ScanEngine) -> None:
     assert scanner.nesting_depth("(" * 1_000_000, "ansi") == 1_000_000

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.model.dialects import DIALECTS
-from lineage.sql.scan.engines import Engine
+from lineage.sql.scan.engines import ScanEngine
 
 SCRIPTS = [
     ("postgres", "SELECT 1|;SELECT ';', \";\" /* ; */ FROM t|; -- end;\n"),
@@ -58,7 +58,7 @@ SCRIPTS = [
 
 
 @pytest.mark.parametrize(("dialect", "script"), SCRIPTS)
-def test_statements_end_where_they_end(scanner: Engine, dialect: str, script: str) -> None:
+def test_statements_end_where_they_end(scanner: ScanEngine, dialect: str, script: str) -> None:
     sql = script.replace("|", "")
     ends = [found.start() - count for count, found in enumerate(re.finditer(r"\|", script))]
     places = scanner.split_statements(sql, dialect)
@@ -67,7 +67,7 @@ def test_statements_end_where_they_end(scanner: Engine, dialect: str, script: st
     assert shown == [re.sub(r"(//|#) ;$", "", sql[:end].rstrip()).rstrip() for end in ends]
 
 
-def test_places_are_in_characters(scanner: Engine) -> None:
+def test_places_are_in_characters(scanner: ScanEngine) -> None:
     assert scanner.split_statements("SELECT 'é😀';\u00a0SELECT 2", "postgres") == [(0, 11), (13, 21)]
 
 
@@ -98,7 +98,7 @@ texts = st.text(alphabet="abé1'\"`-/*#$q[](\\\n ;.EGO", max_size=80) | st.lists
 
 @settings(deadline=None)
 @given(texts, st.sampled_from(sorted(DIALECTS)))
-def test_statements_stand_in_order_and_apart(scanner: Engine, sql: str, dialect: str) -> None:
+def test_statements_stand_in_order_and_apart(scanner: ScanEngine, sql: str, dialect: str) -> None:
     last = 0
     for start, end in scanner.split_statements(sql, dialect):
         assert last <= start < end <= len(sql)
@@ -108,7 +108,7 @@ def test_statements_stand_in_order_and_apart(scanner: Engine, sql: str, dialect:
 
 @settings(deadline=None)
 @given(texts, st.sampled_from(sorted(DIALECTS)))
-def test_between_statements_stands_nothing_that_says_anything(scanner: Engine, sql: str, dialect: str) -> None:
+def test_between_statements_stands_nothing_that_says_anything(scanner: ScanEngine, sql: str, dialect: str) -> None:
     rest, last = [], 0
     for start, end in scanner.split_statements(sql, dialect):
         rest.append(sql[last:start])

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from lineage.model.dialects import DIALECTS
-from lineage.sql.scan.engines import PYTHON, Engine, native_engine
+from lineage.sql.scan.engines import PYTHON, ScanEngine, native_engine
 from tests.truth.compare import DATA, DEMO
 from tests.unit.sql.case_files import read_cases
 from tests.unit.sql.scan.twins import ENGINES
@@ -60,7 +60,7 @@ def mutants(texts: list[str], count: int, seed: int) -> Iterator[str]:
             yield text
 
 
-def results(engine: Engine, text: str, dialect: str) -> tuple[object, ...]:
+def results(engine: ScanEngine, text: str, dialect: str) -> tuple[object, ...]:
     return (
         engine.split_statements(text, dialect),
         engine.mask_literals(text, dialect),

@@ -15,18 +15,18 @@ from lineage import __version__
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreFullError, StoreTimeoutError, StoreUnreachableError
 from lineage_graphql.access.authenticate import Callers
-from lineage_graphql.http.answers import problem
 from lineage_graphql.http.docs_route import docs_router
 from lineage_graphql.http.editor_route import editor_router
 from lineage_graphql.http.graphql_route import graphql_router
-from lineage_graphql.http.guard import Guard
+from lineage_graphql.http.middleware import Guard
 from lineage_graphql.http.openlineage_route import openlineage_router
 from lineage_graphql.http.operations import operations_router
+from lineage_graphql.http.problems import problem
 from lineage_graphql.http.store_route import store_router
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
 from lineage_graphql.schema.root import schema
+from lineage_graphql.service_state import ServiceState
 from lineage_graphql.settings import Settings
-from lineage_graphql.state import ServiceState
 
 __all__ = ["make_app"]
 

@@ -20,9 +20,9 @@ from fastapi import FastAPI
 from lineage.model.visible_text import VisibleFormatter
 from lineage.store import open_store
 from lineage_graphql.app import make_app
-from lineage_graphql.http.guard import request_id
+from lineage_graphql.http.middleware import request_id
 from lineage_graphql.settings import Settings
-from lineage_graphql.tracing import set_up_tracing
+from lineage_graphql.telemetry import set_up_tracing
 
 __all__ = ["AddressError", "UnsafeSettingsError", "check", "make_worker", "serve"]
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from lineage.model.names import dataset_of, split_column_key
 from lineage.model.transformations import EdgeKind, StepEffect, Subtype
+from lineage.traversal.breadth_first import Label, Search
+from lineage.traversal.label_paths import Tracing
+from lineage.traversal.lineage_reader import LineageReader
 from lineage.traversal.lookup import names_of
 from lineage.traversal.options import TraversalOptions
-from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import PathStep, Route
-from lineage.traversal.search import Label, Search
-from lineage.traversal.steps import routes_over
+from lineage.traversal.routes_over import routes_over
 from lineage.traversal.target import Target
-from lineage.traversal.tracing import Tracing
 
 __all__ = ["Answer", "Outline", "PossiblyAffected", "Reached", "ReachedDataset"]
 

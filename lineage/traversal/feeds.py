@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from lineage.store.values import Direction, FeedKey
+from lineage.traversal.lineage_reader import LineageReader
 from lineage.traversal.options import TraversalOptions
-from lineage.traversal.reader import LineageReader
 
 __all__ = ["FeedStep", "follow_feeds"]
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from lineage.model.names import ColumnPath, dataset_of, format_name, is_column_key, split_column_key, split_name
 from lineage.store.values import StoredColumn, StoredDataset
-from lineage.traversal.reader import LineageReader
+from lineage.traversal.lineage_reader import LineageReader
 from lineage.traversal.suggest import nearest_columns, nearest_tables
 from lineage.traversal.target import Target
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from lineage.store.values import StoredColumn
-from lineage.traversal.reader import LineageReader
+from lineage.traversal.lineage_reader import LineageReader
 
 __all__ = ["columns_at"]
 

@@ -11,13 +11,13 @@ from lineage.model.names import dataset_of
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Explorer, Leads
 from lineage.store.values import Direction
+from lineage.traversal.label_paths import ColumnPair
+from lineage.traversal.lineage_reader import LineageReader
 from lineage.traversal.neighbours import columns_at
 from lineage.traversal.options import TraversalOptions
-from lineage.traversal.reader import LineageReader
 from lineage.traversal.route import Route
-from lineage.traversal.steps import routes_over
+from lineage.traversal.routes_over import routes_over
 from lineage.traversal.target import Target
-from lineage.traversal.tracing import ColumnPair
 
 __all__ = ["shortest_paths"]
 

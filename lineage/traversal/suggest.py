@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from lineage.model.names import is_column_key, split_column_key, split_name
 from lineage.store.values import StoredDataset
-from lineage.traversal.reader import LineageReader
+from lineage.traversal.lineage_reader import LineageReader
 
 __all__ = ["nearest_columns", "nearest_tables"]
 

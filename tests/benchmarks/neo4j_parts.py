@@ -30,10 +30,10 @@ from lineage.store.cypher.changes import counted, difference
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, by_kind
 from lineage.store.neo4j.backend import for_rows, with_times
 from lineage.store.planning.chunks import BatchPart, whole
+from lineage.store.planning.graph_state import GraphState
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.plan import plan
-from lineage.store.planning.state import GraphState
 from tests.benchmarks._warehouse import BEGIN, Warehouse
 from tests.neo4j_fixture import Neo4jAddress, first_there_is
 

@@ -30,14 +30,9 @@ from lineage.sql import extract
 from lineage.store import open_store
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine, spark_session
 from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import (
-    EngineKind,
-    LogInput,
-    SparkOptions,
-    open_engine,
-    spark_session,
-)
+from lineage_ingest.query_log.pipeline.log_input import LogInput
 from tests.query_logs.make import make, runs
 
 ON_REQUEST = True  # it takes some minutes

@@ -11,8 +11,9 @@ from lineage.store import GraphStore
 from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions, open_engine
+from lineage_ingest.query_log.pipeline.log_input import LogInput
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -17,15 +17,9 @@ from lineage.sql.extraction import options_for
 from lineage.store import open_store
 from lineage_ingest.query_log import ColumnsMissingError, source_named
 from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine, spark_session
 from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import (
-    EngineKind,
-    Jdbc,
-    LogInput,
-    SparkOptions,
-    open_engine,
-    spark_session,
-)
+from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.played.spark_workload import SPARK_WORKLOAD
 from tests.played.workload import effective_script, stated

@@ -10,8 +10,9 @@ import pytest
 from lineage.store import open_store
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions, open_engine
+from lineage_ingest.query_log.pipeline.log_input import LogInput
 from tests.contract.conftest import emptied
 from tests.contract.test_log_engines import AT, graph_of
 from tests.neo4j_fixture import Neo4jAddress

@@ -14,8 +14,8 @@ from typing import Any
 from lineage.model.transformations import EdgeKind
 from lineage.store import open_store
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause
+from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.roles import Role
-from lineage_graphql.access.tokens import TokenFile
 from lineage_graphql.settings import Settings
 from tests.maven_jars import fetched
 from tests.service.running import running

@@ -24,8 +24,8 @@ from openlineage.client.transport.http import ApiKeyTokenProvider, HttpConfig, H
 
 from lineage.store import GraphStore, open_store
 from lineage.store.values import Direction
+from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.roles import Role
-from lineage_graphql.access.tokens import TokenFile
 from lineage_graphql.settings import Limits, Settings
 from lineage_ingest.openlineage import EventIngest
 from tests.events.telling import edges, event, feeds

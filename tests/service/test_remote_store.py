@@ -23,8 +23,8 @@ from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilt
 from lineage.store.remote.wire import Effect, methods
 from lineage.store.values import Direction, FeedKey, HeldText, JobSelection
 from lineage.traversal import impact, resolve
+from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.roles import Role
-from lineage_graphql.access.tokens import TokenFile
 from lineage_graphql.settings import Settings
 from tests.contract.telling import batch, day, job, key
 from tests.service.graph import fill

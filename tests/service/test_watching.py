@@ -11,8 +11,8 @@ from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import ClientConnection, connect
 
 from lineage.store import open_store
+from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.roles import Role
-from lineage_graphql.access.tokens import TokenFile
 from lineage_graphql.settings import Settings
 from tests.contract.telling import batch, job
 from tests.service.running import Service, running

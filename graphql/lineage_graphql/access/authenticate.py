@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.jwt import JwtCallers
 from lineage_graphql.access.roles import ANYBODY, Caller, TokenProblem
-from lineage_graphql.access.tokens import TokenFile
 from lineage_graphql.settings import Settings
 
 __all__ = ["Callers"]

@@ -30,7 +30,7 @@ from lineage.traversal import (
     shortest_paths,
 )
 from lineage.traversal.suggest import nearest_tables
-from lineage_graphql.assistant.answers import (
+from lineage_graphql.assistant.replies import (
     ColumnAnswer,
     EdgeAnswer,
     HitAnswer,

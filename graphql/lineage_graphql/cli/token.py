@@ -12,8 +12,8 @@ import typer
 
 from lineage.cli.listing import Look, OutputFormat, note, print_listing
 from lineage.cli.options import FormatOption
+from lineage_graphql.access.access_tokens import TokenFile, TokenFileError, default_token_path
 from lineage_graphql.access.roles import Role
-from lineage_graphql.access.tokens import TokenFile, TokenFileError, default_token_path
 
 __all__ = ["TokensOption", "app"]
 

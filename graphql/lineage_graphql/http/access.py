@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import JSONResponse
 
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.http.answers import problem
+from lineage_graphql.http.problems import problem
 
 __all__ = ["refused"]
 

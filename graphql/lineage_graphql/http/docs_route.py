@@ -12,7 +12,7 @@ from lineage_graphql.http.access import refused
 from lineage_graphql.http.docs_page import DOCS_STYLE, docs_page
 from lineage_graphql.http.openapi import openapi_of
 from lineage_graphql.http.page_policy import page_headers
-from lineage_graphql.state import ServiceState
+from lineage_graphql.service_state import ServiceState
 
 __all__ = ["docs_router"]
 

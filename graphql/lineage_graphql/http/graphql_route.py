@@ -20,7 +20,7 @@ from lineage_graphql.context import Ask, Context
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.http.editor_route import editor_page
 from lineage_graphql.schema.root import schema
-from lineage_graphql.state import ServiceState
+from lineage_graphql.service_state import ServiceState
 
 __all__ = ["graphql_router"]
 

@@ -15,11 +15,11 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.event_writer import EventWriter
 from lineage_graphql.http.access import refused
-from lineage_graphql.http.answers import problem
 from lineage_graphql.http.openapi import BATCH_ANSWER, BATCH_BODY, EVENT_ANSWER, EVENT_BODY
+from lineage_graphql.http.problems import problem
 from lineage_graphql.http.unpacking import unpacked
 from lineage_graphql.metrics import EVENTS, INGEST_LAG
-from lineage_graphql.state import ServiceState
+from lineage_graphql.service_state import ServiceState
 from lineage_ingest.openlineage import EventIngest, EventOutcome
 
 __all__ = ["openlineage_router"]

@@ -16,7 +16,7 @@ from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.access import refused
-from lineage_graphql.state import ServiceState
+from lineage_graphql.service_state import ServiceState
 
 __all__ = ["operations_router"]
 

@@ -16,9 +16,9 @@ from lineage_graphql.access.authorize import require_any
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.access import refused
-from lineage_graphql.http.answers import problem
+from lineage_graphql.http.problems import problem
 from lineage_graphql.http.unpacking import unpacked
-from lineage_graphql.state import ServiceState
+from lineage_graphql.service_state import ServiceState
 
 __all__ = ["store_router"]
 

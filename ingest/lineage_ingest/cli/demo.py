@@ -21,14 +21,9 @@ from lineage_ingest.demo.history import write_history
 from lineage_ingest.progress import progress_bar
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import LogSummary, ingest_log
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkMissingError, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import (
-    EngineKind,
-    LogInput,
-    SparkMissingError,
-    SparkOptions,
-    open_engine,
-)
+from lineage_ingest.query_log.pipeline.log_input import LogInput
 
 __all__ = ["app"]
 

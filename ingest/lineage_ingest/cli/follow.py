@@ -19,8 +19,8 @@ from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing
 from lineage.store import open_store
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.ingest import FailOn
+from lineage_ingest.query_log.pipeline.engines import SparkMissingError, SparkOptions
 from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import SparkMissingError, SparkOptions
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 from lineage_ingest.query_log.sources import Source
 from lineage_ingest.query_log.streaming.brokers import BrokersUnreachableError, wait_for_brokers

@@ -52,17 +52,16 @@ from lineage_ingest.query_log.detecting import (
 from lineage_ingest.query_log.ingest import FailOn, LogSummary, ingest_log
 from lineage_ingest.query_log.log_files import NoLogFilesError, find_log_files
 from lineage_ingest.query_log.pipeline.engine import Opener
-from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import (
+from lineage_ingest.query_log.pipeline.engines import (
     EngineKind,
-    Jdbc,
-    LogInput,
     LogUnreachableError,
     SparkMissingError,
     SparkOptions,
     chosen_engine,
     open_engine,
 )
+from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
 from lineage_ingest.query_log.pipeline.plan import planned
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 from lineage_ingest.query_log.sources import (

@@ -17,9 +17,9 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.budget import Budget
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, HeldText
-from lineage_ingest.openlineage.batches import batches
 from lineage_ingest.openlineage.dataset_ids import place_of
 from lineage_ingest.openlineage.observations import Observed, observed, observed_dataset
+from lineage_ingest.openlineage.run_batches import batches
 from lineage_ingest.openlineage.run_state import RunState, event_time, merge_all, run_state_of
 from lineage_ingest.openlineage.run_state import facets_at as dataset_facets
 from lineage_ingest.openlineage.schemas_known import stored_schemas, tables_of_sql

@@ -16,7 +16,7 @@ from operator import attrgetter
 from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunRecord
 from lineage.model.names import ColumnPath, column_key, dataset_of, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
-from lineage.store.planning.state import change_key
+from lineage.store.planning.graph_state import change_key
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction
 from lineage_ingest.column_names import TODAY, ColumnNames

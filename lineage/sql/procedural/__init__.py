@@ -6,8 +6,8 @@ any script, and `ProgramStep` for what a program adds. Texts that are no program
 
 from lineage.sql.procedural.delimiters import with_semicolons
 from lineage.sql.procedural.dynamic import HOLE
-from lineage.sql.procedural.reader import is_procedural, read_program
-from lineage.sql.procedural.steps import Block, BlockKind, FunctionBody, ProgramPiece, ProgramStep
+from lineage.sql.procedural.program_reader import is_procedural, read_program
+from lineage.sql.procedural.program_steps import Block, BlockKind, FunctionBody, ProgramPiece, ProgramStep
 from lineage.sql.procedural.tokens import STRINGS, Fragment, tokenize, tokens_of
 from lineage.sql.procedural.variables import Names, Variables
 from lineage.sql.procedural.walk import BATCHES

@@ -9,9 +9,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 from lineage.sql.procedural.assignments import QUERIES, without_into
 from lineage.sql.procedural.declarations import declares
 from lineage.sql.procedural.dynamic import executed
+from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.returning import function_body
 from lineage.sql.procedural.routines import body_of, holds_statements, is_routine
-from lineage.sql.procedural.steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.tokens import STRINGS, fragment_of, made, tokens_of, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 

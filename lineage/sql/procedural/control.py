@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lineage.sql.procedural.assignments import QUERIES
-from lineage.sql.procedural.batches import CONDITION_ENDS
 from lineage.sql.procedural.bodies import execute_from
-from lineage.sql.procedural.steps import BlockKind
+from lineage.sql.procedural.program_steps import BlockKind
+from lineage.sql.procedural.statement_ends import CONDITION_ENDS
 from lineage.sql.procedural.walk import Walk, head
 
 _TRANSACTION = frozenset(

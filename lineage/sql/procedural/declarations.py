@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.procedural.assignments import QUERIES, result_of_query
-from lineage.sql.procedural.steps import BlockKind, ProgramPiece, ProgramStep
+from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.tokens import made
 from lineage.sql.procedural.walk import Frame, Walk, head
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token
 
-from lineage.sql.procedural.batches import statement_end
+from lineage.sql.procedural.program_steps import FunctionBody
 from lineage.sql.procedural.routines import Body, listed_names
-from lineage.sql.procedural.steps import FunctionBody
+from lineage.sql.procedural.statement_ends import statement_end
 from lineage.sql.procedural.tokens import word_of
 
 __all__ = ["function_body"]

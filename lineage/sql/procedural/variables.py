@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.dialects import Dialect
-from lineage.sql.procedural.steps import Block, BlockKind, ProgramStep
+from lineage.sql.procedural.program_steps import Block, BlockKind, ProgramStep
 from lineage.sql.procedural.tokens import STRINGS
 
 __all__ = ["Names", "Reaching", "Variables", "routines_of"]

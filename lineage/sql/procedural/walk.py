@@ -14,9 +14,9 @@ from typing import TypeAlias
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.dialects import Dialect
-from lineage.sql.procedural.batches import statement_end
 from lineage.sql.procedural.dynamic import Constants
-from lineage.sql.procedural.steps import Block, BlockKind, ProgramPiece, ProgramStep
+from lineage.sql.procedural.program_steps import Block, BlockKind, ProgramPiece, ProgramStep
+from lineage.sql.procedural.statement_ends import statement_end
 from lineage.sql.procedural.tokens import Fragment, is_readable, made, place_of, tokens_of, word_of
 from lineage.sql.procedural.variables import Names
 

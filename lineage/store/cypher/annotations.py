@@ -14,7 +14,7 @@ from lineage.store.cypher.loading import load_edges_between
 from lineage.store.cypher.records import column_from, column_records, dataset_from, dataset_node
 from lineage.store.cypher.schema import Changes, Node
 from lineage.store.cypher.statements import query
-from lineage.store.planning.state import EdgeType
+from lineage.store.planning.graph_state import EdgeType
 
 __all__ = ["describe", "retire_edges"]
 

@@ -23,7 +23,7 @@ from lineage.store.cypher.records import (
     writes_relationship,
 )
 from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship
-from lineage.store.planning.state import Dataset, GraphState, JobEdge
+from lineage.store.planning.graph_state import Dataset, GraphState, JobEdge
 from lineage.store.planning.validity import History
 from lineage.store.values import AppliedChanges
 

@@ -10,7 +10,7 @@ from lineage.model.statement import ChangeKind
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.records import alias_key, change_from
 from lineage.store.cypher.statements import query
-from lineage.store.planning.state import change_key
+from lineage.store.planning.graph_state import change_key
 from lineage.store.values import FormerName
 
 __all__ = ["former_names"]

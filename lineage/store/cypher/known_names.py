@@ -12,8 +12,8 @@ from lineage.store.cypher.records import alias_key, change_from
 from lineage.store.cypher.statements import query
 from lineage.store.planning.aliases import united
 from lineage.store.planning.chunks import BatchPart
+from lineage.store.planning.graph_state import KnownChange
 from lineage.store.planning.naming import NamesOverTime
-from lineage.store.planning.state import KnownChange
 
 __all__ = ["KnownNames", "load_names"]
 

@@ -27,9 +27,9 @@ from lineage.store.cypher.records import (
 )
 from lineage.store.cypher.statements import query
 from lineage.store.planning.chunks import Stage
+from lineage.store.planning.graph_state import GraphState, JobEdge, Prune, Seen, change_key, usage_key
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.rival_definitions import live_writers
-from lineage.store.planning.state import GraphState, JobEdge, Prune, Seen, change_key, usage_key
 from lineage.store.planning.validity import Period
 
 __all__ = ["load_edges_between", "load_jobs", "load_state", "load_units_that_only_add"]

@@ -26,7 +26,7 @@ from lineage.store.cypher.records import (
     users_from,
 )
 from lineage.store.cypher.statements import query
-from lineage.store.planning.state import Dataset, EdgeType, FoundDiagnostic, JobOutput, Seen, UsageNode
+from lineage.store.planning.graph_state import Dataset, EdgeType, FoundDiagnostic, JobOutput, Seen, UsageNode
 from lineage.store.planning.validity import Period, holds_at
 from lineage.store.values import (
     Direction,

@@ -15,8 +15,7 @@ from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import Subtype
 from lineage.model.usage import UserCounts
 from lineage.store.cypher.schema import Node, Relationship
-from lineage.store.planning.observations import Timeline
-from lineage.store.planning.state import (
+from lineage.store.planning.graph_state import (
     Dataset,
     EdgeType,
     FoundDiagnostic,
@@ -31,6 +30,7 @@ from lineage.store.planning.state import (
     UsageNode,
     change_key,
 )
+from lineage.store.planning.observations import Timeline
 from lineage.store.planning.validity import History, Meaning, Period
 from lineage.store.values import StoredColumn
 

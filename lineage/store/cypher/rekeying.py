@@ -29,7 +29,7 @@ from lineage.store.cypher.records import (
 )
 from lineage.store.cypher.schema import RELATIONSHIPS, Changes, Node, Relationship
 from lineage.store.cypher.statements import query
-from lineage.store.planning.state import JobNode, change_key, usage_key
+from lineage.store.planning.graph_state import JobNode, change_key, usage_key
 from lineage.store.values import StoredColumn
 
 __all__ = ["REKEYED", "rekey"]

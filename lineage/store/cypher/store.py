@@ -26,10 +26,10 @@ from lineage.store.exploring import Explorer, View
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, PageRequest
 from lineage.store.planning.chunks import BatchPart, Stage, parted, whole
 from lineage.store.planning.datasets import remade_since
+from lineage.store.planning.graph_state import GraphState, Prune
 from lineage.store.planning.intake import Intake, take_in
 from lineage.store.planning.naming import NamesOverTime, as_replacements
 from lineage.store.planning.plan import plan, plan_pruning
-from lineage.store.planning.state import GraphState, Prune
 from lineage.store.values import (
     AppliedChanges,
     DatasetUsage,

@@ -14,9 +14,9 @@ from lineage.model.names import column_key, split_dataset_key
 from lineage.model.namespaces import is_path, preferred_key
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import let_go
+from lineage.store.planning.graph_state import GraphState, JobEdge, JobOutput
 from lineage.store.planning.naming import NamesOverTime, column_as_named
 from lineage.store.planning.renames import Rekeying
-from lineage.store.planning.state import GraphState, JobEdge, JobOutput
 from lineage.store.planning.validity import History, holds_at, together
 
 __all__ = ["join_aliased", "united"]

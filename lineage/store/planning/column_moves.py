@@ -11,9 +11,9 @@ from lineage.model.names import ColumnPath, column_key, renamed_path, split_data
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import ensure_column, with_parents
+from lineage.store.planning.graph_state import Dataset, GraphState, JobOutput
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
-from lineage.store.planning.state import Dataset, GraphState, JobOutput
 from lineage.store.planning.validity import History, Period, end_at, join
 from lineage.store.values import StoredColumn
 

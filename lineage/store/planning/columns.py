@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from lineage.model.batch import ColumnRecord
 from lineage.model.names import ColumnPath, column_key
 from lineage.model.spelling import spelling_of
+from lineage.store.planning.graph_state import GraphState
 from lineage.store.planning.observations import UNOBSERVED
-from lineage.store.planning.state import GraphState
 from lineage.store.planning.validity import end_at
 from lineage.store.values import StoredColumn
 

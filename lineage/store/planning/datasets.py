@@ -13,11 +13,11 @@ from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.planning.chunks import Stage
 from lineage.store.planning.columns import complete_column, ensure_column, let_go, with_parents
 from lineage.store.planning.dataset_references import Mention, latest
+from lineage.store.planning.graph_state import Dataset, GraphState, KnownChange, change_key
 from lineage.store.planning.intake import DatasetNews, Intake
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.rival_definitions import columns_of_other_files
-from lineage.store.planning.state import Dataset, GraphState, KnownChange, change_key
 from lineage.store.planning.validity import end_at, together
 
 __all__ = [

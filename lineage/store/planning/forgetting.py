@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.store.planning.datasets import AllDrops
+from lineage.store.planning.graph_state import GraphState, JobNode, Seen
+from lineage.store.planning.job_outputs import Units
 from lineage.store.planning.renames import join_jobs, join_units, moved
-from lineage.store.planning.state import GraphState, JobNode, Seen
-from lineage.store.planning.units import Units
 from lineage.store.planning.validity import join
 from lineage.store.values import JobIdentity
 

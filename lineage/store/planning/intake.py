@@ -26,8 +26,8 @@ from lineage.model.transformations import EdgeKind
 from lineage.model.usage import latest
 from lineage.store.planning.chunks import BatchPart, Stage
 from lineage.store.planning.dataset_references import Mention, edges_by_job, times_of_records
+from lineage.store.planning.graph_state import EdgeType, JobEdge
 from lineage.store.planning.naming import NamesOverTime
-from lineage.store.planning.state import EdgeType, JobEdge
 from lineage.store.planning.validity import NOTHING_SAID, Meaning
 
 __all__ = ["DatasetNews", "Intake", "Observation", "Stated", "take_in"]

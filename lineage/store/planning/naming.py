@@ -19,7 +19,7 @@ from lineage.model.names import (
 )
 from lineage.model.namespaces import dialect_of
 from lineage.model.statement import ChangeKind
-from lineage.store.planning.state import change_key
+from lineage.store.planning.graph_state import change_key
 
 __all__ = ["NamesOverTime", "as_replacements", "column_as_named"]
 

@@ -25,12 +25,12 @@ from lineage.store.planning.datasets import (
     see_dataset,
     see_datasets,
 )
+from lineage.store.planning.graph_state import GraphState, KnownChange, Prune, change_key
 from lineage.store.planning.intake import Intake
+from lineage.store.planning.job_outputs import Units
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.renames import apply_move, spelled_by
 from lineage.store.planning.runs import record_run, record_usage
-from lineage.store.planning.state import GraphState, KnownChange, Prune, change_key
-from lineage.store.planning.units import Units
 
 __all__ = ["plan", "plan_pruning"]
 

@@ -13,9 +13,9 @@ from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import let_go
 from lineage.store.planning.dataset_references import latest
+from lineage.store.planning.graph_state import Dataset, GraphState, JobEdge, JobNode, JobOutput, Seen, UsageNode
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
-from lineage.store.planning.state import Dataset, GraphState, JobEdge, JobNode, JobOutput, Seen, UsageNode
 from lineage.store.planning.validity import end_at, join
 from lineage.store.values import StoredColumn
 

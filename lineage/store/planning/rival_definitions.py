@@ -7,7 +7,7 @@ from datetime import datetime
 
 from lineage.model.batch import JobKind
 from lineage.model.files import FileKey
-from lineage.store.planning.state import GraphState, JobNode
+from lineage.store.planning.graph_state import GraphState, JobNode
 
 __all__ = ["columns_of_other_files", "live_writers"]
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from lineage.model.batch import UNFINISHED
 from lineage.model.names import is_column_key
 from lineage.model.usage import UserCounts
+from lineage.store.planning.graph_state import FoundDiagnostic, GraphState, JobCounts, RunNode, UsageNode
 from lineage.store.planning.intake import Intake
-from lineage.store.planning.state import FoundDiagnostic, GraphState, JobCounts, RunNode, UsageNode
 
 __all__ = ["record_run", "record_usage"]
 

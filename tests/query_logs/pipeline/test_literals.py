@@ -9,8 +9,9 @@ import pytest
 from lineage.store import open_store
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions, open_engine
+from lineage_ingest.query_log.pipeline.log_input import LogInput
 from tests.query_logs.literals import SHAPES, write_literals
 from tests.query_logs.pipeline.running import AT
 

@@ -11,7 +11,7 @@ from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.pipeline.engine_lineage import with_stated
-from lineage_ingest.query_log.pipeline.units import StatedColumn
+from lineage_ingest.query_log.pipeline.extraction_units import StatedColumn
 from tests.query_logs.pipeline.running import Ran, edges, ingested
 
 IDENTITY, TRANSFORMATION = "IDENTITY", "TRANSFORMATION"

@@ -12,8 +12,8 @@ from unittest import mock
 import pytest
 
 from lineage.store import GraphStore, open_store
+from lineage_ingest.query_log.pipeline.engines import SparkOptions, spark_session
 from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import SparkOptions, spark_session
 from lineage_ingest.query_log.sources import source_named
 from lineage_ingest.query_log.streaming import following as module
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint

@@ -19,8 +19,9 @@ from lineage.traversal.answer import Answer
 from lineage_ingest.openlineage.ingest import EventIngest
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import Setting
-from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions, open_engine
+from lineage_ingest.query_log.pipeline.log_input import LogInput
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.soundness.warehouse.events import events_of
 from tests.soundness.warehouse.render import sql_of

@@ -10,11 +10,11 @@ from lineage.model.batch import LineageBatch
 from lineage.store.planning.aliases import united
 from lineage.store.planning.chunks import BatchPart, parted, whole
 from lineage.store.planning.datasets import remade_since
+from lineage.store.planning.graph_state import GraphState, KnownChange, change_key
 from lineage.store.planning.intake import take_in
 from lineage.store.planning.naming import NamesOverTime, as_replacements
 from lineage.store.planning.observations import Timeline
 from lineage.store.planning.plan import plan
-from lineage.store.planning.state import GraphState, KnownChange, change_key
 from tests.contract.telling import day, key
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lineage.traversal import Answer, Target, TraversalOptions, impact, root_cause
-from lineage.traversal.reader import LineageReader
+from lineage.traversal.lineage_reader import LineageReader
 from tests.unit.traversal.fake_store import key
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.names import plain_name
-from lineage_ingest.query_log.pipeline.units import LogStatement
+from lineage_ingest.query_log.pipeline.extraction_units import LogStatement
 
 __all__ = ["DisplayNames"]
 

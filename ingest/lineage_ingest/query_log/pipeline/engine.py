@@ -11,11 +11,11 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.file_reports import FileReports
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, UnitLineage
+from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import Member
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
-from lineage_ingest.query_log.pipeline.units import ExtractionUnit, LogStatement
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
 __all__ = ["Engine", "Opener", "LogCounts", "Progress", "Slice", "Template", "Work"]

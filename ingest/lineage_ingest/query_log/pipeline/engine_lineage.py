@@ -16,7 +16,7 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming, column_text, format_name, split_name
 from lineage.model.statement import ColumnRef, Completeness, Edge, StatementLineage
 from lineage.model.transformations import EdgeKind, Subtype
-from lineage_ingest.query_log.pipeline.units import StatedColumn
+from lineage_ingest.query_log.pipeline.extraction_units import StatedColumn
 
 __all__ = ["with_stated"]
 

@@ -35,7 +35,7 @@ from lineage.sql.script.transactions import TransactionStep, may_not_run, step_o
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.engine_lineage import with_stated
-from lineage_ingest.query_log.pipeline.units import ExtractionUnit, LogStatement, units_from
+from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, units_from
 from lineage_ingest.query_log.pipeline.versions import NamesOfPart, names_of_parts
 from lineage_ingest.renaming import table_after
 

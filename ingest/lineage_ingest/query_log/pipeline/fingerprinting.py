@@ -18,7 +18,7 @@ from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.sql.scan import mask_literals
 from lineage.sql.scan.arrays import fingerprint_array
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
-from lineage_ingest.query_log.pipeline.units import PART_TYPE
+from lineage_ingest.query_log.pipeline.extraction_units import PART_TYPE
 
 __all__ = ["RUN_SCHEMA", "templated"]
 

@@ -21,13 +21,13 @@ from lineage_ingest.query_log.pipeline.extraction import (
     extracted,
     results_from,
 )
+from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA, templated
 from lineage_ingest.query_log.pipeline.partial_aggregates import OF_RUNS, count_rows
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import Member, assigned, events_of, in_order
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
-from lineage_ingest.query_log.pipeline.units import ExtractionUnit, LogStatement, work_batches
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
 __all__ = ["LocalEngine"]

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log.log_schema import Problem
 from lineage_ingest.query_log.pipeline.arrow_blocks import bucket_of, dealt, packets, unpacked
 from lineage_ingest.query_log.pipeline.engine import LogCounts
+from lineage_ingest.query_log.pipeline.extraction_units import PART_TYPE
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA
-from lineage_ingest.query_log.pipeline.units import PART_TYPE
 
 __all__ = [
     "LEFT_OUT",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lineage_ingest.query_log.log_files import find_log_files
-from lineage_ingest.query_log.pipeline.opening import EngineKind, LogInput, SparkOptions
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
+from lineage_ingest.query_log.pipeline.log_input import LogInput
 from lineage_ingest.query_log.streaming.inputs import StreamInput
 
 __all__ = ["planned"]

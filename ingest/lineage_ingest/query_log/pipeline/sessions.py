@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.pipeline.arrow_blocks import bucket_of, dealt, packets, tables, unpacked
+from lineage_ingest.query_log.pipeline.extraction_units import slice_key
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession, slices_of
 from lineage_ingest.query_log.pipeline.session_defaults import defaults_of
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted, totals_of
-from lineage_ingest.query_log.pipeline.units import slice_key
 from lineage_ingest.query_log.pipeline.versions import Bindings, Event, Moment, Versions
 
 __all__ = [

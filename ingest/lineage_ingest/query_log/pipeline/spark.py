@@ -31,6 +31,7 @@ from lineage_ingest.query_log.pipeline.extraction import (
     extracted,
     results_from,
 )
+from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
 from lineage_ingest.query_log.pipeline.partial_aggregates import (
     LEFT_OUT,
     NAMES,
@@ -45,7 +46,6 @@ from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import BY_DAY, BY_UNIT, EVENTS, MEMBERS, Member, events_in
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
-from lineage_ingest.query_log.pipeline.units import ExtractionUnit, LogStatement, work_batches
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 from lineage_ingest.query_log.pipeline.workers import AT_ONCE, FACTS, LINEAGE, RESULTS, Normalise
 

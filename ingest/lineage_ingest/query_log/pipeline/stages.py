@@ -18,7 +18,7 @@ from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Work
 from lineage_ingest.query_log.pipeline.existence import Existence, steps_on
 from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
-from lineage_ingest.query_log.pipeline.merging import Merger
+from lineage_ingest.query_log.pipeline.graph_batches import Merger
 from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.statistics import JobRuns, usage_by_day

@@ -15,11 +15,11 @@ from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.pipeline.arrow_blocks import packets, tables, unpacked
 from lineage_ingest.query_log.pipeline.engine import Opener
 from lineage_ingest.query_log.pipeline.extraction import Extractor, extracted
+from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
 from lineage_ingest.query_log.pipeline.fingerprinting import templated
 from lineage_ingest.query_log.pipeline.partial_aggregates import TEMPLATES, gathered
 from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assigned_packets, event_packets
 from lineage_ingest.query_log.pipeline.statistics import totals_of
-from lineage_ingest.query_log.pipeline.units import ExtractionUnit, LogStatement, work_batches
 
 __all__ = [
     "AT_ONCE",

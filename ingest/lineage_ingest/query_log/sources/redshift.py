@@ -31,7 +31,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.merging import merged
+from lineage_ingest.query_log.sources.first_values import merged
 from lineage_ingest.query_log.sources.source import Assembly, Layout, Reading, Source, SourceRows, selecting, status_of
 
 __all__ = ["REDSHIFT"]

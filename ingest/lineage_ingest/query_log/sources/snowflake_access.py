@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 
 from lineage.model.names import split_name
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Status
+from lineage_ingest.query_log.sources.first_values import merged
 from lineage_ingest.query_log.sources.json_lines import written_column
-from lineage_ingest.query_log.sources.merging import merged
 from lineage_ingest.query_log.sources.snowflake import HISTORY_COLUMNS, history_fields, single_statements
 from lineage_ingest.query_log.sources.source import Assembly, Source, SourceRows, selecting
 

@@ -22,9 +22,9 @@ from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.ingest import stored
 from lineage_ingest.query_log.pipeline.engine import Engine
+from lineage_ingest.query_log.pipeline.engines import SparkOptions, spark_session
 from lineage_ingest.query_log.pipeline.extraction import Facts, Place, Setting, moment
 from lineage_ingest.query_log.pipeline.local import LocalEngine
-from lineage_ingest.query_log.pipeline.opening import SparkOptions, spark_session
 from lineage_ingest.query_log.pipeline.spark import SparkEngine
 from lineage_ingest.query_log.pipeline.stages import Extraction, extract_log
 from lineage_ingest.query_log.streaming import open_sessions

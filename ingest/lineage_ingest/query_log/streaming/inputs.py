@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from lineage_ingest.query_log.normalising import normalised
-from lineage_ingest.query_log.pipeline.opening import SparkOptions
+from lineage_ingest.query_log.pipeline.engines import SparkOptions
 from lineage_ingest.query_log.reading import read_log_file, read_messages
 from lineage_ingest.query_log.sources import Source
 

@@ -1,4 +1,4 @@
-"""Opening a log: which engine, and how its rows get there."""
+"""Which engine runs the stages over a log, and how the rows get there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from importlib.resources import files
@@ -21,10 +20,11 @@ import pyarrow as pa
 from lineage_ingest.query_log.coercion import is_texty, strings
 from lineage_ingest.query_log.file_reports import REPORT, FileReport, report_batch
 from lineage_ingest.query_log.forms import look_at
-from lineage_ingest.query_log.log_files import find_log_files, size_of
+from lineage_ingest.query_log.log_files import find_log_files
 from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.local import LocalEngine
+from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
 from lineage_ingest.query_log.reading import (
     FilePiece,
     check_log_files,
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EngineKind",
-    "Jdbc",
-    "LogInput",
     "LogUnreachableError",
     "SparkMissingError",
     "SparkOptions",
@@ -52,7 +50,6 @@ __all__ = [
 
 SMALL = 200_000_000
 """Bytes of a log that is read in-process where the engine is chosen by size."""
-_REMOTE = "://"
 _SPARK_READS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 
 
@@ -73,46 +70,12 @@ class LogUnreachableError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Jdbc:
-    """A database that holds the log."""
-
-    url: str
-    since: datetime
-    query: str | None = None
-    """Instead of the source's own."""
-    properties: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class SparkOptions:
     """Where Spark runs, and how."""
 
     master: str | None = None
     """`local[*]` unless spark-submit or the configuration says otherwise."""
     conf: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class LogInput:
-    """Where a log is: files, folders and patterns, or a database."""
-
-    source: Source
-    paths: tuple[str, ...] = ()
-    jdbc: Jdbc | None = None
-
-    @property
-    def name(self) -> str:
-        """What diagnostics and runs call it."""
-        return f"{self.source.name} log"
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether only Spark can read it."""
-        return self.jdbc is not None or any(_REMOTE in path for path in self.paths)
-
-    def size(self) -> int:
-        """Return the bytes of its files."""
-        return sum(size_of(path, self.source) for path in find_log_files(self.paths, self.source))
 
 
 def chosen_engine(given: LogInput, wanted: EngineKind) -> EngineKind:

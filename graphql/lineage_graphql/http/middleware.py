@@ -15,10 +15,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lineage.store.remote.wire import PATH as STORE
-from lineage_graphql.http.answers import problem
+from lineage_graphql.http.problems import problem
 from lineage_graphql.metrics import REQUEST_SECONDS, REQUESTS
 from lineage_graphql.settings import Limits, Settings, is_loopback
-from lineage_graphql.tracing import current_span, tracer
+from lineage_graphql.telemetry import current_span, tracer
 
 __all__ = ["Guard", "request_id"]
 

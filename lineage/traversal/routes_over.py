@@ -8,9 +8,9 @@ from datetime import datetime
 
 from lineage.store.errors import StoreError
 from lineage.store.values import StoredStep
-from lineage.traversal.reader import LineageReader
+from lineage.traversal.label_paths import ColumnPair
+from lineage.traversal.lineage_reader import LineageReader
 from lineage.traversal.route import PathStep, Route
-from lineage.traversal.tracing import ColumnPair
 
 __all__ = ["routes_over"]
 

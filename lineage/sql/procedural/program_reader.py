@@ -17,8 +17,8 @@ from lineage.model.dialects import Dialect
 from lineage.sql.procedural import bodies, control  # noqa: F401  registers the rules
 from lineage.sql.procedural.assignments import assignment, selected, without_into
 from lineage.sql.procedural.declarations import declaration
+from lineage.sql.procedural.program_steps import ProgramPiece, ProgramStep
 from lineage.sql.procedural.routines import is_routine
-from lineage.sql.procedural.steps import ProgramPiece, ProgramStep
 from lineage.sql.procedural.variables import routines_of
 from lineage.sql.procedural.walk import Reader, Walk
 

@@ -14,7 +14,7 @@ from lineage.model.names import dataset_of
 from lineage.model.transformations import EdgeKind
 from lineage.store.exploring import Leads
 from lineage.store.values import Direction
-from lineage.traversal.search import Label, Search
+from lineage.traversal.breadth_first import Label, Search
 
 __all__ = ["End", "ColumnPair", "Tracing"]
 

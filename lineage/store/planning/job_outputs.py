@@ -9,9 +9,9 @@ from datetime import datetime
 
 from lineage.model.batch import JobRecord
 from lineage.store.planning.datasets import AllDrops
+from lineage.store.planning.graph_state import GraphState, JobEdge, JobNode, JobOutput, Seen
 from lineage.store.planning.intake import Observation, Stated
 from lineage.store.planning.observations import ABSENT, UNOBSERVED, Timeline
-from lineage.store.planning.state import GraphState, JobEdge, JobNode, JobOutput, Seen
 from lineage.store.planning.validity import Period, end_at, extend, set_window
 
 __all__ = ["Units"]

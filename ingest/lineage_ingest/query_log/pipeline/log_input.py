@@ -1,0 +1,48 @@
+"""Where a log is: in files here or elsewhere, or in a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lineage_ingest.query_log.log_files import find_log_files, size_of
+from lineage_ingest.query_log.sources import Source
+
+__all__ = ["Jdbc", "LogInput"]
+
+_REMOTE = "://"
+
+
+@dataclass(frozen=True, slots=True)
+class Jdbc:
+    """A database that holds the log."""
+
+    url: str
+    since: datetime
+    query: str | None = None
+    """Instead of the source's own."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LogInput:
+    """Where a log is: files, folders and patterns, or a database."""
+
+    source: Source
+    paths: tuple[str, ...] = ()
+    jdbc: Jdbc | None = None
+
+    @property
+    def name(self) -> str:
+        """What diagnostics and runs call it."""
+        return f"{self.source.name} log"
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether only Spark can read it."""
+        return self.jdbc is not None or any(_REMOTE in path for path in self.paths)
+
+    def size(self) -> int:
+        """Return the bytes of its files."""
+        return sum(size_of(path, self.source) for path in find_log_files(self.paths, self.source))

@@ -174,7 +174,7 @@ def column_from(node: Row) -> StoredColumn:
 def job_node(job: JobNode) -> Node:
     """Return the job's node."""
     return Node(
-        "JobNode",
+        "Job",
         job.key,
         {
             "kind": str(job.kind),
@@ -215,7 +215,7 @@ def job_from(node: Row) -> JobNode:
 def reads_relationship(job: str, dataset: str, seen: Seen) -> Relationship:
     """Return what ties a job to a dataset that it reads."""
     times = {"first_seen": seen.first_seen, "last_seen": seen.last_seen}
-    return Relationship("READS", "JobNode", job, "Table", dataset, times)
+    return Relationship("READS", "Job", job, "Table", dataset, times)
 
 
 def writes_relationship(job: str, dataset: str, unit: JobOutput) -> Relationship:
@@ -225,7 +225,7 @@ def writes_relationship(job: str, dataset: str, unit: JobOutput) -> Relationship
         "last_seen": unit.last_seen,
         "observations": unit.timeline.to_texts(),
     }
-    return Relationship("WRITES", "JobNode", job, "Table", dataset, properties)
+    return Relationship("WRITES", "Job", job, "Table", dataset, properties)
 
 
 def unit_from(writes: Row) -> JobOutput:
@@ -279,7 +279,7 @@ def period_from(relationship: Row) -> Period:
 def run_node(run: RunNode) -> Node:
     """Return the run's node. Its counts are JSON: their names are the ingest's own."""
     return Node(
-        "RunNode",
+        "Run",
         run.key,
         {
             "kind": run.kind,
@@ -310,7 +310,7 @@ def run_from(node: Row) -> RunNode:
 def observed_relationship(run: str, job: str, observed: JobCounts) -> Relationship:
     """Return what ties a run to a job that it saw."""
     counts = {"observations": observed.observations, "duration_us": observed.duration_us}
-    return Relationship("OBSERVED", "RunNode", run, "JobNode", job, counts | _users(observed.users))
+    return Relationship("OBSERVED", "Run", run, "Job", job, counts | _users(observed.users))
 
 
 def observed_from(relationship: Row) -> JobCounts:
@@ -404,9 +404,9 @@ def diagnostic_records(found: FoundDiagnostic, *, job_known: bool) -> Iterator[N
             "file_key": record.file_key,
         },
     )
-    yield Relationship("REPORTED", "RunNode", found.run, "Diagnostic", record.key, {})
+    yield Relationship("REPORTED", "Run", found.run, "Diagnostic", record.key, {})
     if record.job is not None and job_known:
-        yield Relationship("ABOUT", "Diagnostic", record.key, "JobNode", record.job, {})
+        yield Relationship("ABOUT", "Diagnostic", record.key, "Job", record.job, {})
 
 
 def diagnostic_from(node: Row) -> FoundDiagnostic:
@@ -434,8 +434,8 @@ def usage_records(used: UsageNode) -> Iterator[Node | Relationship]:
         "last_read": used.last_read,
         "last_write": used.last_write,
     }
-    yield Node("UsageNode", used.key, properties)
-    yield Relationship("OF", "UsageNode", used.key, "Column" if used.of_column else "Table", used.of, {})
+    yield Node("Usage", used.key, properties)
+    yield Relationship("OF", "Usage", used.key, "Column" if used.of_column else "Table", used.of, {})
 
 
 def usage_from(node: Row, of: str, *, of_column: bool) -> UsageNode:

@@ -102,7 +102,7 @@ def _jobs(transaction: Transaction, keys: Mapping[str, str]) -> _Moved:
     asked = [{"key": key} for key in names]
     for row in transaction.read(query("jobs_by_key"), asked):
         job: JobNode = job_from(row["n"])
-        moved["JobNode", job.key] = job_node(replace(job, key=names[job.key]))
+        moved["Job", job.key] = job_node(replace(job, key=names[job.key]))
     for row in transaction.read(query("diagnostics_of_job"), asked):
         found = diagnostic_from(row["n"])
         record = replace(found.record, job=names.get(found.record.job or "", found.record.job))
@@ -172,7 +172,7 @@ def _difference(transaction: Transaction, moved: _Moved) -> Changes:
     for one in tied.values():
         properties = dict(one.properties)
         if properties.get("job"):
-            properties["job"] = end("JobNode", properties["job"])
+            properties["job"] = end("Job", properties["job"])
         new = replace(
             one,
             source=end(one.source_label, one.source),

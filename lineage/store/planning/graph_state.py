@@ -120,7 +120,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class JobNode:
-    """A `JobNode` node. `retired_at`: since when the source that it stood in no longer holds it."""
+    """A `Job` node. `retired_at`: since when the source that it stood in no longer holds it."""
 
     key: str
     kind: JobKind
@@ -169,7 +169,7 @@ class JobOutput:
 
 @dataclass(frozen=True, slots=True)
 class RunNode:
-    """A `RunNode` node. `last_seen` moves when the same content is ingested again."""
+    """A `Run` node. `last_seen` moves when the same content is ingested again."""
 
     key: str
     kind: str
@@ -201,7 +201,7 @@ class JobCounts:
 
 @dataclass(frozen=True, slots=True)
 class UsageNode:
-    """A `UsageNode` node: what one run counted of a dataset or column on a day."""
+    """A `Usage` node: what one run counted of a dataset or column on a day."""
 
     run: str
     of: str

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from lineage.sql.scan import arrays
-from lineage.sql.scan.engines import PYTHON, ScanEngine, native_engine
+from lineage.sql.scan.implementation import PYTHON, ScanEngine, native_engine
 from tests.truth.compare import DATA, DEMO
 
 ROUNDS = 5

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from lineage.sql.scan.engines import chosen_engine
+from lineage.sql.scan.implementation import chosen_engine
 
 __all__ = ["take_apart", "take_apart_in_python"]
 

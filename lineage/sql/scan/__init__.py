@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from lineage.model.dialects import Dialect, dialect_named
-from lineage.sql.scan.engines import chosen_engine
+from lineage.sql.scan.implementation import chosen_engine
 from lineage.sql.scan.keys import with_keys_apart
 from lineage.sql.scan.ordinals import find_ordinals
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from lineage.model.dialects import Dialect, dialect_named
-from lineage.sql.scan.engines import ScanEngine, chosen_engine
+from lineage.sql.scan.implementation import ScanEngine, chosen_engine
 
 __all__ = ["fingerprint_array", "mask_literals_array", "nesting_depth_array", "split_statements_array"]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineage.sql.scan.engines import ScanEngine
+from lineage.sql.scan.implementation import ScanEngine
 from tests.unit.sql.scan.twins import ENGINES, NAMES
 
 

@@ -10,8 +10,8 @@ import pytest
 from lineage.model.dialects import DIALECTS, Folding, UnknownDialectError
 from lineage.sql import scan
 from lineage.sql.scan import arrays, engines
-from lineage.sql.scan.engines import PYTHON, ScanEngine
 from lineage.sql.scan.facts import dialect_features
+from lineage.sql.scan.implementation import PYTHON, ScanEngine
 
 TEXTS = ["SELECT 'é😀'; SELECT 2", None, "", "INSERT INTO t VALUES (1), (2)", "((a"]
 

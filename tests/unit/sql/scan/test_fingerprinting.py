@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lineage.sql.scan.engines import ScanEngine
+from lineage.sql.scan.implementation import ScanEngine
 
 FORMS = [
     # Comments, white space, the case of keywords and of names that the dialect folds.

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lineage.model.dialects import DIALECTS
-from lineage.sql.scan.engines import ScanEngine
+from lineage.sql.scan.implementation import ScanEngine
 
 
 @pytest.mark.parametrize(

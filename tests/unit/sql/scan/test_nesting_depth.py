@@ -5,7 +5,7 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 
 from lineage.sql.budget import Budget
-from lineage.sql.scan.engines import ScanEngine
+from lineage.sql.scan.implementation import ScanEngine
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from lineage.model.dialects import DIALECTS
-from lineage.sql.scan.engines import PYTHON, ScanEngine, native_engine
+from lineage.sql.scan.implementation import PYTHON, ScanEngine, native_engine
 from tests.truth.compare import DATA, DEMO
 from tests.unit.sql.case_files import read_cases
 from tests.unit.sql.scan.twins import ENGINES

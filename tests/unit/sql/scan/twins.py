@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage.sql.scan.engines import PYTHON, native_engine
+from lineage.sql.scan.implementation import PYTHON, native_engine
 
 ENGINES = [PYTHON, *filter(None, [native_engine()])]
 NAMES = [engine.name for engine in ENGINES]

@@ -9,7 +9,7 @@ import pytest
 
 from lineage.model.dialects import DIALECTS, Folding, UnknownDialectError
 from lineage.sql import scan
-from lineage.sql.scan import arrays, engines
+from lineage.sql.scan import arrays, implementation
 from lineage.sql.scan.facts import dialect_features
 from lineage.sql.scan.implementation import PYTHON, ScanEngine
 
@@ -66,15 +66,15 @@ def test_the_python_engine_can_be_asked_for() -> None:
 def test_a_wheel_that_is_absent_or_older_is_not_used(monkeypatch: pytest.MonkeyPatch, module: object) -> None:
     monkeypatch.delenv("LINEAGE_NATIVE", raising=False)
     monkeypatch.setitem(sys.modules, "lineage_native", module)
-    engines.native_engine.cache_clear()
-    engines.chosen_engine.cache_clear()
+    implementation.native_engine.cache_clear()
+    implementation.chosen_engine.cache_clear()
     try:
-        assert engines.native_engine() is None
-        assert engines.chosen_engine().name == "python"
-        assert "make native" in engines.chosen_engine().reason
+        assert implementation.native_engine() is None
+        assert implementation.chosen_engine().name == "python"
+        assert "make native" in implementation.chosen_engine().reason
     finally:
-        engines.native_engine.cache_clear()
-        engines.chosen_engine.cache_clear()
+        implementation.native_engine.cache_clear()
+        implementation.chosen_engine.cache_clear()
 
 
 def test_every_dialect_has_facts_and_they_agree_with_its_rules_of_case() -> None:

@@ -333,6 +333,11 @@ class UsageRecord:
         """When the day begins."""
         return datetime.combine(self.day, datetime.min.time(), UTC)
 
+    @property
+    def named_at(self) -> datetime:
+        """When it had this name: at its last use; a name that it had earlier that day counts under its later one."""
+        return max((at for at in (self.last_read, self.last_write) if at is not None), default=self.midnight)
+
 
 UNFINISHED = "unfinished"
 """The only count of a run of which not everything is stored yet, or ever will be, since it was interrupted."""

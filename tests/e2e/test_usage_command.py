@@ -79,3 +79,22 @@ def test_the_help_has_an_example() -> None:
 
 def test_an_unknown_name(store: Path) -> None:
     assert lineage("usage", "nothing", "-s", store).code == 2
+
+
+def test_use_of_a_name_after_a_rename_away_is_of_the_table_that_has_it(tmp_path: Path) -> None:
+    """A load that builds a new table and gives it the name of the old one: whoever reads later reads the new one."""
+    log, store = tmp_path / "server.log", tmp_path / "graph.lbug"
+    ran = [
+        "select a from s.t",
+        "create table s.t_new as select x as a from s.src",
+        "alter table s.t rename to t_old",
+        "alter table s.t_new rename to t",
+        "select a from s.t",
+        "select count(a) from s.t",
+    ]
+    lines = (f"2026-03-01 10:00:0{n}.000 UTC [7] ana@shop LOG:  statement: {sql}\n" for n, sql in enumerate(ran))
+    log.write_text("".join(lines))
+    for _ in range(2):
+        lineage("ingest", "log", log, "-s", store)
+        new, old = (lineage("usage", f"s.{name}", "-s", store, "-f", "json").json for name in ("t", "t_old"))
+        assert (new["reads"], old["reads"]) == (2, 1)

@@ -124,7 +124,7 @@ class _Parting:
             self.records[naming.today(record.key, at)].append(replace(record, at=at))
         self.usage: dict[str, list[UsageRecord]] = defaultdict(list)
         for used in batch.usage:
-            self.usage[naming.today(dataset_of(used.of), used.midnight)].append(used)
+            self.usage[naming.today(dataset_of(used.of), used.named_at)].append(used)
         # Each job once, without what only its edges need.
         self.jobs_alone = tuple(replace(job, reads=(), writes=(), sql=None) for job in batch.jobs)
 

@@ -119,7 +119,8 @@ def _parted(history: History, unit: JobOutput | None, at: datetime) -> tuple[His
 def _move_usage(state: GraphState, keys: Mapping[str, str], at: datetime) -> None:
     for key, used in list(state.usage.items()):
         midnight = datetime.combine(used.day, datetime.min.time(), UTC)
-        if used.of in keys and midnight <= at:
+        last = max((one for one in (used.last_read, used.last_write) if one is not None), default=midnight)
+        if used.of in keys and last <= at:
             del state.usage[key]
             moved = replace(used, of=keys[used.of])
             there = state.usage.get(moved.key)

@@ -110,12 +110,12 @@ def find_mentions(batch: LineageBatch, naming: NamesOverTime) -> dict[str, Menti
             if one.spelling is not None:
                 mention.spellings[_path_today(column_key(record.key, one.path), at, naming)] = one.spelling
     for used in batch.usage:
-        name_then, midnight = dataset_of(used.of), used.midnight
+        name_then, named_at = dataset_of(used.of), used.named_at
         # Used on that day, not since its midnight: then it may not have been there.
-        seen = min((at for at in (used.last_read, used.last_write) if at is not None), default=midnight)
-        mention = mentioned(name_then, seen, seen, midnight)
+        seen = min((at for at in (used.last_read, used.last_write) if at is not None), default=named_at)
+        mention = mentioned(name_then, seen, seen, named_at)
         if name_then != used.of:
-            mention.name_column(_path_today(used.of, midnight, naming), seen, seen)
+            mention.name_column(_path_today(used.of, named_at, naming), seen, seen)
     return found
 
 

@@ -92,7 +92,7 @@ def take_in(part: BatchPart, naming: NamesOverTime) -> Intake:
         return naming.job_today(job, times.get(job, batch.run.at)) if job else None
 
     def used_today(record: UsageRecord) -> UsageRecord:
-        return replace(record, of=naming.key_today(record.of, record.midnight))
+        return replace(record, of=naming.key_today(record.of, record.named_at))
 
     return Intake(
         run=batch.run,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from sqlglot import exp
@@ -9,7 +10,9 @@ from sqlglot import exp
 from lineage.model.dialects import Dialect, Folding
 from lineage.model.spelling import Spelled
 
-__all__ = ["Identifiers", "identifiers_of"]
+__all__ = ["Identifiers", "identifiers_of", "is_temporary_schema"]
+
+_PG_TEMP = frozenset(("postgres", "redshift"))
 
 _MAX_KEPT = 10_000
 """How many names a dialect keeps folded."""
@@ -100,7 +103,19 @@ class Identifiers:
                 parts.append(self._dialect.left_out_schema)  # `db..t`
         if type(name) is exp.Identifier and name.args.get("temporary"):  # `tempdb..#t`
             return parts[-1:]
+        if len(parts) > 1 and is_temporary_schema(parts[-2], self._dialect):
+            return parts[-1:]
         return parts
+
+
+def is_temporary_schema(schema: str, dialect: Dialect) -> bool:
+    """Return whether what a schema has are the session's temporary tables (PostgreSQL 20.11, search_path).
+
+    >>> from lineage.model.dialects import dialect_named
+    >>> [is_temporary_schema("pg_temp", dialect_named(name)) for name in ("postgres", "mysql")]
+    [True, False]
+    """
+    return dialect.name in _PG_TEMP and re.fullmatch(r"pg_temp(?:_\d+)?", schema) is not None
 
 
 class SpelledIdentifiers(Identifiers):

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from lineage.model.dialects import Dialect
 from lineage.model.names import parse_table_name
-from lineage.sql.resolve.identifiers import Identifiers
+from lineage.sql.resolve.identifiers import Identifiers, is_temporary_schema
 
 __all__ = ["TEMPORARY_PREFIXES", "into_parts", "is_temporary", "select_into"]
 
@@ -33,8 +33,8 @@ def into_parts(into: exp.Expr | None, identifiers: Identifiers, dialect: Dialect
     return list(parse_table_name(name, dialect))
 
 
-def is_temporary(create: exp.Create) -> bool:
-    """Return whether a CREATE makes a table or view for its session only (`TEMP`, T-SQL's `#name`)."""
+def is_temporary(create: exp.Create, dialect: Dialect) -> bool:
+    """Return whether a CREATE makes a table or view for its session only (`TEMP`, T-SQL's `#name`, `pg_temp.name`)."""
     properties = create.args.get("properties")
     listed = properties.expressions if properties is not None else []
     named = create.this.this if isinstance(create.this, exp.Schema) else create.this
@@ -42,5 +42,6 @@ def is_temporary(create: exp.Create) -> bool:
     return (
         any(isinstance(item, exp.TemporaryProperty) for item in listed)
         or (isinstance(identifier, exp.Identifier) and bool(identifier.args.get("temporary")))
+        or (isinstance(named, exp.Table) and bool(named.db) and is_temporary_schema(named.db.lower(), dialect))
         or str(getattr(named, "name", "")).startswith(TEMPORARY_PREFIXES)
     )

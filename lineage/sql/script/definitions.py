@@ -73,7 +73,7 @@ def defined_by(tree: exp.Expr | None, naming: Naming, full_name: FullName) -> De
 
 def _created(tree: exp.Create, identifiers: Identifiers, naming: Naming) -> Definition | None:
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    found = _definition(table, identifiers, naming, temporary=is_temporary(tree))
+    found = _definition(table, identifiers, naming, temporary=is_temporary(tree, naming.dialect))
     if found is None:
         return None
     return replace(

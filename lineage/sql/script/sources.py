@@ -19,6 +19,7 @@ from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import Definition, is_bare_query, named_after_text
 from lineage.sql.script.session import SessionNaming, naming_after
 from lineage.sql.script.table_walk import TableWalk
+from lineage.sql.script.temporary_ends import temporary_ends
 from lineage.sql.script.transactions import may_not_run, rolled_back
 
 __all__ = ["ScriptPart", "Text", "definers", "last_part", "tied_by_changes"]
@@ -148,7 +149,7 @@ class Text:
         uncertain = {number for number, parsed in enumerate(statements) if may_not_run(parsed)}
         places = {id(part): number for number, part in enumerate(self.parts)}
         pieces = None if self._alone else [places[id(part)] for part in self.part_of]
-        self.namings = walk.read(self.index, trees, self.namings, uncertain, pieces)
+        self.namings = walk.read(self.index, trees, self.namings, uncertain, pieces, temporary_ends(statements))
 
     def define(self, definitions: list[tuple[Definition, ...]]) -> None:
         """Take what each statement defines."""

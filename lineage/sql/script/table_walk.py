@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -12,9 +12,11 @@ from lineage.model.names import Naming, format_name, split_name
 from lineage.sql.resolve.identifiers import Identifiers
 from lineage.sql.resolve.tables import TableEntry
 from lineage.sql.script.definitions import Definition, Position, defined_by, written_tables
+from lineage.sql.script.temporary_ends import ALL
 
 __all__ = ["TableWalk"]
 
+_NO_ENDS: Mapping[int, frozenset[int]] = {}
 _BOUND_TO_SCHEMA = frozenset(("mysql", "snowflake", "hive", "singlestore", "tidb"))
 """Dialects whose temporary tables lie in a schema, and are looked for in another one after USE."""
 _WITHOUT_SCHEMA = frozenset(
@@ -66,12 +68,13 @@ class TableWalk:
         namings: Sequence[Naming],
         uncertain: Container[int] = (),
         pieces: Sequence[int] | None = None,
+        ends: Mapping[int, frozenset[int]] = _NO_ENDS,
     ) -> list[Naming]:
         """Take in the statements of a text; return their namings again, which find a temporary table after USE, too.
 
         `uncertain` are statements that may not run: they take nothing away. `pieces` tells which piece of the text
         each statement stands in, where others may run between two pieces: what one of them makes and another one
-        drops is not temporary then.
+        drops is not temporary then. `ends` are the temporary tables that end at a statement, see `temporary_ends`.
         """
         self._pieces = pieces
         self._statements = tuple(zip(trees, namings, strict=True))
@@ -82,6 +85,8 @@ class TableWalk:
         for number, (tree, naming) in enumerate(zip(trees, namings, strict=True)):
             self._at = (index, number)
             self._certain = number not in uncertain
+            if number in ends:
+                self._end_temporary(ends[number])
             found.append(self._statement(tree, naming))
         self._statements = ()
         return found
@@ -184,6 +189,12 @@ class TableWalk:
             self._gone[name] = made
         if made.session:
             self._session.pop(split_name(name)[-1][0], None)
+
+    def _end_temporary(self, makers: frozenset[int]) -> None:
+        """Drop the session's temporary tables that these statements of the text made."""
+        for name, stack in self._named.items():
+            if stack and stack[-1].session and (makers is ALL or stack[-1].position[1] in makers):
+                self._drop(name)
 
     def _alter(self, definition: Definition, old: str) -> None:
         made = self._of(old)

@@ -23,6 +23,10 @@ _OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
 """Dialects where a transaction begins with the first statement that writes, not with a BEGIN."""
 _DDL_COMMITS = frozenset(("oracle", "mysql", "snowflake", "exasol", "doris", "starrocks"))
 """Dialects where DDL commits what was open. MySQL 15.3.3, Oracle SQL Language Reference (COMMIT), Snowflake (DDL)."""
+_TRUNCATE_COMMITS = frozenset(("redshift",))
+"""https://docs.aws.amazon.com/redshift/latest/dg/r_TRUNCATE.html"""
+_TEMPORARY_STAYS = frozenset(("mysql", "singlestore", "doris", "starrocks"))
+"""Dialects where no ROLLBACK undoes CREATE or DROP TEMPORARY TABLE. MySQL 15.3.3."""
 _DDL = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"))
 _OFF = frozenset(("0", "OFF", "FALSE"))
 _UNDO = frozenset(("ROLLBACK", "ABORT"))
@@ -95,7 +99,7 @@ def rolled_back(statements: Sequence[ParsedStatement], dialect: str) -> frozense
             by_itself = step.verb == "manual"
         after = number if by_itself or (step is not None and step.chain) else None
         if step is None:
-            if statement.tokens[0].text.upper() in _DDL and dialect in _DDL_COMMITS and not _is_temporary(statement):
+            if _commits(statement, dialect):
                 opened = after
                 savepoints.clear()
         elif step.verb == "begin":
@@ -109,11 +113,25 @@ def rolled_back(statements: Sequence[ParsedStatement], dialect: str) -> frozense
         else:
             since = savepoints.get(step.savepoint, opened) if step.savepoint else opened
             if since is not None:
-                undone.update(range(since, number))
+                undone.update(n for n in range(since, number) if not _stays(statements[n], dialect))
             if step.savepoint not in savepoints:
                 opened = after
                 savepoints.clear()
     return frozenset(undone)
+
+
+def _commits(statement: ParsedStatement, dialect: str) -> bool:
+    """Return whether a statement commits the transaction that it stands in."""
+    word = statement.tokens[0].text.upper()
+    if word == "TRUNCATE" and dialect in _TRUNCATE_COMMITS:
+        return True
+    return word in _DDL and dialect in _DDL_COMMITS and not _is_temporary(statement)
+
+
+def _stays(statement: ParsedStatement, dialect: str) -> bool:
+    """Return whether a ROLLBACK leaves what a statement did."""
+    is_ddl = bool(statement.tokens) and statement.tokens[0].text.upper() in _DDL
+    return is_ddl and dialect in _TEMPORARY_STAYS and _is_temporary(statement)
 
 
 def _is_temporary(statement: ParsedStatement) -> bool:

@@ -31,6 +31,7 @@ from lineage.sql.scan.leading import LEADING
 from lineage.sql.script.script import Decision, Script, ambiguous_columns
 from lineage.sql.script.session import SessionDefaults, session_defaults
 from lineage.sql.script.sources import ScriptPart
+from lineage.sql.script.temporary_ends import discards_temporary, drops_on_commit
 from lineage.sql.script.transactions import TransactionStep, may_not_run, step_of
 from lineage_ingest.batching import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
@@ -137,6 +138,10 @@ class SessionFacts(NamedTuple):
     savepoint: str = ""
     chain: bool = False
     """After the transaction that ends another one begins."""
+    discards: bool = False
+    """It ends all temporary tables of the session."""
+    until_commit: bool = False
+    """The temporary tables that it makes end with its transaction."""
 
     @property
     def stateful(self) -> bool:
@@ -451,6 +456,8 @@ def _session_facts(part: LogStatement, statements: list[StatementLineage]) -> Se
         defaults.local,
         step.savepoint if step is not None else "",
         step is not None and step.chain,
+        discards_temporary(part.text),
+        bool(temporary) and drops_on_commit(part.text),
     )
 
 

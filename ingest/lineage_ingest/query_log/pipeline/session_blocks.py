@@ -53,12 +53,14 @@ class _SessionReading:
     ties: _Ties
     temporary: dict[str, int] = field(default_factory=dict)
     """Which statement made each temporary table."""
-    by_itself: bool = False
-    """Transactions begin by themselves: autocommit is off."""
+    manual: int | None = None
+    """Where autocommit went off: transactions begin by themselves from there on."""
     opened: int | None = None
     """Where the transaction that is open began."""
     read: dict[str, int] = field(default_factory=dict)
     """Which statement that belongs to a temporary table read each table last."""
+    until_commit: set[str] = field(default_factory=set)
+    """Temporary tables that end with the transaction."""
     written: set[str] = field(default_factory=set)
     """What such statements wrote."""
 
@@ -93,6 +95,13 @@ def _read(reading: _SessionReading, at: int, template: TemplateInSession, ran: l
         reading.written.update(table for table in facts.tables if table not in {*facts.reads, *facts.alters})
     for table in facts.temporary:
         reading.temporary[table] = at
+        if facts.until_commit:
+            reading.until_commit.add(table)
+    if facts.discards or facts.transaction in ("commit", "rollback") or reading.opened is None:
+        for table in list(reading.temporary) if facts.discards else reading.until_commit:
+            if table in reading.temporary:
+                ties.tie(reading.temporary.pop(table), at)
+        reading.until_commit.clear()
     for old, new in facts.renames:
         if old in reading.temporary:  # what is renamed may be a real one of the name, with its schema
             reading.temporary[new] = reading.temporary[old]
@@ -101,10 +110,12 @@ def _read(reading: _SessionReading, at: int, template: TemplateInSession, ran: l
         if any(ran[number].facts.writes for number in inside):
             for number in inside:
                 ties.tie(number, at)
+            if reading.manual is not None:
+                ties.tie(reading.manual, at)
     if facts.transaction in ("manual", "automatic"):
-        reading.by_itself = facts.transaction == "manual"
+        reading.manual = at if facts.transaction == "manual" else None
     if facts.transaction in ("begin", "commit", "rollback", "manual", "automatic"):
         opens = facts.transaction in ("begin", "manual") or facts.chain
-        reading.opened = at if opens or reading.by_itself else None
+        reading.opened = at if opens or reading.manual is not None else None
     if reading.opened is None and not facts.transaction and template.dialect in _OPENS_BY_ITSELF:
         reading.opened = at

@@ -37,6 +37,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
+from lineage_ingest.query_log.sources.mysql_transactions import find_unfinished
 from lineage_ingest.query_log.sources.rotated import log_names, places_in_log
 from lineage_ingest.query_log.sources.runs import carried, starts
 from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Layout, Reading, Source, SourceRows
@@ -157,8 +158,35 @@ def _assemble(table: Any) -> Any:
     out = out.append_column(_DATABASE, pc.if_else(pc.equal(database, ""), pa.scalar(None, pa.string()), database))
     out = out.append_column(_SESSION, session).drop_columns(["thread", "time", "owner"])
     # `PREPARE p FROM …` is no run either; its EXECUTE is logged as a statement, and as what it executes.
-    runs = pc.and_(pc.is_in(command, _RUNS), pc.invert(pc.match_substring_regex(argument, _PREPARES)))
-    return out.filter(pc.fill_null(runs, False))
+    is_run = pc.fill_null(pc.is_in(command, _RUNS), False)
+    runs = pc.and_(is_run, pc.invert(pc.match_substring_regex(argument, _PREPARES)))
+    ended = _rolled_back(out, pc.if_else(is_run, argument, pa.scalar(None, pa.string())), session)
+    return pa.concat_tables([out.filter(runs), ended]) if ended.num_rows else out.filter(runs)
+
+
+def _rolled_back(rows: Any, sql: Any, session: Any) -> Any:
+    """Return a row `ROLLBACK` for each session that ends in the midst of a transaction."""
+    command = coercion.trimmed(_flat(rows.column("command_type")))
+    begins = starts(session)
+    quits = pc.fill_null(pc.equal(command, "Quit"), False)
+    # A change of the user or a reset is the first row of the session that follows on the same connection.
+    first = pa.array([None], pa.string())
+    previous = pa.concat_arrays([first, session]).slice(0, len(session))
+    same = pc.equal(
+        pc.replace_substring_regex(previous, "/[^/]*$", ""), pc.replace_substring_regex(session, "/[^/]*$", "")
+    )
+    anew = pc.and_(pc.fill_null(pc.is_in(command, _ANEW), False), pc.and_(begins, pc.fill_null(same, False)))
+    at = pa.array(find_unfinished(sql, pc.or_(quits, anew), begins), pa.int64())
+    ended = rows.take(at)
+    texts = {
+        "command_type": pa.array(["Query"] * len(at), pa.string()),
+        "argument": pa.array(["ROLLBACK"] * len(at), pa.string()),
+        _SESSION: pc.if_else(anew, previous, session).take(at),
+    }
+    for name, values in texts.items():
+        place = ended.column_names.index(name)
+        ended = ended.set_column(place, name, values.cast(ended.schema.field(name).type))
+    return ended
 
 
 def _decoded(argument: Any) -> Any:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from sqlglot.dialects.dialect import Dialect as Parser
 
-from lineage.sql.parse.rewrites import alter, create, files, queries, writes
+from lineage.sql.parse.rewrites import alter, analyze, create, files, queries, writes
 from lineage.sql.parse.rewrites.statement import RULES, Statement, Tokens
 
-__all__ = ["alter", "create", "files", "queries", "rewrite_tokens", "writes"]
+__all__ = ["alter", "analyze", "create", "files", "queries", "rewrite_tokens", "writes"]
 
 
 def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: str) -> list[Tokens]:

@@ -33,7 +33,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
     properties = tree.args.get("properties")
     listed = properties.expressions if properties is not None else []
     outcome = Outcome("", resolver.naming.made(resolver.name(named)), defines=True)
-    if isinstance(tree, exp.Create) and is_temporary(tree):
+    if isinstance(tree, exp.Create) and is_temporary(tree, resolver.naming.dialect):
         outcome.target, outcome.target_kind = plain_name(outcome.target or ""), DatasetKind.TEMPORARY
     elif kind == "VIEW":
         outcome.target_kind = DatasetKind.VIEW

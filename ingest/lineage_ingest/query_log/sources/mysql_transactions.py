@@ -1,0 +1,57 @@
+"""MySQL's transactions that end with their connection: nothing in the log says ROLLBACK, but it happens.
+
+https://dev.mysql.com/doc/refman/8.4/en/commit.html and .../implicit-commit.html; a change of the user and a reset of
+the connection end it as well (mysql_reset_connection()).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.compute as pc
+
+__all__ = ["find_unfinished"]
+
+_VERB = (
+    r"(?is)^(?:\s|--[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*(?P<verb>begin|start\s+transaction|rollback|commit|"
+    r"set\s+(?:@@)?(?:session[\s.]+|local[\s.]+)?autocommit\s*:?=\s*(?:0|off|false)|"
+    r"set\s+(?:@@)?(?:session[\s.]+|local[\s.]+)?autocommit\s*:?=\s*(?:1|on|true))\b(?P<rest>.*)$"
+)
+_CHAIN = r"(?i)^\s*(?:work\s+)?and\s+chain\b"
+_TO = r"(?i)^\s*(?:work\s+)?to\b"
+_HEAD = 1_000  # characters that are looked at
+
+
+def find_unfinished(sql: Any, leaves: Any, begins: Any) -> list[int]:
+    """Return the numbers of the rows at which a session ends that has a transaction open.
+
+    DDL and whatever else commits by itself is not looked for: a ROLLBACK after it undoes nothing.
+
+    Args:
+        sql: the statement of each row, in the order of its connection; null for rows without one.
+        leaves: where a session ends.
+        begins: where a session begins; the row can be the one that ends the session before.
+    """
+    found = pc.extract_regex(pc.utf8_slice_codeunits(sql, 0, _HEAD), _VERB)
+    opens = pc.fill_null(pc.match_substring_regex(found.field(0), r"(?i)^(?:begin|start|set)"), False)
+    if not pc.any(opens, min_count=0).as_py():
+        return []
+    verb = pc.utf8_lower(pc.fill_null(found.field(0), ""))
+    rest = pc.fill_null(found.field(1), "")
+    again, partly = pc.match_substring_regex(rest, _CHAIN), pc.match_substring_regex(rest, _TO)
+    touched = pc.indices_nonzero(pc.or_(pc.or_(leaves, begins), pc.not_equal(verb, "")))
+    columns = (one.take(touched).to_pylist() for one in (verb, again, partly, leaves, begins))
+    unfinished: list[int] = []
+    is_open = by_itself = False
+    for at, word, is_chained, is_part, is_end, is_first in zip(touched.to_pylist(), *columns, strict=True):
+        if is_end and (is_open or by_itself):
+            unfinished.append(at)
+        if is_end or is_first:
+            is_open = by_itself = False
+        if word.startswith("set"):
+            by_itself = is_open = word.endswith(("0", "off", "false"))
+        elif word == "begin" or word.startswith("start"):
+            is_open = True
+        elif word and not is_part:
+            is_open = is_chained
+    return unfinished

@@ -1,0 +1,43 @@
+"""A connection that ends in the midst of a transaction rolls it back, whether a log says so or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lineage.store import open_store
+from tests.e2e.running import lineage
+from tests.query_logs.pipeline.running import edges
+
+INSERT = "Query\tinsert into t(a) select b from u"
+QUIT, CHANGE, RESET = "Quit\t", "Change user\tbob@localhost on shop using Socket", "Reset Connection\t"
+CONNECT = "Connect\tetl@localhost on shop using Socket"
+BEGIN, COMMIT = "Query\tstart transaction", "Query\tcommit"
+
+
+@pytest.mark.parametrize(
+    ("commands", "is_written"),
+    [
+        ((BEGIN, INSERT, QUIT), False),
+        ((BEGIN, INSERT, CHANGE, "Query\tselect 1"), False),
+        ((BEGIN, INSERT, RESET, "Query\tselect 1"), False),
+        ((BEGIN, INSERT, CONNECT, "Query\tselect 1"), False),
+        (("Query\tset autocommit = 0", INSERT, QUIT), False),
+        (("Query\tset autocommit = 0", COMMIT, INSERT, QUIT), False),
+        ((BEGIN, COMMIT, BEGIN, INSERT, QUIT), False),
+        ((BEGIN, "Query\tcommit and chain", INSERT, QUIT), False),
+        ((BEGIN, INSERT, COMMIT, QUIT), True),
+        ((BEGIN, "Query\trollback", INSERT, QUIT), True),
+        ((BEGIN, INSERT, "Query\tcreate table z (a int)", QUIT), True),
+        (("Query\tset autocommit = 0", "Query\tset autocommit = 1", INSERT, QUIT), True),
+        ((INSERT, QUIT), True),
+        ((BEGIN, INSERT), True),  # it may go on in the next file
+    ],
+)
+def test_mysql(commands: tuple[str, ...], is_written: bool, tmp_path: Path) -> None:
+    lines = [f"2026-03-01T10:00:{n:02}.000000Z\t    8 {one}" for n, one in enumerate((CONNECT, *commands))]
+    (tmp_path / "server.log").write_text("\n".join(lines) + "\n")
+    assert lineage("ingest", "log", tmp_path / "server.log", "-s", tmp_path / "graph.lbug").code == 0
+    with open_store(tmp_path / "graph.lbug") as store:
+        assert any(" CONTRIBUTES " in line for line in edges(store)) is is_written

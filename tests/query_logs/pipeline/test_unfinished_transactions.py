@@ -41,3 +41,34 @@ def test_mysql(commands: tuple[str, ...], is_written: bool, tmp_path: Path) -> N
     assert lineage("ingest", "log", tmp_path / "server.log", "-s", tmp_path / "graph.lbug").code == 0
     with open_store(tmp_path / "graph.lbug") as store:
         assert any(" CONTRIBUTES " in line for line in edges(store)) is is_written
+
+
+FAILS = ("failed", "select nope from u")
+WRITES = ("success", "insert into t(a) select b from u")
+
+
+@pytest.mark.parametrize(
+    ("ran", "is_written"),
+    [
+        ((("success", "begin"), WRITES, FAILS, ("success", "commit")), False),
+        ((("success", "begin"), FAILS, WRITES, ("success", "end")), False),
+        ((("success", "begin"), WRITES, ("failed", "commit")), False),
+        ((("success", "begin"), WRITES, ("success", "commit"), FAILS), True),
+        ((FAILS, ("success", "begin"), WRITES, ("success", "commit")), True),
+        ((WRITES, FAILS, ("success", "commit")), True),
+    ],
+)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_redshift(ran: tuple[tuple[str, str], ...], backwards: bool, is_written: bool, tmp_path: Path) -> None:
+    """An error ends a transaction: its COMMIT is a ROLLBACK. Other sessions between are none of it."""
+    rows = [
+        f"100,{2 * n + other},{77 + other},dev,{'success' if other else status},2026-03-01 10:00:{n:02},5,1,"
+        f"{'select 1' if other else sql}"
+        for n, (status, sql) in enumerate(ran)
+        for other in (0, 1)
+    ]
+    header = "user_id,query_id,session_id,database_name,status,start_time,elapsed_time,returned_rows,query_text"
+    (tmp_path / "log.csv").write_text("\n".join([header, *(reversed(rows) if backwards else rows)]) + "\n")
+    lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "graph.lbug")
+    with open_store(tmp_path / "graph.lbug") as store:
+        assert any(" CONTRIBUTES " in line for line in edges(store)) is is_written

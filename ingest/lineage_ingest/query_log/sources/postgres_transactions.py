@@ -1,4 +1,4 @@
-"""Which rows of PostgreSQL's log end a transaction that was not committed, without saying so.
+"""Which rows of PostgreSQL's log, or Redshift's, end a transaction that was not committed, without saying so.
 
 The server logs what the client asked for. COMMIT rolls back where a statement before it has failed, or where it fails
 itself (a deferred constraint); so does the end of the connection.

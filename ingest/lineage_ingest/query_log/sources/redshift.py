@@ -32,6 +32,8 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.first_values import merged
+from lineage_ingest.query_log.sources.postgres_transactions import find_rollbacks, is_row
+from lineage_ingest.query_log.sources.runs import starts
 from lineage_ingest.query_log.sources.source import Assembly, Layout, Reading, Source, SourceRows, selecting, status_of
 
 __all__ = ["REDSHIFT"]
@@ -76,6 +78,7 @@ _LAYOUTS = (
         (("user_id", _NUMBER), ("query_id", _NUMBER), ("start_time", _MOMENT), ("elapsed_time", _NUMBER)),
     ),
 )
+_OF_SESSION = frozenset(("session_id", "query_text", "status", "aborted", "pieces"))
 _PIECES = "pieces"
 """Added by `assemble`: the whole text, and in `incomplete` whether a piece of it is missing."""
 _INCOMPLETE = "incomplete"
@@ -131,7 +134,7 @@ def _assemble(table: Any) -> Any:
     """Return a row a query, with its pieces joined in order."""
     names = {name.lower(): name for name in table.column_names}
     if not {"query_id", "sequence", "text"} <= names.keys():
-        return merged(table, names["query_id"]) if "query_id" in names else table
+        return _with_rollbacks(merged(table, names["query_id"]) if "query_id" in names else table)
     keys = _flat(coercion.trimmed(table.column(names["query_id"]).combine_chunks()))
     numbers = coercion.count_of(table.column(names["sequence"]).combine_chunks())
     texts = coercion.texts(table.column(names["text"]).combine_chunks())
@@ -143,7 +146,36 @@ def _assemble(table: Any) -> Any:
     found = pc.index_in(runs.column("query_id").combine_chunks(), joined.column("key").combine_chunks())
     found = pc.if_else(pc.is_valid(runs.column("query_id").combine_chunks()), found, pa.scalar(None, pa.int32()))
     runs = runs.append_column(_PIECES, joined.column("text").combine_chunks().take(found))
-    return runs.append_column(_INCOMPLETE, joined.column("incomplete").combine_chunks().take(found))
+    return _with_rollbacks(runs.append_column(_INCOMPLETE, joined.column("incomplete").combine_chunks().take(found)))
+
+
+def _with_rollbacks(runs: Any) -> Any:
+    """Return the runs of whole sessions, `ROLLBACK` in the place of what ends a transaction after an error in it."""
+    names = {name.lower(): name for name in runs.column_names}
+    if not {"session_id", "query_id", "query_text"} <= names.keys():
+        return runs
+    column = {name: coercion.texts(_flat(runs.column(names[name]))) for name in _OF_SESSION if name in names}
+    nowhere = pa.nulls(runs.num_rows, pa.string())
+    failed = pc.is_in(pc.utf8_lower(column.get("status", nowhere)), pa.array(["failed", "canceled", "aborted"]))
+    failed = pc.or_(failed, pc.is_in(column.get("aborted", nowhere), pa.array(["1", "true", "t"])))
+    if not pc.any(failed, min_count=0).as_py():
+        return runs
+    number = coercion.count_of(_flat(runs.column(names["query_id"])))
+    placed = pa.table({"session": column["session_id"], "number": number})
+    order = pc.sort_indices(placed, [("session", "ascending"), ("number", "ascending")])
+    session = column["session_id"].take(order)
+    sql = pc.coalesce(column.get(_PIECES, nowhere), column["query_text"])
+    sql = pc.if_else(pc.is_valid(session), sql.take(order), pa.scalar(None, pa.string()))
+    none = pa.repeat(pa.scalar(False), len(sql))
+    undone = order.take(pa.array(find_rollbacks(sql, failed.take(order), none, starts(session)), pa.int64()))
+    is_undone = is_row(undone.to_pylist(), runs.num_rows)
+    changes = {"query_text": "ROLLBACK", _PIECES: "ROLLBACK", "status": "success", "aborted": "0"}
+    for name, value in changes.items():
+        if name in names:
+            place, own = runs.column_names.index(names[name]), _flat(runs.column(names[name]))
+            text = pc.if_else(is_undone, value, coercion.texts(own))
+            runs = runs.set_column(place, names[name], text)
+    return runs
 
 
 def _joined(pieces: Any) -> Any:
@@ -199,7 +231,7 @@ REDSHIFT = Source(
         ("query", "sequence", "text"),
     ),
     reading=Reading(aliases=_ALIASES, layouts=_LAYOUTS),
-    assembly=Assembly(by=("query_id",), order=("sequence",), rows=_assemble),
+    assembly=Assembly(by=("session_id",), order=("query_id", "sequence"), rows=_assemble),
     jdbc=selecting(
         (*(f"h.{name}" for name in _HISTORY), "u.usename AS user_name", "t.sequence", "t.text"),
         "FROM sys_query_history AS h LEFT JOIN sys_query_text AS t ON t.query_id = h.query_id "

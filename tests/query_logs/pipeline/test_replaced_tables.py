@@ -50,6 +50,12 @@ LOGS = {
         "ALTER TABLE t_new RENAME TO t; CREATE VIEW v AS SELECT * FROM t",
         {"o#x t_old#x", "p#y t#y", "t#y v#y"},
     ),
+    "swapped by renames twice, with a staging table that is made elsewhere": (
+        "INSERT INTO new (a) SELECT x FROM o; DROP TABLE t_old; ALTER TABLE t RENAME TO t_old;"
+        "ALTER TABLE new RENAME TO t; INSERT INTO new (a) SELECT y FROM o; DROP TABLE t_old;"
+        "ALTER TABLE t RENAME TO t_old; ALTER TABLE new RENAME TO t",
+        {"o#x t_old#a", "o#y t#a"},
+    ),
 }
 
 

@@ -455,13 +455,19 @@ class _Walk:
                 self._touch((namespace, name))
         moving, there = self._now(namespace, table), self._now(namespace, other) if swap else None
         if moving is None:
-            return
+            moving = self._unseen((namespace, table), at)
         for old, new, version in ((table, other, moving), (other, table, there)):
             if version is not None:
                 self._renamings.append(Renaming(at, namespace, version, old, new))
         self._places[namespace, moving].add(other)  # it goes nowhere between the two
         self._set((namespace, table), there, at)
         self._set((namespace, other), moving, at)
+
+    def _unseen(self, place: Place, at: Moment) -> str:
+        """Return the version that has a name again which was left: one that was made where no log says it."""
+        own = versioned_name(place[1], next(self._numbers[place]))
+        self._set(place, own, at)
+        return own
 
     def versions(self) -> Versions | None:
         lines = {place: line for place, line in self._lines.items() if line[0]}

@@ -136,6 +136,38 @@ def test_both_engines_tell_the_tables_of_one_name_apart(spark: Any, tmp_path: Pa
     assert ("CONTRIBUTES", "duckdb/t#x", "duckdb/g#x") in stated
 
 
+def test_both_engines_leave_out_the_scripts_whose_statements_are_in_the_log(spark: Any, tmp_path: Path) -> None:
+    """In whichever file: the one of `s1` comes before it, that of `s2` after it; those of `s3` and `s4` do not come."""
+    jobs: dict[str, list[tuple[str, str | None, str]]] = {
+        "a.jsonl": [("s1_0", "s1", "insert into m.one (a) select a from d.s"), ("s2", None, "script two")],
+        "b.jsonl": [
+            ("s1", None, "script one"),
+            ("s3", None, "declare x int64; insert into m.three (a) select b from d.s;"),
+        ],
+        "c.jsonl": [("s2_0", "s2", "insert into m.two (a) select c from d.s")],
+        "d.jsonl": [("s4", "s3x", "begin insert into m.four (a) select d from d.s; end")],
+    }
+    for name, rows in jobs.items():
+        documents = [
+            {
+                **{"job_id": job, "parent_job_id": parent, "query": text, "job_type": "QUERY", "state": "DONE"},
+                **{
+                    "statement_type": "INSERT" if "_" in job else "SCRIPT",
+                    "start_time": AT.isoformat(),
+                    "project_id": "p",
+                },
+            }
+            for job, parent, text in rows
+        ]
+        (tmp_path / name).write_text("".join(json.dumps(one) + "\n" for one in documents))
+    given = LogInput(source_named("bigquery"), tuple(str(tmp_path / name) for name in jobs))
+    dumps = [graph_of(given, engine, tmp_path / f"{engine}.lbug", 3) for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
+    assert dumps[0].nodes == dumps[1].nodes
+    assert dumps[0].relationships == dumps[1].relationships
+    written = {target.rpartition("/")[2] for kind, _, target, _ in dumps[0].relationships if kind == "CONTRIBUTES"}
+    assert written == {"p.m.one#a", "p.m.two#a", "p.m.three#a", "p.m.four#a"}
+
+
 @pytest.mark.parametrize("source", ["generic", "redshift"])
 def test_both_engines_name_the_same_failed_files(source: str, spark: Any, tmp_path: Path) -> None:
     """Redshift's rows are put together first, so that they go through Spark before they are read."""
@@ -154,7 +186,14 @@ def test_both_engines_name_the_same_failed_files(source: str, spark: Any, tmp_pa
     assert found[0] == found[1]
 
 
-FORMS = ["bigquery/bq_prettyjson.json", "redshift/stl", "mysql/batch.tsv", "clickhouse/CSV.csv", "spark"]
+FORMS = [
+    "bigquery/bq_prettyjson.json",
+    "bigquery/flattened.csv",
+    "redshift/stl",
+    "mysql/batch.tsv",
+    "clickhouse/CSV.csv",
+    "spark",
+]
 
 
 @pytest.mark.parametrize("form", FORMS)

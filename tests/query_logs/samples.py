@@ -30,7 +30,7 @@ def normalised_rows(source: Source, batches: Iterable[Any], *, clustered: bool =
 
 def spelled(row: dict[str, Any], source: Source) -> dict[str, Any]:
     """Return a row of the log schema without what goes without saying."""
-    unsaid = {"runs": 1, "truncated": False, "dialect": source.dialect}
+    unsaid = {"runs": 1, "truncated": False, "is_script": False, "dialect": source.dialect}
     said = {name: value for name, value in row.items() if value is not None and unsaid.get(name, ...) != value}
     if "started_at" in said:
         said["started_at"] = said["started_at"].isoformat().replace("+00:00", "Z")

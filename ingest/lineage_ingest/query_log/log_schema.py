@@ -26,6 +26,9 @@ class Problem(StrEnum):
 
     UNREADABLE = "unreadable record"
     NOT_TEXT = "not text"
+    NOT_A_QUERY = "load, copy or extract job without a statement"
+    SCRIPT = "script whose statements have rows of their own"
+    """Of a stream only: of a log that has an end it is known whether they have."""
     NO_TEXT = "no text"
     UNKNOWN_DIALECT = "unknown dialect"
     LEGACY_SQL = "legacy SQL"
@@ -54,6 +57,12 @@ FIELDS: tuple[LogField, ...] = (
     LogField("query_text", _TEXT, "The statement, or a script of them; null where the source has none."),
     LogField("statement_id", _TEXT, "The source's own name of this run; null where it gives none."),
     LogField("parent_id", _TEXT, "The run that started this one: a script, a procedure. Null at the top."),
+    LogField(
+        "is_script",
+        pa.bool_(),
+        "The statements of this run may have rows of their own, which have it as their parent: it counts where none "
+        "has. Not null.",
+    ),
     LogField("started_at", pa.timestamp("us", "UTC"), "When the run began: event time. Null where it is not said."),
     LogField(
         "position",
@@ -100,7 +109,12 @@ FIELDS: tuple[LogField, ...] = (
 
 LOG_SCHEMA = pa.schema([pa.field(field.name, field.type) for field in FIELDS])
 
-_WHERE_NOTHING_IS_SAID: dict[str, object] = {"runs": 1, "truncated": False, "status": str(Status.UNKNOWN)}
+_WHERE_NOTHING_IS_SAID: dict[str, object] = {
+    "runs": 1,
+    "is_script": False,
+    "truncated": False,
+    "status": str(Status.UNKNOWN),
+}
 
 
 def log_batch(length: int, /, **columns: Any) -> Any:
@@ -108,7 +122,7 @@ def log_batch(length: int, /, **columns: Any) -> Any:
 
     >>> batch = log_batch(1, query_text=pa.array(["SELECT 1"]), status="success")
     >>> [(name, value) for name, value in batch.to_pylist()[0].items() if value is not None]
-    [('query_text', 'SELECT 1'), ('runs', 1), ('status', 'success'), ('truncated', False)]
+    [('query_text', 'SELECT 1'), ('is_script', False), ('runs', 1), ('status', 'success'), ('truncated', False)]
 
     Args:
         length: how many rows the batch has.

@@ -270,6 +270,7 @@ class _FileBatches:
         placed = [FILE, POSITION] if source.reading.placed else []
         self._columns: dict[str, list[Any]] = {name: [] for name in dict.fromkeys([*own, *placed, CORRUPT])}
         self._placed = bool(placed)
+        self._flattened = bool(source.nested)
         self._needed = frozenset(source.needed)
         self._file = file
         self._tally = tally
@@ -284,6 +285,9 @@ class _FileBatches:
             if self._placed:
                 row[FILE] = self._file
                 row[POSITION] = self._position
+            if self._flattened:
+                for name in row.keys() - self._columns.keys():
+                    self._columns[name] = [None] * self._rows
             for name, column in self._columns.items():
                 value = row.get(name)
                 column.append(value)

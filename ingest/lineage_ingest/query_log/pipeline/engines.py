@@ -32,6 +32,7 @@ from lineage_ingest.query_log.reading import (
     read_log,
     read_log_file,
 )
+from lineage_ingest.query_log.scripts import counted_once, script_ids, within
 from lineage_ingest.query_log.sources import Source
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, POSITION
 
@@ -108,12 +109,14 @@ def open_engine(given: LogInput, kind: EngineKind, options: SparkOptions) -> Ite
         LogUnreachableError: the database that holds the log cannot be read.
     """
     if kind is EngineKind.LOCAL:
-        yield LocalEngine(lambda: normalised(read_log(given.source, given.paths), given.source))
+        yield LocalEngine(lambda: counted_once(normalised(read_log(given.source, given.paths), given.source)))
         return
     from lineage_ingest.query_log.pipeline.spark import SparkEngine  # noqa: PLC0415  Spark is an extra
 
     with spark_session(options) as spark:
         rows, normalise = _spark_rows(spark, given)
+        if given.source.has_scripts:
+            normalise = _counted_once(spark, rows, normalise)
         engine = SparkEngine(spark, rows, normalise)
         try:
             yield engine
@@ -216,6 +219,17 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
     return _clustered(rows, source), partial(normalised, source=source, clustered=True)
 
 
+def _counted_once(spark: SparkSession, rows: DataFrame, normalise: Any) -> Any:
+    """Return what makes rows those of the log schema, without the scripts whose statements are in the log.
+
+    Where they are is known only when all rows have been read: these logs are read twice.
+    """
+    ids = rows.mapInArrow(partial(script_ids, normalise=normalise), "id string, is_parent boolean")
+    alone = ids.groupBy("id").agg({"is_parent": "max"}).where("NOT `max(is_parent)`").select("id").toArrow()
+    names = pa.array(sorted(alone.column("id").to_pylist()), pa.string())
+    return partial(within, normalise=normalise, shared=spark.sparkContext.broadcast(names))
+
+
 def _remote_rows(spark: SparkSession, source: Source, paths: Sequence[str]) -> tuple[DataFrame, Any]:
     """Return the rows of files that only Spark reaches, by Spark's own readers."""
     formats = {_spark_format(source, path) for path in paths}
@@ -279,10 +293,10 @@ def _read(spark: SparkSession, source: Source, kind: str, paths: Sequence[str]) 
     if kind == "parquet":
         rows = spark.read.option("mergeSchema", "true").parquet(*listed)
         source.check(rows.columns)
-        wanted = {name.lower() for name in source.columns}
+        wanted = {name.lower() for name in (*source.columns, *source.flattened)}
         return rows.select(*(f"`{name}`" for name in rows.columns if name.lower() in wanted))
     if kind == "json":
-        schema = ", ".join(f"`{name}` string" for name in (*source.columns, CORRUPT))
+        schema = ", ".join(f"`{name}` string" for name in (*source.columns, *source.flattened, CORRUPT))
         return spark.read.schema(schema).option("columnNameOfCorruptRecord", CORRUPT).json(listed)
     from pyspark.sql import functions as f  # noqa: PLC0415  Spark is an extra
 

@@ -4,13 +4,15 @@ https://cloud.google.com/bigquery/docs/information-schema-jobs
 
 Traps:
 - A script has a row for itself, with its whole text, and one for each statement in it (`parent_job_id`). The script's
-  own is left out: its statements would count twice.
+  own is left out where the log has one of these: its statements would count twice.
 - The result of a SELECT can be written to a table that only `destination_table` names. Where nobody asks for one, it is
   a temporary table in a hidden dataset (`_…`).
 - `table$20260301` as a destination is a partition: the table's other rows stay.
 - There is no default dataset; the project is `project_id`.
 - A query in legacy SQL is another language.
-- Load, copy and extract jobs have no text; they are left out.
+- Load, copy and extract jobs have no text. Of a copy it is said which table it wrote, and mostly from which: that is a
+  query of all columns. The others are rows with a problem.
+- Documents (`destination_table`) are columns of their own in CSV: `destination_table.project_id`.
 - Only JOBS and JOBS_BY_PROJECT have `query`.
 """
 
@@ -22,12 +24,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage.model.names import bigquery_table, format_name
+from lineage.model.names import bigquery_table, format_name, split_name
 from lineage_ingest.query_log.log_schema import Problem, Status
 from lineage_ingest.query_log.sources.json_lines import nested
 from lineage_ingest.query_log.sources.source import Source, SourceRows
 
-__all__ = ["BIGQUERY", "is_legacy", "written_table"]
+__all__ = ["BIGQUERY", "copied", "is_legacy", "written_table"]
 
 _COLUMNS = (
     "creation_time",
@@ -43,6 +45,7 @@ _COLUMNS = (
     "query",
     "query_dialect",
     "destination_table",
+    "referenced_tables",
     "parent_job_id",
     "session_info",
     "dml_statistics",
@@ -55,21 +58,26 @@ def is_legacy(text: Any, dialect: Any) -> Any:
     return pc.or_(by_job, pc.fill_null(pc.match_substring_regex(text, r"(?i)^\s*#legacysql\b"), False))
 
 
-def _convert(every: SourceRows) -> Any:
-    kind = every.trimmed("job_type")
-    statement = every.trimmed("statement_type")
-    is_query = pc.fill_null(pc.equal(kind, "QUERY"), True)
-    is_script = pc.fill_null(pc.equal(statement, "SCRIPT"), False)
-    log = every.where(pc.and_(is_query, pc.invert(is_script)))
+def _convert(log: SourceRows) -> Any:
+    statement = log.trimmed("statement_type")
+    no_query = pc.fill_null(pc.not_equal(log.trimmed("job_type"), "QUERY"), False)
     text = log.statement("query")
+    copies = pc.fill_null(pc.equal(log.trimmed("job_type"), "COPY"), False)
+    if pc.any(copies, min_count=0).as_py():
+        made = [
+            copied(written_table(_named(table)) for table in tables) if copy and isinstance(tables, list) else None
+            for copy, tables in zip(copies.to_pylist(), log.objects("referenced_tables"), strict=True)
+        ]
+        text = pc.if_else(no_query, pa.array(made, pa.string()), text)
+    log.note(Problem.NOT_A_QUERY, pc.and_(no_query, pc.is_null(text)))
     log.note(Problem.LEGACY_SQL, is_legacy(text, log.trimmed("query_dialect")))
     started, ended, created = log.time("start_time"), log.time("end_time"), log.time("creation_time")
     parent = log.text("parent_job_id")
     session = pa.array([_text(nested(info, "session_id")) for info in log.objects("session_info")], pa.string())
-    selects = pc.fill_null(pc.equal(log.trimmed("statement_type"), "SELECT"), False).to_pylist()
+    writes = pc.or_(copies, pc.fill_null(pc.equal(statement, "SELECT"), False)).to_pylist()
     destination = [
-        written_table(nested(table, name) for name in ("project_id", "dataset_id", "table_id")) if select else None
-        for table, select in zip(log.objects("destination_table"), selects, strict=True)
+        written_table(_named(table)) if write else None
+        for table, write in zip(log.objects("destination_table"), writes, strict=True)
     ]
     status = [
         _status(state, error)
@@ -79,6 +87,7 @@ def _convert(every: SourceRows) -> Any:
         query_text=text,
         statement_id=log.text("job_id"),
         parent_id=parent,
+        is_script=pc.equal(statement, "SCRIPT"),
         started_at=pc.coalesce(started, created),
         duration_us=pc.subtract(ended.cast(pa.int64()), started.cast(pa.int64())),
         user=log.text("user_email"),
@@ -89,6 +98,24 @@ def _convert(every: SourceRows) -> Any:
         destination=pa.array([one and one[0] for one in destination], pa.string()),
         appends=pa.array([one and one[1] for one in destination], pa.bool_()),
     )
+
+
+def _named(table: Any) -> list[Any]:
+    return [nested(table, name) for name in ("project_id", "dataset_id", "table_id")]
+
+
+def copied(tables: Iterable[tuple[str, bool | None] | None]) -> str | None:
+    """Return the query that copies tables, of which `written_table` was asked; None where one of them is not named.
+
+    >>> copied([("p.d.one", None), ("p.d.two", True)])
+    'SELECT * FROM `p`.`d`.`one` UNION ALL SELECT * FROM `p`.`d`.`two`'
+    """
+    names: list[str] = []
+    for table in tables:
+        if table is None:
+            return None
+        names.append(".".join(f"`{part.replace('`', '')}`" for part, _ in split_name(table[0])))
+    return " UNION ALL ".join(f"SELECT * FROM {name}" for name in names) or None  # noqa: S608  it is read, never run
 
 
 def _status(state: str | None, error: Any) -> str | None:
@@ -134,12 +161,20 @@ BIGQUERY = Source(
     columns=_COLUMNS,
     needed=("query",),
     convert=_convert,
+    nested=(
+        ("destination_table", ("project_id", "dataset_id", "table_id")),
+        ("error_result", ("reason", "location", "message")),
+        ("session_info", ("session_id",)),
+        ("dml_statistics", ("inserted_row_count", "updated_row_count", "deleted_row_count")),
+    ),
+    has_scripts=True,
     known_by=(("query", "job_id"), ("query", "job_type"), ("query", "statement_type")),
     # The view is one of a region; where the jobs ran is part of its name, and here the user's to change.
     jdbc="SELECT creation_time, start_time, end_time, project_id, user_email, job_id, job_type, statement_type, state, "
     "TO_JSON_STRING(error_result) AS error_result, query, TO_JSON_STRING(destination_table) AS destination_table, "
+    "TO_JSON_STRING(referenced_tables) AS referenced_tables, "
     "parent_job_id, TO_JSON_STRING(session_info) AS session_info, TO_JSON_STRING(dml_statistics) AS dml_statistics "
     "FROM `region-us`.INFORMATION_SCHEMA.JOBS "
-    "WHERE job_type = 'QUERY' AND creation_time >= TIMESTAMP('{since}', 'UTC')",
+    "WHERE creation_time >= TIMESTAMP('{since}', 'UTC')",
     documentation=("https://cloud.google.com/bigquery/docs/information-schema-jobs",),
 )

@@ -2,13 +2,14 @@
 
 https://cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata
 
-Taken are `jobInsertion` and `jobChange` entries whose job is a query that is done. A sink to BigQuery's own tables
+Taken are `jobInsertion` and `jobChange` entries whose job is done. A sink to BigQuery's own tables
 writes the same as `protopayload_auditlog` with the metadata as text in `metadataJson`; that is read too.
 
 Traps:
 - A job has an entry as it is inserted and one as it is done; the first is left out unless the job is done in it.
 - The text ends at 50,000 characters; `queryTruncated` says so.
-- The rows of a script's statements name it in `parentJobName`; the script's own row is left out.
+- The rows of a script's statements name it in `parentJobName`; the script's own is left out where the log has one.
+- Of a copy the tables are said: a query of all columns. Load and extract jobs are rows with a problem.
 - A failed job's `errorResult` has the code of google.rpc.Code: 1 is a cancelled one.
 - Entries of the older kind (`serviceData`, AuditData) are rows with a problem.
 """
@@ -22,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Problem, Status
-from lineage_ingest.query_log.sources.bigquery import is_legacy, written_table
+from lineage_ingest.query_log.sources.bigquery import copied, is_legacy, written_table
 from lineage_ingest.query_log.sources.json_lines import flattened, nested
 from lineage_ingest.query_log.sources.source import CORRUPT, LINE, Reading, Source, SourceRows
 
@@ -30,20 +31,25 @@ __all__ = ["BIGQUERY_AUDIT"]
 
 _FLAT = (
     "query", "truncated", "job", "parent", "start", "end", "user", "project", "dataset", "status", "rows",
-    "destination", "appends",
+    "destination", "appends", "script", "kind",
 )  # fmt: skip
 _CANCELLED = 1
+_KINDS = ("queryConfig", "tableCopyConfig", "loadConfig", "extractConfig")
+"""Where an entry says what its job does, one of them."""
 
 
 def _convert(lines: SourceRows) -> Any:
     log = flattened(lines, _FLAT, _flatten)
     text = log.statement("query")
+    no_query = pc.fill_null(pc.not_equal(log.text("kind"), "queryConfig"), False)
+    log.note(Problem.NOT_A_QUERY, pc.and_(no_query, pc.is_null(text)))
     log.note(Problem.LEGACY_SQL, is_legacy(text, pa.nulls(log.rows, pa.string())))
     started, ended = log.time("start"), log.time("end")
     return log.batch(
         query_text=text,
         statement_id=log.text("job"),
         parent_id=log.text("parent"),
+        is_script=log.flag("script"),
         started_at=started,
         duration_us=pc.subtract(ended.cast(pa.int64()), started.cast(pa.int64())),
         user=log.text("user"),
@@ -70,16 +76,18 @@ def _flatten(entry: dict[str, Any]) -> dict[str, Any] | None:
     if nested(payload, "serviceData") is not None:
         return {CORRUPT: "an entry of the older kind, AuditData"}
     job = nested(metadata, "jobChange", "job") or nested(metadata, "jobInsertion", "job")
-    config = nested(job, "jobConfig", "queryConfig")
-    if not isinstance(config, dict) or config.get("statementType") == "SCRIPT":
-        return None
-    if nested(job, "jobStatus", "jobState") != "DONE":
+    kind, config = next(
+        ((kind, found) for kind in _KINDS if isinstance(found := nested(job, "jobConfig", kind), dict)), ("", {})
+    )
+    if not kind or nested(job, "jobStatus", "jobState") != "DONE":
         return None
     name = _parts(nested(job, "jobName"))
     dataset = _parts(config.get("defaultDataset"))
     error = nested(job, "jobStatus", "errorResult")
     return {
-        "query": config.get("query"),
+        "kind": kind,
+        "query": _copied(config) if kind == "tableCopyConfig" else config.get("query"),
+        "script": str(config.get("statementType") == "SCRIPT").lower(),
         "truncated": config.get("queryTruncated"),
         "job": name.get("jobs"),
         "parent": _parts(nested(job, "jobStats", "parentJobName")).get("jobs"),
@@ -90,7 +98,7 @@ def _flatten(entry: dict[str, Any]) -> dict[str, Any] | None:
         "dataset": dataset.get("datasets"),
         "status": str(_status(error)),
         "rows": nested(job, "jobStats", "queryStats", "outputRowCount"),
-        **_destination(config),
+        **_destination(config, copies=kind == "tableCopyConfig"),
     }
 
 
@@ -100,10 +108,21 @@ def _status(error: Any) -> Status:
     return Status.CANCELED if error.get("code") == _CANCELLED else Status.FAILED
 
 
-def _destination(config: dict[str, Any]) -> dict[str, str | None]:
-    table = _parts(config.get("destinationTable"))
-    found = written_table(table.get(kind) for kind in ("projects", "datasets", "tables"))
-    if config.get("statementType") != "SELECT" or found is None:
+def _copied(config: dict[str, Any]) -> str | None:
+    tables = config.get("sourceTables")
+    if not isinstance(tables, list) or config.get("sourceTablesTruncated"):
+        return None
+    return copied(_table(name) for name in tables)
+
+
+def _table(name: Any) -> tuple[str, bool | None] | None:
+    table = _parts(name)
+    return written_table(table.get(kind) for kind in ("projects", "datasets", "tables"))
+
+
+def _destination(config: dict[str, Any], *, copies: bool) -> dict[str, str | None]:
+    found = _table(config.get("destinationTable"))
+    if not (copies or config.get("statementType") == "SELECT") or found is None:
         return {}
     name, is_partition = found
     appends = is_partition or config.get("writeDisposition") == "WRITE_APPEND"
@@ -126,6 +145,7 @@ BIGQUERY_AUDIT = Source(
     needed=(LINE,),
     convert=_convert,
     known_by=(("protopayload",), ("protopayload_auditlog",)),
+    has_scripts=True,
     reading=Reading("lines", mark='"(?:protoPayload|protopayload_auditlog)"'),
     documentation=(
         "https://cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata",

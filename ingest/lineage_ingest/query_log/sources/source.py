@@ -161,13 +161,29 @@ class Source:
     """Columns, or keys of a document, in small letters: rows that have all of one of these are this source's."""
     header: tuple[str, ...] = ()
     """The columns of CSV without a header, where the user says them."""
+    nested: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Columns that hold documents, each with the fields of it that are read: they may be columns of their own,
+    `column.field` or `column_field`, as in CSV."""
+    has_scripts: bool = False
+    """Some rows are scripts (`is_script`), whose statements have rows of their own."""
     mapping: tuple[tuple[str, str], ...] = ()
     """Of `generic` only: fields of the log schema, and the columns they stand in."""
 
     @property
     def wanted(self) -> dict[str, str]:
         """Return the columns that are read, by their names in small letters, also by other views' names of them."""
-        return {**dict(self.reading.aliases), **{name.lower(): name for name in self.columns}}
+        own = {name.lower(): name for name in self.columns}
+        return {**dict(self.reading.aliases), **self.flattened, **own}
+
+    @property
+    def flattened(self) -> dict[str, str]:
+        """Return the names of columns that hold a field of a document, each with that by which it is read.
+
+        >>> Source("s", "S", None, ("a",), ("a",), len, nested=(("a", ("b",)),)).flattened
+        {'a.b': 'a.b', 'a_b': 'a.b'}
+        """
+        pairs = [(column, name) for column, names in self.nested for name in names]
+        return {f"{column}{mark}{name}": f"{column}.{name}" for column, name in pairs for mark in "._"}
 
     def wanted_of(self, columns: Iterable[str]) -> dict[str, str]:
         """Return which of a table's columns are read, as `wanted`: of two names of one column the source's own."""
@@ -326,8 +342,20 @@ class SourceRows:
         return coercion.flags(self.column(name))
 
     def objects(self, name: str) -> list[Any]:
-        """Return a column as Python objects, texts as the JSON in them."""
-        return coercion.objects(self.column(name))
+        """Return a column as Python objects, texts as the JSON in them, and fields in columns of their own together."""
+        whole = coercion.objects(self.column(name))
+        there = [
+            (field, flat)
+            for field in dict(self.source.nested).get(name, ())
+            for flat in (f"{name}.{field}", f"{name}_{field}")
+            if self.has(flat)
+        ]
+        fields = {field: coercion.texts(self.column(flat)).to_pylist() for field, flat in there}
+        if not fields:
+            return whole
+        rows = zip(*fields.values(), strict=True)
+        made = [{field: value for field, value in zip(fields, row, strict=True) if value is not None} for row in rows]
+        return [one if one is not None else parts or None for one, parts in zip(whole, made, strict=True)]
 
     def note(self, problem: Problem, mask: Any) -> None:
         """Remember which rows have a problem."""

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from lineage_ingest.query_log.normalising import normalised
 from lineage_ingest.query_log.pipeline.engines import SparkOptions
 from lineage_ingest.query_log.reading import read_log_file, read_messages
+from lineage_ingest.query_log.scripts import marked_unknown
 from lineage_ingest.query_log.sources import Source
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class StreamInput:
 
 
 def _of_messages(batches: Iterable[Any], source: Source) -> Iterator[Any]:
-    yield from normalised(read_messages(source, batches), source)
+    yield from marked_unknown(normalised(read_messages(source, batches), source))
 
 
 def _of_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
@@ -136,7 +137,8 @@ def _of_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
             if distant:
                 yield from _of_content(path, batch.column("content")[row].as_buffer(), source)
             else:
-                yield from normalised(read_log_file(source, Path(path.removeprefix("file:")), alone=True), source)
+                rows = read_log_file(source, Path(path.removeprefix("file:")), alone=True)
+                yield from marked_unknown(normalised(rows, source))
 
 
 def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
@@ -144,4 +146,4 @@ def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
     with tempfile.TemporaryDirectory(prefix="lineage-") as folder:
         copy = Path(folder) / Path(urlsplit(path).path).name
         copy.write_bytes(content)
-        yield from normalised(read_log_file(source, copy, alone=True), source)
+        yield from marked_unknown(normalised(read_log_file(source, copy, alone=True), source))

@@ -7,9 +7,10 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from lineage_ingest.query_log import SOURCES, find_log_files
+from lineage_ingest.query_log import SOURCES, find_log_files, read_messages
 from lineage_ingest.query_log.detecting import SourceDetectionError, detect_source
 from tests.e2e.running import lineage
 from tests.query_logs.forms import Form, forms
@@ -45,6 +46,17 @@ def test_beginning_of_a_file_is_enough(name: str, tmp_path: Path) -> None:
     raw = sample(name)[1].read_bytes()
     (tmp_path / "x").write_bytes(raw[: max(len(raw) * 3 // 4, 900)])
     assert detected(tmp_path / "x") == name
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d"])
+def test_what_separates_lines_elsewhere_ends_no_record(separator: str, tmp_path: Path) -> None:
+    document = {"query_id": "1", "query_text": f"SELECT '{separator}'", "execution_status": "SUCCESS"}
+    (tmp_path / "x").write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert detected(tmp_path / "x") == "snowflake"
+    [batch] = read_messages(
+        SOURCES["clickhouse"], [pa.record_batch({"value": [f'{{"query": "SELECT \'{separator}\'"}}']})]
+    )
+    assert batch.num_rows == 1
 
 
 def test_files_that_show_nothing_do_not_count(tmp_path: Path) -> None:

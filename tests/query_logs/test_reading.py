@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
 import pickle
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -83,6 +85,38 @@ def test_a_broken_archive_keeps_what_came_before_and_the_other_files(tmp_path: P
     found = kinds(tmp_path)
     assert len(found) > 10_000
     assert found[-2:] == ["SELECT 'b'", "file report"]
+
+
+def _as_csv(count: int) -> str:
+    return "sql,when\n" + "".join(f"\"SELECT {n}, '{hash(n * 7.1)}'\",x\n" for n in range(count))
+
+
+def _as_array(count: int) -> str:
+    return json.dumps([{"sql": f"SELECT {n}, '{hash(n * 7.1)}'"} for n in range(count)], indent=1)
+
+
+@pytest.mark.parametrize("made", [_as_csv, _as_array])
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_a_small_broken_archive_keeps_what_came_before(
+    pack: Callable[[bytes], bytes], made: Callable[[int], str], tmp_path: Path
+) -> None:
+    count = 2_000 if pack is gzip.compress else 90_000  # bzip2 packs blocks of 900 kB
+    packed = pack(made(count).encode())
+    (tmp_path / "a.gz").write_bytes(packed[: len(packed) // 2])
+    found = kinds(tmp_path)
+    assert len(found) > count // 5
+    assert found[-1] == "file report"
+    assert all(str(one).startswith("SELECT ") for one in found[:-1])
+
+
+def test_an_archive_of_several_members_and_filled_up_is_read_to_its_end(tmp_path: Path) -> None:
+    members = (
+        gzip.compress(b"sql,when\n") + b"\0" * 20 + gzip.compress(b"SELECT 1,x\n") + gzip.compress(b"SELECT 2,x\n")
+    )
+    (tmp_path / "a.gz").write_bytes(members + b"\0" * 500)
+    streams = bz2.compress(b"sql,when\n") + bz2.compress(b"SELECT 3,x\n") + b"\0" * 500
+    (tmp_path / "b.bz2").write_bytes(streams)
+    assert texts(tmp_path) == ["SELECT 1", "SELECT 2", "SELECT 3"]
 
 
 def test_a_parquet_file_can_be_read_in_its_row_groups(tmp_path: Path) -> None:

@@ -35,6 +35,21 @@ def test_a_request_of_several_statements_is_its_statements(name: str) -> None:
     assert sorted(str(row["statement_id"]) for row in found) == ["c", "n"]
 
 
+@pytest.mark.parametrize(("length", "is_cut"), [(4_000, True), (3_999, True), (3_965, True), (3_900, False)])
+def test_a_text_of_redshift_that_may_have_been_cut_at_blanks_is_cut(length: int, is_cut: bool) -> None:
+    text = "INSERT INTO t SELECT a FROM s WHERE a = 1".ljust(length, "1")
+    found = rows(
+        "redshift", log=f"query_id,status,elapsed_time,query_text\n7,success,5,{text}\n8,success,5,{text:<4000}\n"
+    )
+    assert [row.get("truncated", False) for row in found] == [is_cut, is_cut]
+
+
+def test_what_redshift_undoes_is_no_statement() -> None:
+    lines = "7,success,5,Undoing 1 transactions on table 105 with current xid 9\n8,success,5,SELECT 1\n"
+    found = rows("redshift", log=f"query_id,status,elapsed_time,query_text\n{lines}")
+    assert [row["statement_id"] for row in found] == ["8"]
+
+
 MYSQL = (
     "2026-03-01T10:00:0{second}.000000Z\t    8 Connect\t{user}@localhost{proxied} on shop using Socket\n"
     "2026-03-01T10:00:07.000000Z\t    8 Query\tCREATE TEMPORARY TABLE x AS SELECT a FROM t\n"

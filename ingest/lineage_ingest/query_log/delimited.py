@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from lineage_ingest.query_log.json_rows import is_type_row
 from lineage_ingest.query_log.records import BROKEN_OFF, Tally
 from lineage_ingest.query_log.sources.source import CORRUPT, ColumnsMissingError, Source
@@ -120,11 +122,14 @@ def read_csv(
             return
     head: list[str] = []
     size = 0
-    for line in lines:
-        head.append(line)
-        size += len(line)
-        if size >= _HEAD:
-            break
+    try:
+        for line in lines:
+            head.append(line)
+            size += len(line)
+            if size >= _HEAD:
+                break
+    except (OSError, EOFError, pa.ArrowException) as error:  # what comes before it is read
+        lines = _raising(error)
     form = form_of(source, "".join(head))
     position = _Position()
     rows = _rows(chain(head, lines), form, position)
@@ -161,6 +166,11 @@ def read_csv(
         if not types_may_follow or not is_type_row(source, found):
             yield found
         types_may_follow = False
+
+
+def _raising(error: Exception) -> Iterator[str]:
+    yield from ()
+    raise error
 
 
 def _kept(source: Source, names: Sequence[str]) -> list[tuple[int, str]]:

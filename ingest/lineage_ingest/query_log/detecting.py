@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lineage_ingest.query_log.delimited import form_of
-from lineage_ingest.query_log.file_text import encoding_of, read_head
+from lineage_ingest.query_log.file_text import encoding_of, lines_of, read_head
 from lineage_ingest.query_log.json_documents import first_values, has_documents
 from lineage_ingest.query_log.sources.source import Source
 
@@ -155,7 +155,7 @@ def _records(head: str) -> Iterator[object]:
     if head.startswith(("{", "[")) and has_documents(head):
         yield from first_values(head, _LINES)
         return
-    for line in head.splitlines()[:_LINES]:
+    for line in lines_of(head)[:_LINES]:
         start = 0 if line.startswith("[") else line.find("{")
         if start >= 0 and '"' not in line[:start]:
             try:
@@ -169,7 +169,7 @@ def _has_records(source: Source, head: str) -> bool:
     if not source.reading.record_start:
         return False
     begins = re.compile(source.reading.record_start)
-    return any(begins.match(line) for line in head.splitlines()[:_LINES])
+    return any(begins.match(line) for line in lines_of(head)[:_LINES])
 
 
 def _headers(head: str) -> Iterator[set[str]]:

@@ -5,8 +5,10 @@ Spark compresses its event logs in formats of its own: blocks of LZ4 and of Snap
 
 from __future__ import annotations
 
+import bz2
 import io
 import struct
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +16,15 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-__all__ = ["compression_of", "encoding_of", "open_bytes", "open_text", "read_head"]
+__all__ = ["compression_of", "encoding_of", "lines_of", "open_bytes", "open_text", "read_head"]
 
 _HEAD = 1_000_000
 """Bytes, unpacked, that show what a file is."""
+_SMALL = 8_192
+"""Bytes that are read at once: what is read together with something broken is lost."""
+_PACKED = 65_536
+_MOST = 1 << 20
+"""Bytes of a packed file that are unpacked at once, and to how many at the most."""
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -104,12 +111,21 @@ def open_text(path: Path, newline: str = "\n") -> Iterator[IO[str]]:
         yield io.TextIOWrapper(reader, encoding=encoding, errors=escaped, newline=newline)
 
 
+def lines_of(text: str) -> list[str]:
+    r"""Return the lines of a text with their ends: `\n`, `\r\n` or `\r`, and none of Unicode's other separators.
+
+    >>> lines_of("a\u2028b\x0cc\r\nd\re")
+    ['a\u2028b\x0cc\r\n', 'd\r', 'e']
+    """
+    return list(io.StringIO(text, newline=""))
+
+
 def read_head(path: Path, size: int = _HEAD) -> bytes:
     """Return the first bytes of a file, unpacked: as many of them as can be read."""
     found = bytearray()
     try:
         with open_bytes(path) as raw:
-            while len(found) < size and (part := raw.read(size - len(found))):
+            while len(found) < size and (part := raw.read1(min(_SMALL, size - len(found)))):  # type: ignore[attr-defined]
                 found += part
     except (OSError, EOFError, pa.ArrowException):
         pass  # what reads it whole says so
@@ -136,6 +152,44 @@ class _Blocks(io.RawIOBase):
         buffer[:count] = self._rest[:count]
         self._rest = self._rest[count:]
         return count
+
+
+def _gzip_parts(raw: IO[bytes]) -> Iterator[bytes]:
+    """Yield what gzip unpacks, up to the very place where the file breaks off; members may follow each other."""
+    unpacker = zlib.decompressobj(31)
+    packed = raw.read(_PACKED)
+    while packed:
+        try:
+            if part := unpacker.decompress(packed, _MOST):
+                yield part
+        except zlib.error as error:
+            raise OSError(f"not a whole file of gzip: {error}") from error
+        packed = unpacker.unconsumed_tail
+        if unpacker.eof:
+            rest = unpacker.unused_data.lstrip(b"\0") or raw.read(_PACKED).lstrip(b"\0")
+            if not rest:
+                return
+            unpacker, packed = zlib.decompressobj(31), rest
+        packed = packed or raw.read(_PACKED)
+    raise EOFError("the file ended within what gzip packed")
+
+
+def _bz2_parts(raw: IO[bytes]) -> Iterator[bytes]:
+    """Yield what bzip2 unpacks, up to the block in which the file breaks off; streams may follow each other."""
+    unpacker = bz2.BZ2Decompressor()
+    packed = raw.read(_PACKED)
+    while packed or not unpacker.needs_input:
+        if part := unpacker.decompress(packed, _MOST):
+            yield part
+        packed = b""
+        if unpacker.eof:
+            packed = unpacker.unused_data.lstrip(b"\0") or raw.read(_PACKED).lstrip(b"\0")
+            if not packed:
+                return
+            unpacker = bz2.BZ2Decompressor()
+        elif unpacker.needs_input:
+            packed = raw.read(_PACKED)
+    raise EOFError("the file ended within what bzip2 packed")
 
 
 def _lz4_blocks(raw: IO[bytes]) -> Iterator[bytes]:
@@ -198,6 +252,8 @@ def _exactly(raw: IO[bytes], count: int) -> bytes:
 
 
 _BLOCKS: dict[str, Callable[[IO[bytes]], Iterator[bytes]]] = {
+    "gzip": _gzip_parts,
+    "bz2": _bz2_parts,
     "lz4 blocks": _lz4_blocks,
     "snappy blocks": _snappy_blocks,
     "snappy frames": _snappy_frames,

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import IO, Any
 
+import pyarrow as pa
+
 from lineage_ingest.query_log.json_rows import MAX_SHOWN, ColumnOrder, json_row
 from lineage_ingest.query_log.records import BROKEN_OFF, Tally
 from lineage_ingest.query_log.sources.source import CORRUPT, LINE, Source
@@ -20,6 +22,7 @@ from lineage_ingest.query_log.sources.source import CORRUPT, LINE, Source
 __all__ = ["first_values", "has_documents", "read_documents"]
 
 _CHUNK = 1_000_000
+_SMALL = 8_192
 _MAX_RECORD = 256_000_000
 _BLANK = re.compile("[\\s,\ufeff\x1e]*")
 _KEY = re.compile(r'[\s,]*"((?:[^"\\]|\\.)*)"\s*:\s*')
@@ -61,7 +64,7 @@ def read_documents(source: Source, text: IO[str], tally: Tally) -> Iterator[dict
     """
     lines = source.reading.kind == "lines"
     order, wanted = ColumnOrder(source), source.wanted
-    documents = _Documents(text.read, frozenset(wanted), order.name, None if lines else source.has_columns)
+    documents = _Documents(_to_the_break(text), frozenset(wanted), order.name, None if lines else source.has_columns)
     checked = lines
     mark = re.compile(source.reading.mark)
     is_ours = any_document = False
@@ -90,6 +93,31 @@ def first_values(head: str, count: int) -> Iterator[Any]:
     found = _Documents(io.StringIO(head).read, frozenset(), names.append)
     yield from (value for value, _raw in islice(found.records(Tally()), count) if value is not None)
     yield from names
+
+
+def _to_the_break(text: IO[str]) -> Callable[[int], str]:
+    """Return what reads so many characters of a text; where it fails, what comes before that, and then the failure."""
+    failed: list[Exception] = []
+
+    def read(count: int) -> str:
+        if failed:
+            raise failed.pop()
+        parts: list[str] = []
+        while count > 0:
+            try:
+                part = text.read(min(count, _SMALL))
+            except (OSError, EOFError, pa.ArrowException) as error:
+                if not parts:
+                    raise
+                failed.append(error)
+                break
+            if not part:
+                break
+            parts.append(part)
+            count -= len(part)
+        return "".join(parts)
+
+    return read
 
 
 class _Documents:

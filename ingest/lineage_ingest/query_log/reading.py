@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from lineage_ingest.query_log.coercion import texts
 from lineage_ingest.query_log.delimited import read_csv
 from lineage_ingest.query_log.file_reports import FileReport, report_batch
-from lineage_ingest.query_log.file_text import open_text
+from lineage_ingest.query_log.file_text import lines_of, open_text
 from lineage_ingest.query_log.forms import FileForm, look_at
 from lineage_ingest.query_log.json_documents import read_documents
 from lineage_ingest.query_log.json_rows import read_json_lines
@@ -235,7 +235,7 @@ def read_messages(source: Source, batches: Iterable[Any]) -> Iterator[Any]:
 def _rows_of(source: Source, values: list[str | None], lost: int, tally: Tally) -> Iterator[dict[str, Any]]:
     for value in values:
         if value is not None:
-            lines = value.splitlines(keepends=True)
+            lines = lines_of(value)
             if source.reading.kind == "records":
                 yield from read_records(source, lines, tally)
             elif source.reading.headers:

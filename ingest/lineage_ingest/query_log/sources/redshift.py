@@ -15,8 +15,10 @@ Traps:
   together; all pieces but the last are filled up again.
 - STL_QUERY's `querytxt` is filled up with blanks likewise: a text ends with its last other character.
 - Line breaks stand as the two characters `\n` in the text, backslashes as two.
-- `query_text` of SYS_QUERY_HISTORY ends at 4,000 bytes. A text of which a piece is missing is marked truncated as well.
+- `query_text` of SYS_QUERY_HISTORY ends at 4,000 bytes, of which the last may be blanks, so that a little less is seen
+  of it. A text of which a piece is missing is marked truncated as well.
 - STL_QUERY has no DDL, and does not say whether a query failed: `aborted` is 1 where it was stopped.
+- It writes its own work as statements, `Undoing 1 transactions on table 105 with current xid 9`; these are left out.
 - Users are numbers; the query over JDBC adds their names. Words are filled with blanks. `elapsed_time` is in
   microseconds, and times are UTC.
 """
@@ -39,6 +41,8 @@ from lineage_ingest.query_log.sources.source import Assembly, Layout, Reading, S
 __all__ = ["REDSHIFT"]
 
 _WIDE, _NARROW = 4_000, 200
+_INDENT = 40
+"""So many blanks may stand where a text was cut off: the column is filled up with blanks, which do not count."""
 _HISTORY = (
     "user_id", "query_id", "session_id", "database_name", "status", "start_time", "elapsed_time", "returned_rows",
     "query_text",
@@ -88,16 +92,19 @@ _STATUS = {
     "canceled": Status.CANCELED,
     **dict.fromkeys(("planning", "queued", "running", "returning"), Status.RUNNING),
 }
+_OWN = r"(?i)^undoing (?:\d+ )?transactions? on table \d+\b"
 _ESCAPED = re.compile(r"\\(n|r|t|\\)")
 _MEANT = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 
 
-def _convert(log: SourceRows) -> Any:
+def _convert(every: SourceRows) -> Any:
+    own = pc.or_kleene(*(pc.match_substring_regex(every.trimmed(name), _OWN) for name in ("query_text", _PIECES)))
+    log = every.where(pc.invert(pc.fill_null(own, False)))
     whole, head, piece = log.statement(_PIECES), log.statement("query_text"), log.statement("text")
     raw = pc.utf8_rtrim_whitespace(pc.coalesce(whole, head, piece))
     text = _unescaped(raw)
     # Without assembly a row is a piece: a first one is a statement that may go on, a later one is none by itself.
-    cut_head = pc.and_(pc.is_null(whole), pc.greater_equal(pc.binary_length(raw), _WIDE))
+    cut_head = pc.and_(pc.is_null(whole), pc.greater_equal(pc.binary_length(raw), _WIDE - _INDENT))
     missing = log.flag(_INCOMPLETE)
     started, ended, stopped = log.time("start_time"), log.time("end_time"), log.flag("aborted")
     took = pc.subtract(ended.cast(pa.int64()), started.cast(pa.int64()))

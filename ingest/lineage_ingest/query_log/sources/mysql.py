@@ -160,33 +160,32 @@ def _assemble(table: Any) -> Any:
     # `PREPARE p FROM …` is no run either; its EXECUTE is logged as a statement, and as what it executes.
     is_run = pc.fill_null(pc.is_in(command, _RUNS), False)
     runs = pc.and_(is_run, pc.invert(pc.match_substring_regex(argument, _PREPARES)))
-    ended = _rolled_back(out, pc.if_else(is_run, argument, pa.scalar(None, pa.string())), session)
-    return pa.concat_tables([out.filter(runs), ended]) if ended.num_rows else out.filter(runs)
+    return _with_rollbacks(out, pc.if_else(is_run, argument, pa.scalar(None, pa.string())), runs)
 
 
-def _rolled_back(rows: Any, sql: Any, session: Any) -> Any:
-    """Return a row `ROLLBACK` for each session that ends in the midst of a transaction."""
+def _with_rollbacks(rows: Any, sql: Any, runs: Any) -> Any:
+    """Return the rows that are runs, and a row `ROLLBACK` for each session that ends with a transaction open."""
+    session = _flat(rows.column(_SESSION))
     command = coercion.trimmed(_flat(rows.column("command_type")))
     begins = starts(session)
     quits = pc.fill_null(pc.equal(command, "Quit"), False)
     # A change of the user or a reset is the first row of the session that follows on the same connection.
-    first = pa.array([None], pa.string())
-    previous = pa.concat_arrays([first, session]).slice(0, len(session))
-    same = pc.equal(
-        pc.replace_substring_regex(previous, "/[^/]*$", ""), pc.replace_substring_regex(session, "/[^/]*$", "")
-    )
-    anew = pc.and_(pc.fill_null(pc.is_in(command, _ANEW), False), pc.and_(begins, pc.fill_null(same, False)))
-    at = pa.array(find_unfinished(sql, pc.or_(quits, anew), begins), pa.int64())
-    ended = rows.take(at)
+    previous = pa.concat_arrays([pa.nulls(1, session.type), session]).slice(0, len(session))
+    owners = [pc.replace_substring_regex(one, "/[^/]*$", "") for one in (previous, session)]
+    follows = pc.and_(begins, pc.fill_null(pc.equal(*owners), False))
+    anew = pc.and_(pc.fill_null(pc.is_in(command, _ANEW), False), follows)
+    at = find_unfinished(sql, pc.or_(quits, anew), begins)
+    if not at:
+        return rows.filter(runs)
+    is_end = pc.is_in(pa.array(range(rows.num_rows)), value_set=pa.array(at))
     texts = {
-        "command_type": pa.array(["Query"] * len(at), pa.string()),
-        "argument": pa.array(["ROLLBACK"] * len(at), pa.string()),
-        _SESSION: pc.if_else(anew, previous, session).take(at),
+        "command_type": pc.if_else(is_end, "Query", command),
+        "argument": pc.if_else(is_end, "ROLLBACK", coercion.texts(_flat(rows.column("argument")))),
+        _SESSION: pc.if_else(pc.and_(is_end, anew), previous, session),
     }
     for name, values in texts.items():
-        place = ended.column_names.index(name)
-        ended = ended.set_column(place, name, values.cast(ended.schema.field(name).type))
-    return ended
+        rows = rows.set_column(rows.column_names.index(name), name, values)
+    return rows.filter(pc.or_(runs, is_end))
 
 
 def _decoded(argument: Any) -> Any:

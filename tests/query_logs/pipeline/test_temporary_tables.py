@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import open_store
+from tests.e2e.running import lineage
 from tests.query_logs.pipeline.running import edges, in_order, ingested, of_files, two_stores
 
 SCRIPTS = {
@@ -76,3 +77,46 @@ def test_the_drop_of_a_temporary_table_is_not_that_of_the_table_it_hides(tmp_pat
         [table] = store.datasets(["postgres/r"])
         assert table.dropped_at is None
         assert [column.path for column in store.columns(["postgres/r"])] == ["a"]
+
+
+SESSIONLESS = {
+    "made, and read": (
+        ["create temp table x as select a as b from t", "insert into u (c) select b from x"],
+        {"t#a u#c"},
+    ),
+    "in another order, filled, and over another one": (
+        [
+            "insert into u (c) select b from x",
+            "create table z as select d from y",
+            "create temp table y as select b as d from x",
+            "insert into x select a from t",
+            "create temp table x (b int)",
+        ],
+        {"t#a u#c", "t#a z#d"},
+    ),
+    "of two that have the name nobody knows which one": (
+        [
+            "create temp table x as select a as b from t",
+            "create temp table x as select e as b from t",
+            "insert into u (c) select b from x",
+        ],
+        {"x#b u#c"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SESSIONLESS)
+def test_without_sessions_a_temporary_table_is_the_only_one_of_its_name(name: str, tmp_path: Path) -> None:
+    """pg_stat_statements has neither sessions nor an order."""
+    texts, expected = SESSIONLESS[name]
+    rows = [f'10,5,{number},"{text}",3,1,1' for number, text in enumerate(texts)]
+    header = "userid,dbid,queryid,query,calls,total_exec_time,rows"
+    (tmp_path / "log.csv").write_text("\n".join([header, *rows]) + "\n")
+    for _ in range(2):
+        ended = lineage(
+            "ingest", "log", tmp_path / "log.csv", "--observed-at", "2026-03-01", "-s", tmp_path / "graph.lbug"
+        )
+        assert ended.code == 0
+        with open_store(tmp_path / "graph.lbug") as store:
+            lines = [line.split(" ") for line in edges(store) if " CONTRIBUTES " in line]
+        assert {f"{one[0].rpartition('/')[2]} {one[2].rpartition('/')[2]}" for one in lines} == expected

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_ingest.query_log.pipeline.extraction import SessionFacts
 
-__all__ = ["TemplateInSession", "slices_of"]
+__all__ = ["TemplateInSession", "slices_of", "tied_without_sessions"]
 
 _MAX_BLOCK = 500
 _OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
@@ -79,6 +80,49 @@ def slices_of(ran: list[TemplateInSession]) -> list[list[int]]:
         slices.append(writers)
         slices.extend([at] for at in group if at not in set(writers))
     return slices
+
+
+def tied_without_sessions(facts: Mapping[int, SessionFacts]) -> dict[int, list[int]]:
+    """Return by template which others come before it, in a log that has no sessions: what makes its temporary tables.
+
+    Only where one template makes a table of a name: of several nobody knows which one is meant.
+    """
+    makers: dict[str, list[int]] = {}
+    fillers: dict[str, list[int]] = {}
+    for key, one in sorted(facts.items()):
+        for table in one.temporary:
+            makers.setdefault(table, []).append(key)
+    makers = {table: keys for table, keys in makers.items() if len(keys) == 1}
+    for key, one in sorted(facts.items()):
+        for table in one.tables if one.writes else ():
+            if table in makers and table not in one.reads and key not in makers[table]:
+                fillers.setdefault(table, []).append(key)
+    found: dict[int, list[int]] = {}
+    for key in facts:
+        before: dict[int, None] = {}
+        _before(key, facts, makers, fillers, before)
+        before.pop(key, None)
+        if before and len(before) <= _MAX_BLOCK:
+            found[key] = list(before)
+    return found
+
+
+def _before(
+    key: int,
+    facts: Mapping[int, SessionFacts],
+    makers: Mapping[str, list[int]],
+    fillers: Mapping[str, list[int]],
+    before: dict[int, None],
+) -> None:
+    """Add what comes before a template, and then the template."""
+    before[key] = None
+    for table in facts[key].tables:
+        if table in makers:
+            filled = fillers.get(table, ()) if table in facts[key].reads else ()
+            for other in (*makers[table], *filled):
+                if other not in before:
+                    _before(other, facts, makers, fillers, before)
+    before[key] = before.pop(key)  # behind what it needs
 
 
 def _read(reading: _SessionReading, at: int, template: TemplateInSession, ran: list[TemplateInSession]) -> None:

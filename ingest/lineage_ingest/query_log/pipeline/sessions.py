@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log.pipeline.arrow_blocks import bucket_of, dealt, packets, tables, unpacked
 from lineage_ingest.query_log.pipeline.extraction_units import slice_key
-from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession, slices_of
+from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession, slices_of, tied_without_sessions
 from lineage_ingest.query_log.pipeline.session_defaults import defaults_of
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted, totals_of
 from lineage_ingest.query_log.pipeline.versions import Bindings, Event, Moment, Versions
@@ -134,6 +134,10 @@ def assigned(
         for session in _sessions(rows.filter(inside)):
             assign.session(session, held)
         rest = rows.filter(pc.invert(inside))
+        nowhere = pc.and_(pc.is_null(rest["session"]), pc.is_in(rest["template"], value_set=assign.tied))
+        for runs in _sessions(rest.filter(nowhere)):
+            assign.without_session(runs, held)
+        rest = rest.filter(pc.invert(nowhere))
         one_by_one = pc.is_in(rest["template"], value_set=bound)
         for runs in _sessions(rest.filter(one_by_one)):
             assign.apart(runs, held)
@@ -363,6 +367,9 @@ class _Assignment:
         self._versions = versions
         self._stateful = pa.array([key for key, one in templates.items() if one.facts.stateful], pa.int64())
         self._known: set[int] = set()
+        self._tied = tied_without_sessions({key: one.facts for key, one in templates.items()})
+        self.tied = pa.array(self._tied, pa.int64())
+        """Templates that speak of temporary tables which another one makes."""
 
     def inside(self, rows: Any) -> Any:
         """Return which rows are of sessions in which something changes what later statements mean."""
@@ -394,6 +401,18 @@ class _Assignment:
                 self._note(key, listed, held)
             for number, one in enumerate(together):
                 units[one], parts[one] = key, number
+        self._add(rows, units, parts, held)
+
+    def without_session(self, rows: _SessionRows, held: _Columns) -> None:
+        """Add runs to the columns that no session ties to what made their temporary tables."""
+        units: list[int] = []
+        parts: list[int] = []
+        for template in rows.template:
+            together = [*self._tied[template], template]
+            listed = [Member(one, self._templates[one].database, self._templates[one].schema) for one in together]
+            units.append(slice_key(one.identity() for one in listed))
+            parts.append(len(together) - 1)
+            self._note(units[-1], listed, held)
         self._add(rows, units, parts, held)
 
     def apart(self, rows: _SessionRows, held: _Columns) -> None:

@@ -33,6 +33,24 @@ _FILE_READERS = frozenset(
      "delta_scan", "iceberg_scan", "parquet_scan", "read_avro", "s3", "gcs", "hdfs", "url")
 )  # fmt: skip
 
+_PATHS_AT = {
+    **dict.fromkeys(("file", "cosn", "oss", "iceberg", "icebergs3", "icebergazure", "deltalake", "deltalakes3",
+                     "hudi"), 0),
+    **dict.fromkeys(("s3cluster", "gcscluster", "urlcluster", "hdfscluster", "filecluster", "icebergcluster",
+                     "icebergs3cluster", "deltalakecluster", "deltalakes3cluster", "hudicluster"), 1),
+    **{"azureblobstorage": 2, "azureblobstoragecluster": 3},
+}  # fmt: skip
+"""ClickHouse's functions that read files, and which argument says where these are."""
+
+_NAMES_AT = {
+    "remote": 1, "remotesecure": 1, "cluster": 1, "clusterallreplicas": 1, "mysql": 1, "postgresql": 1, "mongodb": 1,
+    "odbc": 1, "jdbc": 1, "dictionary": 0,
+}  # fmt: skip
+"""ClickHouse's functions that read a table which they are given by name, and where the name begins."""
+
+_UNNAMED = frozenset(("merge", "redis", "sqlite", "executable", "input", "loop", "ytsaurus", "arrowflight"))
+"""ClickHouse's functions that read what their arguments do not name as a table: merge those that fit a pattern."""
+
 _RUN_QUERIES = frozenset(
     ("crosstab", "crosstab2", "crosstab3", "crosstab4", "dblink", "openquery", "external_query", "postgres_query",
      "mysql_query", "query_to_xml", "connectby", "sqlite_query", "query")
@@ -275,6 +293,8 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     location = _file_read(call)
     if location is not None:
         return resolver.location(location).renamed(_listed(resolver, node))
+    if resolver.naming.dialect.name == "clickhouse" and (found := _of_clickhouse(resolver, call, scope)) is not None:
+        return found.renamed(_listed(resolver, node))
     if _function_name(call) in _RUN_QUERIES:
         resolver.report(
             DiagnosticCode.DYNAMIC_SQL,
@@ -325,6 +345,63 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     if not names:
         names = [str(call.meta.get("name") or getattr(call, "name", "") or call.key).lower()]
     return FunctionTable(names, value, rows, declared=is_declared)
+
+
+def _of_clickhouse(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relation | None:
+    """Return what one of ClickHouse's functions reads that name a table, or files; None where it is none of these.
+
+    `remote('host', 'db', 't')`, `remote('host', db.t)`, `cluster('c', view(SELECT …))`. A table elsewhere has the name
+    that it has there. https://clickhouse.com/docs/sql-reference/table-functions
+    """
+    function, given = _function_name(call), list(getattr(call, "expressions", ()))
+    place = _PATHS_AT.get(function)
+    if place is not None and len(given) > place and isinstance(given[place], exp.Literal):
+        return resolver.location(given[place].name)
+    place = _NAMES_AT.get(function)
+    if place is None and function not in _UNNAMED and function not in _PATHS_AT and function not in _FILE_READERS:
+        return None
+    if place is not None and given[place : place + 1]:
+        inner = given[place]
+        if isinstance(inner, exp.Anonymous) and _function_name(inner) == "view" and len(inner.expressions) == 1:
+            return resolver.relation(inner.expressions[0], scope)
+        if isinstance(inner, exp.Func) and place:
+            return function_table(resolver, inner, scope, inner)
+        if parts := _table_named(function, given, place):
+            return resolver.table(exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False))))
+    resolver.report(
+        DiagnosticCode.UNSUPPORTED_SYNTAX,
+        Severity.WARNING,
+        f"what {function} reads is not known: its arguments name no table",
+        call,
+        lasts=True,
+    )
+    return FunctionTable([function], {}, None, declared=False)
+
+
+def _table_named(function: str, given: list[exp.Expr], place: int) -> list[exp.Identifier]:
+    """Return the parts of the table's name among the arguments of a function; none where it is not all there."""
+    options = {one.this.name.lower(): one.expression for one in given if isinstance(one, exp.EQ)}
+    if options:  # of a named collection
+        listed = [options[name] for name in ("database", "db", "schema", "table", "collection") if name in options]
+        whole = "table" in options or "collection" in options
+        return [part for one in listed for part in _parts_of(one)] if whole else []
+    first = _parts_of(given[place])
+    if len(first) > 1 or (function == "dictionary" and first):
+        return first
+    second = _parts_of(given[place + 1]) if len(given) > place + 1 else []
+    if len(first) != 1 or len(second) != 1:
+        return []
+    schema = _parts_of(given[5])[:1] if function == "postgresql" and len(given) > 5 else []
+    return [*first, *schema, *second]
+
+
+def _parts_of(node: exp.Expr) -> list[exp.Identifier]:
+    """Return the parts of a name that is written as one or as a string, `db.t` or 'db.t'; none where it is neither."""
+    if isinstance(node, exp.Column):
+        return [part for part in node.parts if isinstance(part, exp.Identifier)]
+    if isinstance(node, exp.Literal) and node.is_string and node.name:
+        return [exp.to_identifier(part, quoted=True) for part in node.name.split(".", 1) if part]
+    return []
 
 
 def _stacked(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[Sources]:

@@ -354,9 +354,8 @@ def _of_clickhouse(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relation
     that it has there. https://clickhouse.com/docs/sql-reference/table-functions
     """
     function, given = _function_name(call), list(getattr(call, "expressions", ()))
-    place = _PATHS_AT.get(function)
-    if place is not None and len(given) > place and isinstance(given[place], exp.Literal):
-        return resolver.location(given[place].name)
+    if function in _PATHS_AT and isinstance(path := path_of_function(call), exp.Literal):
+        return resolver.location(path.name)
     place = _NAMES_AT.get(function)
     if place is None and function not in _UNNAMED and function not in _PATHS_AT and function not in _FILE_READERS:
         return None
@@ -366,8 +365,8 @@ def _of_clickhouse(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relation
             return resolver.relation(inner.expressions[0], scope)
         if isinstance(inner, exp.Func) and place:
             return function_table(resolver, inner, scope, inner)
-        if parts := _table_named(function, given, place):
-            return resolver.table(exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False))))
+        if (named := table_of_function(call)) is not None:
+            return resolver.table(named)
     resolver.report(
         DiagnosticCode.UNSUPPORTED_SYNTAX,
         Severity.WARNING,
@@ -376,6 +375,19 @@ def _of_clickhouse(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relation
         lasts=True,
     )
     return FunctionTable([function], {}, None, declared=False)
+
+
+def table_of_function(call: exp.Expr) -> exp.Table | None:
+    """Return the table that one of ClickHouse's functions names: it is read, or written (`INSERT INTO FUNCTION`)."""
+    function, given = _function_name(call), list(getattr(call, "expressions", ()))
+    place = _NAMES_AT.get(function)
+    parts = _table_named(function, given, place) if place is not None and len(given) > place else []
+    return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False))) if parts else None
+
+
+def path_of_function(call: exp.Expr) -> exp.Expr | None:
+    """Return the argument that says which files one of ClickHouse's functions reads or writes: mostly the first."""
+    return next(iter(list(getattr(call, "expressions", ()))[_PATHS_AT.get(_function_name(call), 0) :]), None)
 
 
 def _table_named(function: str, given: list[exp.Expr], place: int) -> list[exp.Identifier]:

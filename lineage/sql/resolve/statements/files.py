@@ -8,6 +8,7 @@ from lineage.model.statement import DatasetKind
 from lineage.sql.resolve.relations import STAR, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.rules.from_items import path_of_function
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
@@ -49,7 +50,7 @@ def file_written(target: exp.Expr) -> str | None:
     if isinstance(target, exp.Directory):
         return str(target.this.name)
     if isinstance(target, exp.Anonymous):
-        first = next(iter(target.expressions), None)
+        first = path_of_function(target)
         return str(first.name) if isinstance(first, exp.Literal) else str(target.name)
     return None
 

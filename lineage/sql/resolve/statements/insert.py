@@ -8,6 +8,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import Relation, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
+from lineage.sql.resolve.rules.from_items import table_of_function
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.statements.files import file_written, written_to_file
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
@@ -26,6 +27,8 @@ def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
     named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     operation = "INSERT_OVERWRITE" if tree.args.get("overwrite") else "INSERT"
     body = tree.args.get("expression") or tree.args.get("source")
+    if isinstance(named, exp.Anonymous):
+        named = table_of_function(named) or named
     if not isinstance(named, exp.Table):
         path = file_written(named)
         if path is None or not isinstance(body, exp.Expr):

@@ -59,6 +59,20 @@ def test_what_separates_lines_elsewhere_ends_no_record(separator: str, tmp_path:
     assert batch.num_rows == 1
 
 
+def test_rows_of_chosen_columns_that_are_named_in_front_are_told(tmp_path: Path) -> None:
+    """ClickHouse's FORMAT JSONCompact."""
+    names = ["type", "query_start_time", "event_time", "query", "current_database"]
+    meta = [{"name": name, "type": "String"} for name in names]
+    row = ["QueryFinish", "2026-03-01 10:00:00", "2026-03-01 10:00:00", "SELECT 1", "shop"]
+    (tmp_path / "x").write_text(json.dumps({"meta": meta, "data": [row], "rows": 1}))
+    assert detected(tmp_path / "x") == "clickhouse"
+
+
+def test_mysqls_table_of_slow_queries_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("start_time\tuser_host\tquery_time\tdb\tsql_text\tthread_id\n")
+    assert detected(tmp_path / "x") == "mysql_slow"
+
+
 def test_files_that_show_nothing_do_not_count(tmp_path: Path) -> None:
     shutil.copy(sample("trino")[1], tmp_path / "b.json")
     for name, text in {"a": "", "c": "[]", "d": "\n", "e": "other,columns\n1,2\n"}.items():

@@ -45,8 +45,12 @@ def read(path: Path, text: str | bytes) -> list[object]:
         pytest.param(PRETTY + "\nDone.", [*TEXTS, "unreadable record"], id="something behind it"),
         pytest.param(PRETTY[:-30], [*TEXTS[:4], CUT], id="cut in a record"),
         pytest.param(PRETTY[:-1], [*TEXTS, CUT], id="without its end"),
-        pytest.param('[{"query_text": "\\ud800"}, {"query_text": "select 1"}]', ["not text", "select 1"], id="no text"),
-        pytest.param(b'[{"query_text": "\xff"}, {"query_text": "select 1"}]', ["not text", "select 1"], id="no UTF-8"),
+        pytest.param(
+            '[{"query_text": "\\ud800"}, {"query_text": "select 1"}]', ["not UTF-8 text", "select 1"], id="no text"
+        ),
+        pytest.param(
+            b'[{"query_text": "\xff"}, {"query_text": "select 1"}]', ["not UTF-8 text", "select 1"], id="no UTF-8"
+        ),
         pytest.param('[{"QUERY_text": "a\nb"}]', ["a\nb"], id="an end of line that is not escaped"),
     ],
 )

@@ -132,12 +132,25 @@ def test_a_parquet_file_can_be_read_in_its_row_groups(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_text_cost_their_row(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfsql\nSELECT 1\n\xff\xfe\x01\nSELECT '\xc3\xa9'\n\"SELECT\x00\"\n")
-    assert texts(tmp_path) == ["SELECT 1", "not text", "SELECT 'é'", "not text"]
+    assert texts(tmp_path) == ["SELECT 1", "not UTF-8 text", "SELECT 'é'", "not UTF-8 text"]
     (tmp_path / "a.csv").unlink()
     (tmp_path / "a.jsonl").write_bytes(
         line("SELECT 1").encode() + b'{"sql": "\\ud800"}\n{"sql": 7}\n{"sql": null}\n[]\n'
     )
-    assert texts(tmp_path) == ["SELECT 1", "not text", "7", "no text", "unreadable record"]
+    assert texts(tmp_path) == ["SELECT 1", "not UTF-8 text", "7", "no text", "unreadable record"]
+
+
+def test_a_document_of_columns_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"sql": ["SELECT 1", "SELECT 2"], "when": ["x", "y"]}')
+    with pytest.raises(ColumnsMissingError, match="JSONColumns"):
+        rows(tmp_path)
+
+
+def test_a_file_of_none_but_older_audit_entries_has_failed(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"protoPayload":{"serviceData": {"jobCompletedEvent":{}}}}\n')
+    source = SOURCES["bigquery_audit"]
+    found = normalised_rows(source, read_log(source, [tmp_path]))
+    assert [row["problem"] for row in found] == ["older AuditData, not read", "file report"]
 
 
 def test_a_statement_of_ten_megabytes_is_a_statement(tmp_path: Path) -> None:

@@ -50,6 +50,21 @@ def test_what_redshift_undoes_is_no_statement() -> None:
     assert [row["statement_id"] for row in found] == ["8"]
 
 
+def test_the_table_of_slow_queries_has_its_times() -> None:
+    [row] = rows(
+        "mysql_slow",
+        log="start_time\tuser_host\tquery_time\trows_sent\tdb\tsql_text\tthread_id\n"
+        "2026-03-01 23:30:00.000000\tetl[etl] @ localhost []\t00:01:02.000100\t3\tshop\tSELECT a FROM t\t31\n",
+    )
+    assert {name: row[name] for name in ("started_at", "duration_us", "user", "default_schema", "rows")} == {
+        "started_at": "2026-03-01T23:30:00Z",
+        "duration_us": 62_000_100,
+        "user": "etl",
+        "default_schema": "shop",
+        "rows": 3,
+    }
+
+
 MYSQL = (
     "2026-03-01T10:00:0{second}.000000Z\t    8 Connect\t{user}@localhost{proxied} on shop using Socket\n"
     "2026-03-01T10:00:07.000000Z\t    8 Query\tCREATE TEMPORARY TABLE x AS SELECT a FROM t\n"

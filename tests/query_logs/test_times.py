@@ -117,5 +117,6 @@ def test_a_zone_that_nothing_states_is_not_guessed(more: dict[str, str]) -> None
     [batch] = source.assemble(pa.Table.from_pylist([row])).to_batches()
     [found] = source.normalise(batch).to_pylist()
     assert (found["started_at"], found["problem"], found["unread_time"]) == (
-        None, "absurd time", "9999-99-99 99:99:99.999 xxx",
+        None, "absurd time",
+        "9999-99-99 99:99:99.999 xxx - several zones have this abbreviation: name yours with --zone",
     )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from lineage_ingest.query_log.json_rows import MAX_SHOWN, ColumnOrder, json_row
+from lineage_ingest.query_log.json_rows import MAX_SHOWN, ColumnOrder, check_rows, json_row
 from lineage_ingest.query_log.records import BROKEN_OFF, Tally
 from lineage_ingest.query_log.sources.source import CORRUPT, LINE, Source
 
@@ -81,6 +81,7 @@ def read_documents(source: Source, text: IO[str], tally: Tally) -> Iterator[dict
         else:
             if not checked:
                 source.check(value)
+                check_rows(source, value)
                 checked = True
             yield json_row(wanted, value)
     if any_document and not is_ours:
@@ -91,8 +92,9 @@ def first_values(head: str, count: int) -> Iterator[Any]:
     """Yield the first records of documents of whichever source: documents, and arrays of values or names."""
     names: list[list[str]] = []
     found = _Documents(io.StringIO(head).read, frozenset(), names.append)
-    yield from (value for value, _raw in islice(found.records(Tally()), count) if value is not None)
-    yield from names
+    values = [value for value, _raw in islice(found.records(Tally()), count) if value is not None]
+    yield from names  # before the rows that have them
+    yield from values
 
 
 def _to_the_break(text: IO[str]) -> Callable[[int], str]:

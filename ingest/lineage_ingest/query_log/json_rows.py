@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lineage_ingest.query_log.records import BROKEN_OFF, Tally
-from lineage_ingest.query_log.sources.source import CORRUPT, Source
+from lineage_ingest.query_log.sources.source import CORRUPT, ColumnsMissingError, Source
 
-__all__ = ["MAX_SHOWN", "ColumnOrder", "is_type_row", "json_row", "read_json_lines"]
+__all__ = ["MAX_SHOWN", "ColumnOrder", "check_rows", "is_type_row", "json_row", "read_json_lines"]
 
 MAX_SHOWN = 10_000
 """Characters that are kept of a record that is broken."""
@@ -52,8 +52,24 @@ def read_json_lines(
             continue
         if not checked:
             source.check(read)
+            check_rows(source, read)
             checked = True
         yield json_row(wanted, read)
+
+
+def check_rows(source: Source, document: Mapping[str, Any]) -> None:
+    """Check that a document is a row, and not all rows, column by column.
+
+    Raises:
+        ColumnsMissingError: it has an array for each column, as ClickHouse writes FORMAT JSONColumns.
+    """
+    lengths = {len(value) if isinstance(value, list) else -1 for value in document.values()}
+    texts = next((value for name, value in document.items() if name.lower() in source.needed), None)
+    if len(lengths) == 1 and isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
+        raise ColumnsMissingError(
+            "each column is an array by itself (ClickHouse's FORMAT JSONColumns), which is not read: "
+            "export it with FORMAT JSONEachRow"
+        )
 
 
 def json_row(wanted: Mapping[str, str], document: dict[str, Any]) -> dict[str, str | None]:

@@ -25,7 +25,8 @@ class Problem(StrEnum):
     """Why a row of a log cannot be used. A short fixed list, so that rows can be counted by it; the worst first."""
 
     UNREADABLE = "unreadable record"
-    NOT_TEXT = "not text"
+    NOT_TEXT = "not UTF-8 text"
+    OLDER = "older AuditData, not read"
     NOT_A_QUERY = "load, copy or extract job without a statement"
     SCRIPT = "script whose statements have rows of their own"
     """Of a stream only: of a log that has an end it is known whether they have."""

@@ -34,13 +34,19 @@ _FLAT = (
     "destination", "appends", "script", "kind",
 )  # fmt: skip
 _CANCELLED = 1
+_OLDER = "AuditData"
 _KINDS = ("queryConfig", "tableCopyConfig", "loadConfig", "extractConfig")
 """Where an entry says what its job does, one of them."""
+
+
+_MARK = r'(?s)^(?!.*"(?:serviceData|servicedata_v1_bigquery)"\s*:\s*\{).*"(?:protoPayload|protopayload_auditlog)"'
+"""Of entries that are read: a file with none but older ones is no log of this source."""
 
 
 def _convert(lines: SourceRows) -> Any:
     log = flattened(lines, _FLAT, _flatten)
     text = log.statement("query")
+    log.note(Problem.OLDER, pc.fill_null(pc.equal(log.text("kind"), _OLDER), False))
     no_query = pc.fill_null(pc.not_equal(log.text("kind"), "queryConfig"), False)
     log.note(Problem.NOT_A_QUERY, pc.and_(no_query, pc.is_null(text)))
     log.note(Problem.LEGACY_SQL, is_legacy(text, pa.nulls(log.rows, pa.string())))
@@ -73,8 +79,8 @@ def _flatten(entry: dict[str, Any]) -> dict[str, Any] | None:
             metadata = json.loads(written)
         except ValueError:
             return {CORRUPT: "metadataJson is not JSON"}
-    if nested(payload, "serviceData") is not None:
-        return {CORRUPT: "an entry of the older kind, AuditData"}
+    if any(nested(payload, name) is not None for name in ("serviceData", "servicedata_v1_bigquery")):
+        return {"kind": _OLDER}
     job = nested(metadata, "jobChange", "job") or nested(metadata, "jobInsertion", "job")
     kind, config = next(
         ((kind, found) for kind in _KINDS if isinstance(found := nested(job, "jobConfig", kind), dict)), ("", {})
@@ -146,7 +152,7 @@ BIGQUERY_AUDIT = Source(
     convert=_convert,
     known_by=(("protopayload",), ("protopayload_auditlog",)),
     has_scripts=True,
-    reading=Reading("lines", mark='"(?:protoPayload|protopayload_auditlog)"'),
+    reading=Reading("lines", mark=_MARK),
     documentation=(
         "https://cloud.google.com/bigquery/docs/reference/auditlogs/rest/Shared.Types/BigQueryAuditMetadata",
     ),

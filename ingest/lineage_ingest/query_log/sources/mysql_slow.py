@@ -7,6 +7,7 @@ A record is some lines that begin with `# `, then `use db;` and `SET timestamp=â
 
 Traps:
 - It is written as statements end: so is its order. `SET timestamp` says when one began, in seconds since 1970.
+- The same may be a table, mysql.slow_log (log_output = TABLE): its `start_time` and `query_time` are written as times.
 - `# Time` is when it ended, in UTC or the system's zone (MySQL), or in local time (MariaDB): it is not read.
 - `use db;` stands where the database is another one than that of the record before it, whosever that is. MariaDB says
   it of each record (`Schema:`).
@@ -121,13 +122,24 @@ def _convert(every: SourceRows) -> Any:
         query_text=log.statement("sql_text"),
         started_at=log.time("started", unit="s"),
         position=log.count(POSITION),
-        duration_us=log.count("query_time", scale=1_000_000),
+        duration_us=pc.coalesce(log.count("query_time", scale=1_000_000), _clocked(log.trimmed("query_time"))),
         user=user,
         session=log.text(_SESSION, "thread_id"),
         default_schema=log.text("db"),
         status=pc.fill_null(status, str(Status.UNKNOWN)),
         rows=pc.if_else(pc.fill_null(pc.greater(affected, 0), False), affected, log.count("rows_sent")),
     )
+
+
+def _clocked(texts: Any) -> Any:
+    """Return durations such as 00:00:02.000150, as the table has them, in microseconds."""
+    found = pc.extract_regex(texts, r"^(?P<h>\d{1,4}):(?P<m>\d\d):(?P<s>\d\d(?:\.\d+)?)$")
+    parts = [
+        pc.if_else(pc.is_valid(found), found.field(place), pa.scalar(None, pa.string())).cast(pa.float64())
+        for place in range(3)
+    ]
+    seconds = pc.add(pc.add(pc.multiply(parts[0], 3_600.0), pc.multiply(parts[1], 60.0)), parts[2])
+    return pc.round(pc.multiply(seconds, 1_000_000.0)).cast(pa.int64())
 
 
 MYSQL_SLOW = Source(
@@ -137,8 +149,10 @@ MYSQL_SLOW = Source(
     columns=_COLUMNS,
     needed=("sql_text",),
     convert=_convert,
+    known_by=(("user_host", "query_time", "sql_text"),),
     reading=Reading(
         "records",
+        aliases=(("start_time", "started"),),
         record_start=r"^# User@Host: .*\[.*\] @ ",
         records=_records,
         preamble=_BANNER.pattern,

@@ -43,6 +43,7 @@ POSITION = "log_position"
 """The number of the row among those read of its file, from 1 on."""
 
 
+_SEVERAL_ZONES = " - several zones have this abbreviation: name yours with --zone"
 _SHAPE = 40
 """Characters that are shown of a time that could not be read."""
 _NAME = re.compile(r"(?:[^\W\d][\w$.:/-]*(?: [\w$.:/-]+){0,3})?")
@@ -330,6 +331,9 @@ class SourceRows:
         self.note(Problem.ABSURD_TIME, absurd)
         if pc.any(absurd).as_py():
             shape = pc.if_else(absurd, _shape(coercion.strings(values)), pa.scalar(None, pa.string()))
+            if self.source.zone is None:
+                of_zone = pc.is_valid(times(values, "UTC", unit, self.source.time_formats))
+                shape = pc.if_else(of_zone, pc.binary_join_element_wise(shape, _SEVERAL_ZONES, ""), shape)
             self._unread_time = shape if self._unread_time is None else pc.coalesce(self._unread_time, shape)
         return moments
 

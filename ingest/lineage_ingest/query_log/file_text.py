@@ -23,7 +23,7 @@ _HEAD = 1_000_000
 _SMALL = 8_192
 """Bytes that are read at once: what is read together with something broken is lost."""
 _PACKED = 65_536
-_MOST = 1 << 20
+_MAX_AT_ONCE = 1 << 20
 """Bytes of a packed file that are unpacked at once, and to how many at the most."""
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
@@ -160,7 +160,7 @@ def _gzip_parts(raw: IO[bytes]) -> Iterator[bytes]:
     packed = raw.read(_PACKED)
     while packed:
         try:
-            if part := unpacker.decompress(packed, _MOST):
+            if part := unpacker.decompress(packed, _MAX_AT_ONCE):
                 yield part
         except zlib.error as error:
             raise OSError(f"not a whole file of gzip: {error}") from error
@@ -179,7 +179,7 @@ def _bz2_parts(raw: IO[bytes]) -> Iterator[bytes]:
     unpacker = bz2.BZ2Decompressor()
     packed = raw.read(_PACKED)
     while packed or not unpacker.needs_input:
-        if part := unpacker.decompress(packed, _MOST):
+        if part := unpacker.decompress(packed, _MAX_AT_ONCE):
             yield part
         packed = b""
         if unpacker.eof:

@@ -73,8 +73,10 @@ def marked_unknown(batches: Iterable[Any]) -> Iterator[Any]:
             yield batch
             continue
         place = batch.schema.get_field_index("problem")
-        told = pc.coalesce(batch.column(place), pc.if_else(scripts, str(Problem.SCRIPT), pa.scalar(None, pa.string())))
-        yield batch.set_column(place, batch.schema.field(place), told)
+        problem = pc.coalesce(
+            batch.column(place), pc.if_else(scripts, str(Problem.SCRIPT), pa.scalar(None, pa.string()))
+        )
+        yield batch.set_column(place, batch.schema.field(place), problem)
 
 
 def _is_script(batch: Any) -> Any:

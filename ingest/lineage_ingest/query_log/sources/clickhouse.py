@@ -11,7 +11,7 @@ Traps:
 - DateTime columns are exported in the server's zone, without saying which; over JDBC they are read in UTC.
 - TSV and CSV have no header by default, and releases add columns to the table, also between others.
 - The rows that an INSERT brings are not in the text.
-- Sessions are not in the table, so temporary tables of one cannot be distinguished from those of another.
+- Sessions are not in the table, so temporary tables are traced through where the log makes one of a name only.
 """
 
 from __future__ import annotations

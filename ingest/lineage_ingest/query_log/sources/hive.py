@@ -6,7 +6,8 @@ https://hive.apache.org/docs/latest/capture-lineage-info
 Traps:
 - The JSON stands behind what log4j writes before it (time, level, class); lines of other loggers lie between.
 - `timestamp` is in seconds and says when the statement began; `duration` is in milliseconds.
-- A hook after execution sees only what succeeded, and no session: temporary tables cannot be distinguished by it.
+- A hook after execution sees only what succeeded, and no session: temporary tables are traced through
+  where the log makes one of a name only.
 - A result's columns may have a table's name or alias before theirs: `src1.key`. A table's have its database as well.
 - An edge of the type PREDICATE is influence, not a value's way; only PROJECTION is taken as column lineage.
 """

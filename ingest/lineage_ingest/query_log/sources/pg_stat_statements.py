@@ -10,6 +10,7 @@ Traps:
 - It says who and where by numbers (oids): the query over JDBC adds the names and the time of asking, `sampled_at`.
 - There is no time of a run: `sampled_at` is when it was known to have run, `stats_since` (17) when counting began.
 - `total_exec_time` is `total_time` before 13.
+- There are no sessions: a temporary table is traced through where only one statement makes a table of its name.
 - pg_stat_activity, not this view, cuts texts (at track_activity_query_size).
 """
 

@@ -56,7 +56,7 @@ class Ask(Generic[T]):
     seconds: float
 
     async def __call__(self, work: Work[T]) -> T:
-        """Return what `work` answers, told the store.
+        """Return what `work` answers, given the store.
 
         Raises:
             StoreError: the store could not be read.

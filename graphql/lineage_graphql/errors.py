@@ -60,7 +60,7 @@ class RefusedError(GraphQLError):
 
 
 def explained(error: BaseException) -> RefusedError | None:
-    """Return the error as what a caller is told; None for one that nobody foresaw."""
+    """Return the error as a caller sees it; None for one that nobody foresaw."""
     match error:
         case RefusedError():
             return error

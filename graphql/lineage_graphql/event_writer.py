@@ -129,7 +129,7 @@ class EventWriter:
         events = [event for request in group for event in request.events]
         try:
             outcomes = await loop.run_in_executor(self._threads, self._take, events)
-        except Exception as error:  # noqa: BLE001  whoever waits is told, whatever it is
+        except Exception as error:  # noqa: BLE001  whoever waits gets it, whatever it is
             if len(group) > 1 and not isinstance(error, StoreUnreachableError):
                 for request in group:
                     await self._write([request])

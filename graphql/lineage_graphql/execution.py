@@ -3,7 +3,7 @@
 An answer has thousands of values (a hundred rows, each with a path of some steps, each with some fields), and nearly
 all of them are attributes. For what was selected of such a type a reader is made once a request, which takes an object
 and returns what GraphQL says of it; what needs a resolver goes the usual way, as does what a reader fails at, so that
-its error is told as usual.
+its error is reported as usual.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ReadingExecutor(StrawberryGraphQLCoreExecutionContext):
             try:
                 return reader(source)
             except (AttributeError, TypeError, ValueError, GraphQLError):
-                pass  # the value is wrong, which is told below with its place
+                pass  # the value is wrong, which is reported below with its place
         return super().execute_field(parent_type, source, field_details_list, path, position_context)
 
     def build_per_event_executor(self, payload: Any) -> Any:

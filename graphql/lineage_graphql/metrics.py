@@ -1,4 +1,4 @@
-"""What Prometheus is told. Labels are names of ours, never what a caller sent."""
+"""The metrics for Prometheus. Labels are names of ours, never what a caller sent."""
 
 from __future__ import annotations
 

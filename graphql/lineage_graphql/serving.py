@@ -1,4 +1,4 @@
-"""Runs the service: checks of what it was told, logs, one worker or several, a graceful end."""
+"""Runs the service: checks of its settings, logs, one worker or several, a graceful end."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def check(settings: Settings) -> None:
 
 
 def serve(settings: Settings) -> None:
-    """Run the service until it is told to end (SIGINT, SIGTERM); requests under way have `grace_seconds`.
+    """Run the service until it has to end (SIGINT, SIGTERM); requests under way have `grace_seconds`.
 
     Raises:
         UnsafeSettingsError: see `check`.
@@ -126,7 +126,7 @@ def _see_that_port_is_free(settings: Settings) -> None:
 
 
 def make_worker() -> FastAPI:
-    """Return the application of one of several workers, which are told the settings by the environment."""
+    """Return the application of one of several workers, which get the settings from the environment."""
     settings = Settings.model_validate_json(os.environ[_SETTINGS])
     set_up_logs(settings)
     set_up_tracing()
@@ -168,14 +168,14 @@ class _AsText(VisibleFormatter):
 
 class _AsJson(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        told = {
+        entry = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
             "request_id": request_id.get(),
         }
-        told |= {name: getattr(record, name) for name in ("method", "route", "status", "ms") if hasattr(record, name)}
+        entry |= {name: getattr(record, name) for name in ("method", "route", "status", "ms") if hasattr(record, name)}
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, ensure_ascii=False)
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False)

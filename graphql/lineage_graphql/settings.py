@@ -46,7 +46,7 @@ class Limits(BaseModel):
 
 
 class Settings(BaseModel):
-    """All that `lineage serve` was told."""
+    """The settings of `lineage serve`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

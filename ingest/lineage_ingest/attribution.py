@@ -30,7 +30,7 @@ class Attribution:
 
 
 Attribute = Callable[[StatementLineage, str | None], Attribution]
-"""Told a statement (its `source` names the text) and its target's key, answers whose it is."""
+"""Takes a statement (its `source` names the text) and its target's key; returns whose it is."""
 
 
 @dataclass(frozen=True, slots=True)

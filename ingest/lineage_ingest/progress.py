@@ -18,21 +18,21 @@ _EVERY = 5.0
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Yield a function that is told a stage's name, how much of it is done, and of how much (None: nobody knows).
+    """Yield a function to call with a stage's name, how much of it is done, and of how much (None: nobody knows).
 
     The stages stay on the screen until the end, each with its own seconds. What is no terminal (a pipe, a file) gets
     a line when the last one is five seconds old, so that what is quickly done says nothing.
     """
     terminal = console(stderr=True)
     if not terminal.is_terminal:
-        yield _Lines().told
+        yield _Lines().show
         return
     columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=terminal, transient=True) as progress:
         stages: dict[str, TaskID] = {}
         running: list[str] = []
 
-        def told(stage: str, done: int, total: int | None) -> None:
+        def show(stage: str, done: int, total: int | None) -> None:
             if running and running[-1] != stage:
                 progress.stop_task(stages[running.pop()])
             if stage not in stages:
@@ -42,7 +42,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
                 progress.start_task(stages[stage])
             progress.update(stages[stage], completed=done, total=total)
 
-        yield told
+        yield show
 
 
 class _Lines:
@@ -51,7 +51,7 @@ class _Lines:
     def __init__(self) -> None:
         self._began = self._printed = time.monotonic()
 
-    def told(self, stage: str, done: int, total: int | None) -> None:
+    def show(self, stage: str, done: int, total: int | None) -> None:
         """Print the stage if the last line is old enough."""
         now = time.monotonic()
         if now - self._printed < _EVERY:

@@ -214,7 +214,7 @@ class Catalog:
     def find(self, name: str) -> TableSchema | None:
         """Return the table of that full name, else the only one that agrees in all parts that both names have.
 
-        Tables that an earlier ingest told are found by their full name only, and after the others; `exact` ones by it
+        Tables that an earlier ingest stated are found by their full name only, and after the others; `exact` ones by it
         only, too.
         """
         exact = self._tables.get(name)
@@ -228,7 +228,7 @@ class Catalog:
         return self._tables[ending[0]] if len(ending) == 1 else exact
 
     def as_learnt(self) -> Catalog:
-        """Return the catalog as one that an earlier ingest told (`TableSchema.learnt`)."""
+        """Return the catalog as one that an earlier ingest stated (`TableSchema.learnt`)."""
         return Catalog((replace(table, learnt=True) for table in self._tables.values()), self.dialect)
 
     def updated(self, tables: Iterable[TableSchema]) -> Catalog:

@@ -17,9 +17,9 @@ class CatalogError(ValueError):
 class TableSchema:
     """A table's columns in order. `inferred`: concluded from use, so there may be more.
 
-    `learnt`: an earlier ingest told them. Such a table is found by its full name only, and what is ingested now counts
-    before it, so that the same input says the same whatever the store holds. `exact`: it is found by its full name
-    only; a statement of the same input made it or used it by that name.
+    `learnt`: an earlier ingest stated them. Such a table is found by its full name only, and what is ingested now
+    counts before it, so that the same input says the same whatever the store holds. `exact`: it is found by its full
+    name only; a statement of the same input made it or used it by that name.
     """
 
     name: str

@@ -97,9 +97,9 @@ class _Export:
                 continue
             self.written.update(one.key for one in written)
             by_output = edges[job.key]
-            told = [self._output(one, columns[one.key], by_output.get(one.key, ()), known) for one in written]
+            described = [self._output(one, columns[one.key], by_output.get(one.key, ()), known) for one in written]
             at = job.last_seen if self._as_of is None else min(job.last_seen, self._as_of)
-            yield _job_event(job, at, [{"namespace": one.namespace, "name": one.name} for one in read], told)
+            yield _job_event(job, at, [{"namespace": one.namespace, "name": one.name} for one in read], described)
 
     def datasets(self, keys: Sequence[str]) -> Iterator[Json]:
         """Yield the events of datasets."""
@@ -154,7 +154,10 @@ class _Export:
         self, jobs: Sequence[StoredJob], outputs: set[str], edges: dict[str, dict[str, list[StoredEdge]]]
     ) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
         """Return what each job reads and writes, at the time that is asked for."""
-        reads = {job.key: {_dataset(edge.source) for told in edges[job.key].values() for edge in told} for job in jobs}
+        reads = {
+            job.key: {_dataset(edge.source) for of_output in edges[job.key].values() for edge in of_output}
+            for job in jobs
+        }
         writes = {job.key: set(edges[job.key]) for job in jobs}
         if self._as_of is None:
             for job in jobs:
@@ -188,8 +191,8 @@ def _job_event(job: StoredJob, at: datetime, inputs: list[Json], outputs: list[J
     if job.sql:
         dialect = {"dialect": job.dialect} if job.dialect else {}
         facets["sql"] = _facet("1-1-0/SQLJobFacet", query=job.sql, **dialect)
-    told = {"namespace": JOB_NAMESPACE, "name": job.key, "facets": facets}
-    return {**_base("JobEvent", at), "job": told, "inputs": inputs, "outputs": outputs}
+    described = {"namespace": JOB_NAMESPACE, "name": job.key, "facets": facets}
+    return {**_base("JobEvent", at), "job": described, "inputs": inputs, "outputs": outputs}
 
 
 def _described(dataset: StoredDataset, columns: Sequence[StoredColumn], aliases: Sequence[str]) -> Json:

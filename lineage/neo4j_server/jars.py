@@ -20,7 +20,7 @@ from lineage.neo4j_server.resolvers import JarResolver, find_resolver
 __all__ = ["Report", "default_cache", "ensure_jars"]
 
 Report = Callable[[str], None]
-"""Is told, in one line, what is being done; each line replaces the one before."""
+"""Called with one line that says what is being done; each line replaces the one before."""
 
 _MEGABYTES = 130
 _REPORT_EVERY = 25

@@ -44,8 +44,8 @@ class NodeDifference:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
         at = self.at.isoformat() if self.at else None
-        told = {"change": str(self.sort), "name": self.name, "key": self.key, "kind": self.kind, "at": at}
-        return {**told, "earlier": self.earlier} if self.earlier else told
+        shown = {"change": str(self.sort), "name": self.name, "key": self.key, "kind": self.kind, "at": at}
+        return {**shown, "earlier": self.earlier} if self.earlier else shown
 
 
 @dataclass(frozen=True, slots=True)

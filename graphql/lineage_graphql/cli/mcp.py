@@ -24,7 +24,7 @@ def mcp(
 ) -> None:
     """Let AI assistants ask the graph: search, impact, root cause, paths, evidence. Nothing is changed.
 
-    An assistant starts it by itself; it is told the command `lineage mcp --store PATH`, for instance:
+    An assistant starts it by itself; it needs the command `lineage mcp --store PATH`, for instance:
 
     {"mcpServers": {"lineage": {"command": "lineage", "args": ["mcp", "--store", "lineage.lbug"]}}}
     """

@@ -160,7 +160,7 @@ def stored(
         store: takes the batches.
         batches: what the log states.
         run: that it is stored as.
-        progress: told how many are stored.
+        progress: called with how many are stored.
         touched: gets the keys of the datasets of which something is stored.
         apply: stores a batch; the store itself does, if it is left out.
 

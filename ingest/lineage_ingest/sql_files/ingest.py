@@ -28,7 +28,7 @@ from lineage_ingest.stars import opened_stars
 __all__ = ["ingest_sql_files"]
 
 Progress = Callable[[str, int, int], None]
-"""Told a stage's name, how much of it is done, and of how much."""
+"""Called with a stage's name, how much of it is done, and of how much."""
 
 
 def ingest_sql_files(
@@ -51,7 +51,7 @@ def ingest_sql_files(
 
     Raises:
         NoSqlFilesError: a path does not exist, or a folder holds no SQL file and never did.
-        ProjectError: it cannot be told where the project begins.
+        ProjectError: where the project begins is not clear.
         GoneFilesError: most of the known files are gone, and `retire_most` is not set; nothing is stored then.
         StoreError: the store could not be read or written; nothing is stored then.
     """

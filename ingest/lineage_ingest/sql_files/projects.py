@@ -17,7 +17,7 @@ _KNOWN_LOOKED_FOR = 200
 
 
 class ProjectError(ValueError):
-    """It cannot be told to which project the files belong, or where it begins."""
+    """To which project the files belong, or where it begins, is not clear."""
 
 
 class FoundBy(StrEnum):
@@ -74,7 +74,7 @@ class ProjectFinder:
         folder in which most of its known files lie, else the one that all that was named lies in.
 
         Raises:
-            ProjectError: the files are of several repositories, or it cannot be told where the project begins.
+            ProjectError: the files are of several repositories, or where the project begins is not clear.
         """
         if not name.strip():
             raise ProjectError("--project is empty")

@@ -88,7 +88,7 @@ def read_sources(
 
     Raises:
         NoSqlFilesError: a path does not exist.
-        ProjectError: it cannot be told where the project begins.
+        ProjectError: where the project begins is not clear.
     """
     found = find_sql_files(paths)
     finder = ProjectFinder()

@@ -1,7 +1,7 @@
 """Statements that neither read nor write a table's rows: rights, sessions, servers, objects that hold no data.
 
-They are told by their words, since hardly any of them is worth a syntax tree. There is nothing to resolve in them, so
-they are complete. What has a query in it is none of them.
+They are recognised by their words, since hardly any of them is worth a syntax tree. There is nothing to resolve in
+them, so they are complete. What has a query in it is none of them.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def routine(walk: Walk, position: int) -> int | None:
 def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:
     """NEW and OLD, in T-SQL inserted and deleted: rows of the table that a trigger is on.
 
-    A function of PostgreSQL's that returns a trigger is not told the table.
+    A function of PostgreSQL's that returns a trigger does not name the table.
     """
     words = [word_of(token) for token in header]
     if kind == "FUNCTION":

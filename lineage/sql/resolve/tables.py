@@ -23,7 +23,7 @@ class NeedsDefinitionError(Exception):
 class TableEntry(NamedTuple):
     """A table's full name; its columns in order, if a schema is known; or the relation of a temporary table.
 
-    `learnt`: an earlier ingest told the columns. `candidates`: the names that it may mean, of several schemas of a
+    `learnt`: an earlier ingest stated the columns. `candidates`: the names that it may mean, of several schemas of a
     search path of which none is known to have it.
     """
 

@@ -69,7 +69,7 @@ def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
         scope = scope.parent
     if (value := start.ctes.get(NAMED_VALUE + name)) is not None:
         return value.sources[0]
-    if nearer is None:  # no block sees the alias there: the dialect may be another one than we were told
+    if nearer is None:  # no block sees the alias there: the dialect may be another one than the one given
         for around in start.chain():
             if name in around.outputs:
                 return around.outputs[name]

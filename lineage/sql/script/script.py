@@ -176,7 +176,7 @@ class Script:
     def resolve(self, progress: Callable[[int, int], None] | None = None) -> list[StatementLineage]:
         """Return the lineage of every statement, in the order of the texts.
 
-        `progress` is told after each text how many texts are done, and of how many.
+        `progress` is called after each text with how many texts are done, and of how many.
         """
         for text in self._texts:
             if any(_DEFINES_FUNCTION.search(part.text) for part in text.parts):
@@ -604,7 +604,7 @@ class _ScriptTables:
         if self._follows_names and found is not None and found[1].until is not None and not found[1].session:
             found = self._final(entry.name, found)
         if found is None:
-            # A statement that reads what it makes anew: an earlier ingest of it told what it makes, not what it reads.
+            # It reads what it makes anew: an earlier ingest of it stated what it makes, not what it reads.
             return TableEntry(entry.name) if entry.learnt and script.makes(entry.name) else entry
         position, definition = found
         if entry.learnt and not definition.alters:

@@ -108,8 +108,8 @@ def _head(owner: str, parts: set[str]) -> Node:
 def _pieces(text: HeldText) -> Iterable[Node]:
     for number, start in enumerate(range(0, max(len(text.text), 1), PIECE)):
         piece = text.text[start : start + PIECE]
-        told = {"owner": text.owner, "text": piece, "finished": text.finished, "held_at": text.held_at}
-        yield Node("Held", f"{text.key}~{number}", {**told, "parts": None})
+        properties = {"owner": text.owner, "text": piece, "finished": text.finished, "held_at": text.held_at}
+        yield Node("Held", f"{text.key}~{number}", {**properties, "parts": None})
 
 
 def _text_of(piece: str) -> str:

@@ -40,15 +40,15 @@ def from_pieces(pieces: Iterable[str]) -> Changes:
     >>> from_pieces(to_pieces(changes)) == changes
     True
     """
-    told = json.loads("".join(pieces), object_hook=_understood)
+    read = json.loads("".join(pieces), object_hook=_understood)
     return Changes(
-        deleted_relationships=tuple(Relationship(**one) for one in told["deleted_relationships"]),
-        deleted_nodes=tuple(Node(**one) for one in told["deleted_nodes"]),
-        created_nodes=tuple(Node(**one) for one in told["created_nodes"]),
-        updated_nodes=tuple(Node(**one) for one in told["updated_nodes"]),
-        created_relationships=tuple(Relationship(**one) for one in told["created_relationships"]),
-        updated_relationships=tuple(Relationship(**one) for one in told["updated_relationships"]),
-        refreshed_units=tuple(Refresh(**one) for one in told["refreshed_units"]),
+        deleted_relationships=tuple(Relationship(**one) for one in read["deleted_relationships"]),
+        deleted_nodes=tuple(Node(**one) for one in read["deleted_nodes"]),
+        created_nodes=tuple(Node(**one) for one in read["created_nodes"]),
+        updated_nodes=tuple(Node(**one) for one in read["updated_nodes"]),
+        created_relationships=tuple(Relationship(**one) for one in read["created_relationships"]),
+        updated_relationships=tuple(Relationship(**one) for one in read["updated_relationships"]),
+        refreshed_units=tuple(Refresh(**one) for one in read["refreshed_units"]),
     )
 
 

@@ -78,8 +78,8 @@ def complete_column(state: GraphState, dataset: str, record: ColumnRecord, at: d
     spellings = {record.path: record.spelling} if record.spelling is not None else _AS_THEY_ARE
     ensure_column(state, dataset, record.path, at, record.since, spellings)
     known = state.columns[key]
-    told, kept = (record.data_type, record.ordinal), (known.data_type, known.ordinal)
-    first, second = (kept, told) if late or (record.inferred and not known.inferred) else (told, kept)
+    stated, kept = (record.data_type, record.ordinal), (known.data_type, known.ordinal)
+    first, second = (kept, stated) if late or (record.inferred and not known.inferred) else (stated, kept)
     ordinal = first[1] if first[1] is not None else second[1]
     state.columns[key] = replace(
         known,

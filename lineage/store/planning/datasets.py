@@ -189,7 +189,7 @@ def _part_with(state: GraphState, absent: Mapping[str, datetime], had: Set[str],
     let_go(state, absent)
     for key, column in dropped.items():
         dataset, path = column.dataset, column.path
-        # A change is told in the names of its time: these are today's.
+        # A change is stated in the names of its time: these are today's.
         if naming.column_today(dataset, path, absent[key]) == (dataset, path):
             change = DatasetChange(ChangeKind.DROP_COLUMN, dataset, absent[key], column=path)
             state.changes[change_key(change)] = KnownChange(change)

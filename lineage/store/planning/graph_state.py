@@ -261,7 +261,7 @@ class Prune:
 
 
 def change_key(change: DatasetChange) -> str:
-    """Return the key of a change's node: the same change is one node, however often it is told."""
+    """Return the key of a change's node: the same change is one node, however often it is stated."""
     of = change.dataset if change.column is None else column_key(change.dataset, change.column)
     return f"{change.kind}:{of}>{change.other or ''}@{change.at.isoformat()}"
 

@@ -44,7 +44,7 @@ def column_as_named(dataset: str, path: str) -> str:
 
 
 def as_replacements(changes: Iterable[DatasetChange]) -> list[DatasetChange]:
-    """Return the changes in order of time, those that put a dataset aside to drop it told as its DROP.
+    """Return the changes in order of time, those that put a dataset aside to drop it as its DROP.
 
     `RENAME x TO x_old; RENAME x_new TO x; DROP x_old` replaces `x`; it does not move `x` and all that reads it.
     """
@@ -80,13 +80,13 @@ class NamesOverTime:
 
     @classmethod
     def of(
-        cls, known: Iterable[DatasetChange], told: Iterable[DatasetChange], aliases: Mapping[str, str] | None = None
+        cls, known: Iterable[DatasetChange], stated: Iterable[DatasetChange], aliases: Mapping[str, str] | None = None
     ) -> NamesOverTime:
         """Return the naming by the changes that the graph knows and those that a batch tells."""
-        told = list(told)
-        keys = {change_key(change) for change in told}
+        stated = list(stated)
+        keys = {change_key(change) for change in stated}
         earlier = [change for change in known if change_key(change) not in keys]
-        return cls(tuple(sorted([*sorted(earlier, key=change_key), *told], key=_at)), aliases or {})
+        return cls(tuple(sorted([*sorted(earlier, key=change_key), *stated], key=_at)), aliases or {})
 
     def key_of(self, dataset: str) -> str:
         """Return the key that a dataset of several keys goes by."""

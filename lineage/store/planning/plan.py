@@ -82,8 +82,8 @@ def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -
     """Bring in the changes that the graph has not seen."""
     known = NamesOverTime.of((change.stated for change in state.changes.values()), (), naming.aliases)
     existing = state.datasets.keys() | set()
-    told = [change for change in intake.changes if change_key(change) not in state.changes]
-    for move in told:
+    new_changes = [change for change in intake.changes if change_key(change) not in state.changes]
+    for move in new_changes:
         if move.kind is ChangeKind.RENAME_COLUMN:
             rename_column(state, move, known)
         elif move.kind in (ChangeKind.RENAME, ChangeKind.SWAP):
@@ -92,7 +92,7 @@ def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -
             drop_column(state, move, naming)
         if move.kind is not ChangeKind.DROP:
             state.changes[change_key(move)] = KnownChange(move)
-    for drop in told:
+    for drop in new_changes:
         if drop.kind is ChangeKind.DROP:
             dataset = naming.after(drop.dataset, drop)
             mention = intake.mentions.get(dataset)

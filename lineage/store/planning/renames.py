@@ -29,7 +29,7 @@ V = TypeVar("V")
 def apply_move(state: GraphState, change: DatasetChange, known: NamesOverTime) -> None:
     """Bring a RENAME or SWAP that the graph has not seen into it; `known` are the changes that it has.
 
-    Told late, when a dataset was seen under its old name after the change: that is another one, which took the
+    If it comes late, when a dataset was seen under its old name after the change: that is another one, which took the
     name later. It is not distinguished from the one that moved; what is known stays where it is.
     """
     if change.other is None:

@@ -128,12 +128,12 @@ class RemoteStore:
         return partial(self._call, name)
 
     def _service_version(self) -> int:
-        told = json.loads(self._request("GET", "", None))
-        if told.get("routes") != ROUTES_VERSION:
+        answer = json.loads(self._request("GET", "", None))
+        if answer.get("routes") != ROUTES_VERSION:
             raise StoreUnreachableError(
                 f"{self._address} is a service of another version", "install the same version of lineage-graph here"
             )
-        return int(told["schema_version"])
+        return int(answer["schema_version"])
 
     def _call(self, name: str, *values: Any, **named: Any) -> Any:
         method = methods()[name]
@@ -191,8 +191,8 @@ class RemoteStore:
 
     def _explained(self, status: int, content: bytes) -> StoreError:
         try:
-            told = json.loads(content)
-            message, hint, kind = told.get("error") or "", told.get("hint"), told.get("type")
+            answer = json.loads(content)
+            message, hint, kind = answer.get("error") or "", answer.get("hint"), answer.get("type")
         except (ValueError, AttributeError):
             message, hint, kind = "", None, None
         if status in (401, 403):

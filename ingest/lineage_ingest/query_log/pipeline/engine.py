@@ -21,7 +21,7 @@ from lineage_ingest.query_log.pipeline.versions import Event, Versions
 __all__ = ["Engine", "Opener", "LogCounts", "Progress", "Slice", "Template", "Work"]
 
 Progress = Callable[[str, int, int | None], None]
-"""Told a stage's name, how much of it is done, and of how much (None where that is not known)."""
+"""Called with a stage's name, how much of it is done, and of how much (None where that is not known)."""
 
 
 Opener = Callable[[], GraphStore]

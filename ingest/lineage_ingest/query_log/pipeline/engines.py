@@ -257,8 +257,8 @@ def _assembled_parquet(
     if not failed:
         return rows, partial(normalised, source=source, clustered=True)
     # In a partition of their own, behind the rows.
-    told = spark.createDataFrame(pa.table({REPORT: pa.array(reports, pa.string())})).coalesce(1)
-    joined = rows.unionByName(told, allowMissingColumns=True)
+    reported = spark.createDataFrame(pa.table({REPORT: pa.array(reports, pa.string())})).coalesce(1)
+    joined = rows.unionByName(reported, allowMissingColumns=True)
     return joined, partial(normalised, source=source, clustered=True)
 
 

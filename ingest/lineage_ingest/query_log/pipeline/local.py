@@ -92,11 +92,11 @@ class LocalEngine:
             runs = in_order(runs)
         counts = []
         for batch in assigned(runs.to_batches(), templates, versions):
-            told = pc.is_valid(batch.column("members"))
-            first = batch.filter(told)
+            has_members = pc.is_valid(batch.column("members"))
+            first = batch.filter(has_members)
             for key, members in zip(first.column("unit").to_pylist(), first.column("members").to_pylist(), strict=True):
                 self._slices[key] = Slice(key, tuple(map(Member.of, members)))
-            counts.append(pa.Table.from_batches([batch.filter(pc.invert(told)).select(COUNTED_SCHEMA.names)]))
+            counts.append(pa.Table.from_batches([batch.filter(pc.invert(has_members)).select(COUNTED_SCHEMA.names)]))
         if counts:
             self._counted = counted(pa.concat_tables(counts))
         self._of_units = runs_by_unit(self._counted)

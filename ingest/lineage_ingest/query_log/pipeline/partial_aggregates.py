@@ -1,6 +1,6 @@
 """What a worker makes of the rows that it reads: their runs, what is to be known of their templates, what is left out.
 
-All of it is told for some hundred thousand rows at once, packed.
+All of it is aggregated for some hundred thousand rows at once, packed.
 """
 
 from __future__ import annotations
@@ -118,11 +118,11 @@ def _smallest(texts: pa.Table) -> pa.Table:
 def _counts_table(counts: LogCounts) -> pa.Table:
     """Return counts as `add_counts` takes them in."""
     kinds = sorted(counts.left_out)
-    told = [(counts.rows, None, None), (counts.undated, _UNDATED, counts.unread_time)]
-    told += [(counts.left_out[kind], kind, counts.samples.get(kind)) for kind in kinds]
-    told += [(0, str(Problem.FILE_REPORT), text) for text in counts.files.texts()]
+    counted = [(counts.rows, None, None), (counts.undated, _UNDATED, counts.unread_time)]
+    counted += [(counts.left_out[kind], kind, counts.samples.get(kind)) for kind in kinds]
+    counted += [(0, str(Problem.FILE_REPORT), text) for text in counts.files.texts()]
     types = (pa.int64(), pa.string(), pa.string())
-    columns = [pa.array(values, kind) for values, kind in zip(zip(*told, strict=True), types, strict=True)]
+    columns = [pa.array(values, kind) for values, kind in zip(zip(*counted, strict=True), types, strict=True)]
     return pa.table(columns, ["rows", "outcome", "sample"])
 
 

@@ -98,7 +98,7 @@ class Definitions:
             newest = self._newest(place)
             for key in sorted(self._readers.get(place, ())):
                 columns = self._seen_by(place, key)
-                # Of what it makes itself, a unit is not shown what an earlier ingest told.
+                # Of what it makes itself, a unit is not shown what an earlier ingest stated.
                 own = place[1] in self._facts[key].makes
                 before = self._seen_with[key].get(place, self._given.get(place[1]) if own else self._known(place))
                 self._seen_with[key][place] = columns
@@ -169,7 +169,7 @@ class Definitions:
             return dict(facts.before).get(place[1], later.columns)
         if (
             place[1] in self._facts[key].makes
-        ):  # it makes the table itself: an earlier ingest told what it makes, not what it reads
+        ):  # it makes the table itself: an earlier ingest stated what it makes, not what it reads
             return self._given.get(place[1])
         return self._known(place)
 

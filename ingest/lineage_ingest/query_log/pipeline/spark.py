@@ -92,8 +92,8 @@ class SparkEngine:
         for table in self._tables(self._all, LEFT_OUT):
             add_counts(counts, table)
         progress("reading", counts.rows, counts.rows)
-        told = _by_bucket(self._all.where(f.col("kind").isin(TOTALS, PARTS)), self._processors * 8)
-        self._templates = self._keep(told.mapInArrow(templates_from, _PACKETS))
+        aggregates = _by_bucket(self._all.where(f.col("kind").isin(TOTALS, PARTS)), self._processors * 8)
+        self._templates = self._keep(aggregates.mapInArrow(templates_from, _PACKETS))
         self._named = list(self._tables(self._templates, NAMES))
         return counts
 
@@ -167,7 +167,7 @@ class SparkEngine:
                 yield facts
             progress("extracting", min(done * AT_ONCE, len(units)), len(units))
 
-    def _watched(self, action: Callable[[], T], told: Callable[[float], None]) -> T:
+    def _watched(self, action: Callable[[], T], on_progress: Callable[[float], None]) -> T:
         """Return what an action does; meanwhile tell which share of its last stage's tasks is done."""
         context = self._spark.sparkContext
         group = f"lineage-{id(self):x}"
@@ -185,8 +185,8 @@ class SparkEngine:
             ids = [stage for job in jobs if job is not None for stage in job.stageIds]
             last = tracker.getStageInfo(max(ids)) if ids else None
             if last is not None and last.numTasks:
-                told(last.numCompletedTasks / last.numTasks)
-        told(1)
+                on_progress(last.numCompletedTasks / last.numTasks)
+        on_progress(1)
         return running.result()
 
     def _extracted(self, units: list[ExtractionUnit], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:

@@ -141,11 +141,11 @@ def _assemble(table: Any) -> Any:
     # `Connect Out` and a refused connection (`Access denied …`) have no `user@host` in front.
     greeting = pc.extract_regex(argument, _ON)
     use = pc.extract_regex(argument, _USE)
-    told = pc.fill_null(pc.equal(command, "Init DB"), False)
+    is_initial = pc.fill_null(pc.equal(command, "Init DB"), False)
     uses = pc.and_(pc.fill_null(pc.is_in(command, _RUNS), False), pc.is_valid(use))
-    database = pc.if_else(connects, greeting.field(2), pc.if_else(told, argument, use.field(0)))
+    database = pc.if_else(connects, greeting.field(2), pc.if_else(is_initial, argument, use.field(0)))
     # A statement USE changes what follows; in its own row the old or the new database means the same.
-    database = carried(database, pc.or_(pc.or_(connects, told), uses), begins)
+    database = carried(database, pc.or_(pc.or_(connects, is_initial), uses), begins)
     own = coercion.texts(column["user_host"])
     user = pc.coalesce(own, carried(greeting.field(0), connects, begins))
     left = pc.fill_null(pc.equal(command, "Quit"), False)

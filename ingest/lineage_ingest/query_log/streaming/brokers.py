@@ -20,7 +20,7 @@ class BrokersUnreachableError(ConnectionError):
 
 
 def wait_for_brokers(brokers: str, seconds: float, waiting: Callable[[str], None]) -> None:
-    """Return when one of the brokers (`host:port,…`) takes a connection; `waiting` is told what takes long.
+    """Return when one of the brokers (`host:port,…`) takes a connection; `waiting` is called with what takes long.
 
     Raises:
         BrokersUnreachableError: none did within so many seconds.
@@ -28,7 +28,7 @@ def wait_for_brokers(brokers: str, seconds: float, waiting: Callable[[str], None
     """
     addresses = [_address(text.strip()) for text in brokers.split(",") if text.strip()]
     begun = time.monotonic()
-    told = False
+    noticed = False
     while True:
         for address in addresses:
             left = begun + seconds - time.monotonic()
@@ -41,8 +41,8 @@ def wait_for_brokers(brokers: str, seconds: float, waiting: Callable[[str], None
         passed = time.monotonic() - begun
         if passed >= seconds:
             raise BrokersUnreachableError(f"Kafka does not answer at {brokers} since {passed:.0f} s: {reason}")
-        if not told and passed >= min(_NOTICE, seconds / 2):
-            told = True
+        if not noticed and passed >= min(_NOTICE, seconds / 2):
+            noticed = True
             waiting(f"Kafka does not answer at {brokers} ({reason}); trying until {seconds:g} s have passed")
         time.sleep(min(_PAUSE, seconds))
 

@@ -104,7 +104,7 @@ def follow_log(
         once: end when all is stored that is there at the beginning.
         stopping: when it is set, the stream ends after the micro-batch that is in hand.
         started: called when Spark runs.
-        done: told of each micro-batch that was stored, and had rows.
+        done: called with each micro-batch that was stored, and had rows.
 
     Raises:
         SparkMissingError: Spark is not installed, or Java is not there.
@@ -293,4 +293,4 @@ def _patiently(open_store: Callable[[], GraphStore]) -> GraphStore:
 
 
 def _unheard(stage: str, done: int, total: int | None) -> None:
-    """Micro-batches are told as a whole."""
+    """Micro-batches are reported as a whole."""

@@ -80,9 +80,9 @@ def compose(first: StepEffect, second: StepEffect) -> StepEffect:
 
     Of two references the one nearer the target names the influence: that is the clause a reader finds there.
 
-    >>> compose(Step(Subtype.AGGREGATION), Step(Subtype.TRANSFORMATION, masking=True))
-    Step(subtype=<Subtype.AGGREGATION: 'AGGREGATION'>, masking=True)
-    >>> compose(Step(Subtype.JOIN), Step(Subtype.IDENTITY)).subtype
+    >>> compose(StepEffect(Subtype.AGGREGATION), StepEffect(Subtype.TRANSFORMATION, masking=True))
+    StepEffect(subtype=<Subtype.AGGREGATION: 'AGGREGATION'>, masking=True)
+    >>> compose(StepEffect(Subtype.JOIN), StepEffect(Subtype.IDENTITY)).subtype
     <Subtype.JOIN: 'JOIN'>
     """
     masking = first.masking or second.masking
@@ -96,7 +96,7 @@ def compose(first: StepEffect, second: StepEffect) -> StepEffect:
 def compose_path(steps: Iterable[StepEffect]) -> StepEffect:
     """Return what a path's steps, from source to target, amount to; no step is the identity.
 
-    >>> compose_path([Step(Subtype.IDENTITY), Step(Subtype.AGGREGATION)]).subtype
+    >>> compose_path([StepEffect(Subtype.IDENTITY), StepEffect(Subtype.AGGREGATION)]).subtype
     <Subtype.AGGREGATION: 'AGGREGATION'>
     """
     total = IDENTITY

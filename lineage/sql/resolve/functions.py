@@ -51,7 +51,7 @@ class FunctionEffects:
 
         >>> from lineage.sql.resolve.transformation_codes import STEPS
         >>> STEPS[FunctionEffects.load().of_name("SHA256")]
-        Step(subtype=<Subtype.TRANSFORMATION: 'TRANSFORMATION'>, masking=True)
+        StepEffect(subtype=<Subtype.TRANSFORMATION: 'TRANSFORMATION'>, masking=True)
         """
         plain = _plain(name)
         return self._effect(plain in self._masking, plain in self._aggregates)

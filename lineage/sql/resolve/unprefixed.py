@@ -165,8 +165,21 @@ def _windows(expression: exp.Expr) -> bool:
 def _inferred(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     """Return the sources of a name that no relation is known to have."""
     resolver = start.resolver
+    may_be_text = _is_string(resolver, column) and _is_compared_with(column)
+    if may_be_text and not column.name.isidentifier():
+        return NO_SOURCES  # of a value, not a name
     for scope in start.chain():
         candidates, seen = _candidates(scope, name)
+        if may_be_text and candidates and not seen:
+            options = {key: found for alias, r in candidates.items() for key, found in options_through(alias, r, name)}
+            resolver.report(
+                DiagnosticCode.AMBIGUOUS_COLUMN,
+                Severity.WARNING,
+                f"a string in double quotes, or a column of {' or '.join(map(_described, candidates))}",
+                column,
+                hint="write strings in single quotes, or give the tables' schemas with --catalog",
+            )
+            return _marked(start, options)
         if name in candidates and not seen and _names_row(scope, name, candidates[name]):
             resolver.presumed = True
             return start.whole_row(name)
@@ -179,6 +192,8 @@ def _inferred(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
             return ambiguous(start, column, name, options)
     if start.item(name) is not None:
         return start.whole_row(name)
+    if _is_string(resolver, column):
+        return NO_SOURCES
     nearest = next((scope for scope in start.chain() if scope.items), None)
     if nearest is None:
         return NO_SOURCES
@@ -197,6 +212,19 @@ def _inferred(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     return NO_SOURCES
 
 
+def _is_string(resolver: Resolution, column: exp.Expr) -> bool:
+    """Return whether a name in double quotes that no table has is a string (https://sqlite.org/quirks.html, 8)."""
+    return resolver.naming.dialect.name == "sqlite" and bool(column.this.args.get("quoted"))
+
+
+def _is_compared_with(column: exp.Expr) -> bool:
+    """Return whether a value stands where something is compared with it: behind an operator, in a list of IN."""
+    parent, key = column.parent, column.arg_key
+    if isinstance(parent, exp.In | exp.Between):
+        return key != "this"
+    return isinstance(parent, exp.Binary) and key == "expression"
+
+
 def _names_row(scope: QueryBlock, alias: str, relation: Relation) -> bool:
     """Return whether a bare name that is a table's alias, and not the table's own name, means its whole row."""
     return (
@@ -212,8 +240,9 @@ def options_through(alias: str, relation: Relation, name: str) -> Iterator[tuple
     if found is not None:
         yield alias, found
         return
-    for behind in relation.opens:
-        yield from options_through(behind.name if isinstance(behind, BaseTable) else alias, behind, name)
+    for number, behind in enumerate(relation.opens, start=1):
+        own = behind.name if isinstance(behind, BaseTable) else alias if number == 1 else f"{alias} (star {number})"
+        yield from options_through(own, behind, name)
 
 
 def ambiguous(

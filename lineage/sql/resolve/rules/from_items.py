@@ -340,6 +340,8 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
         names = list(_FLATTENED)
     is_declared = bool(names) or _function_name(call) in _ONE_COLUMN or isinstance(call, _ONE_COLUMN_TYPES)
     alias = node.args.get("alias")
+    if not is_declared:
+        names = [STAR]  # whether it gives one value or a table is not known
     if not names and isinstance(alias, exp.TableAlias) and alias.this is not None:
         names = [resolver.identifiers.alias(alias.this)]
     if not names:

@@ -57,6 +57,13 @@ def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope
             names.append(name)
             columns.append(sources)
             absorb(rows.own, sources, GROUP_BY, pivot)
+    deciding = [_decided_by_data(resolver, field, scope) for field in pivot.args.get("fields") or ()]
+    if any(one is not None for one in deciding):
+        for value in aggregated:
+            for sources in filter(None, deciding):
+                absorb(value, sources, CONDITIONAL, pivot)
+            absorb(value, decided, IDENTITY, None)
+        return _open_pivot(names, columns, aggregated, rows)
     made = [resolver.identifiers.column(name) for name in pivot.args.get("columns") or ()]
     for position, name in enumerate(made):
         value = dict(aggregated[position % len(aggregated)]) if aggregated else {}
@@ -64,6 +71,31 @@ def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope
         names.append(name)
         columns.append(value)
     return Relation(names, columns, rows, [relation] if relation.is_open else [])
+
+
+def _decided_by_data(resolver: Resolver, field: exp.Expr, scope: Scope) -> Sources | None:
+    """Return what names the columns of Snowflake's `IN (ANY)` and `IN (SELECT …)`; None where the values are listed.
+
+    https://docs.snowflake.com/en/sql-reference/constructs/pivot
+    """
+    for one in (field.args.get("query"), *(field.args.get("expressions") or ())):
+        inner = one.unnest() if isinstance(one, exp.Subquery) else one
+        if isinstance(inner, exp.PivotAny):
+            return {}
+        if isinstance(inner, exp.Query):
+            total: Sources = {}
+            for _, sources in resolver.relation(inner, Scope(resolver, scope.parent, scope.ctes)).columns():
+                absorb(total, sources, IDENTITY, None)
+            return total
+    return None
+
+
+def _open_pivot(names: list[str], columns: list[Sources], values: list[Sources], rows: RowSources) -> Relation:
+    """Return a pivot whose new columns, one a value of the data, nobody knows: a star of all of them."""
+    total: Sources = {}
+    for value in values:
+        absorb(total, value, IDENTITY, None)
+    return Relation([*names, STAR], [*columns, total], rows, [FunctionTable([], total)])
 
 
 @relation_rule(exp.Pivot)
@@ -116,9 +148,6 @@ def _pivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, sco
     opens = [relation] if relation.is_open and group is None else []
     made = _made_names(resolver, node.expressions, aggregates)
     if made is None:
-        total: Sources = {}
-        for value in values:
-            absorb(total, value, IDENTITY, None)
         resolver.report(
             DiagnosticCode.UNRESOLVED_STAR,
             Severity.WARNING,
@@ -126,9 +155,7 @@ def _pivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, sco
             node,
             hint="list the values: ON key IN ('a', 'b')",
         )
-        return Relation(
-            [*(name for name, _ in kept), STAR], [*(s for _, s in kept), total], rows, [FunctionTable([], total)]
-        )
+        return _open_pivot([name for name, _ in kept], [s for _, s in kept], values, rows)
     names = [*(name for name, _ in kept), *made]
     columns = [*(s for _, s in kept), *(dict(values[at % len(values)]) for at in range(len(made)))]
     return Relation(names, columns, rows, opens)

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.projection import Projection
-from lineage.sql.resolve.relations import STAR, BaseTable, Composite, Relation, Sources, placed
+from lineage.sql.resolve.relations import STAR, BaseTable, Composite, Elements, FunctionTable, Relation, Sources, placed
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.nested import nested_or_plain
 from lineage.sql.resolve.scope import Scope
@@ -37,7 +37,7 @@ def star_columns(
     found = _behind(resolver, item, scope)
     if found is None:
         return []
-    shown, behind = found
+    shown, behind, value = found
     identifiers = resolver.identifiers
     dropped = {identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in _listed(star, "except_")}
     renamed = {
@@ -55,11 +55,13 @@ def star_columns(
     columns: list[tuple[str, Sources]] = []
     for name, sources, relation in shown:
         if name == STAR and (relation is not None or behind is not None):
+            if projection is not None and value is not None:
+                projection.opens.append(Elements(value, None, scope.field))
             _stays_open(resolver, item, relation, projection, behind)
         elif name in dropped or (pattern is not None and pattern.fullmatch(name) is None):
             continue
-        value = nested_or_plain(resolver, replaced[name], scope) if name in replaced else placed(sources, star)
-        columns.append((renamed.get(name, name), value))
+        own = nested_or_plain(resolver, replaced[name], scope) if name in replaced else placed(sources, star)
+        columns.append((renamed.get(name, name), own))
     return columns
 
 
@@ -74,17 +76,17 @@ def _ilike(text: str) -> re.Pattern[str]:
     return re.compile("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in text), re.IGNORECASE)
 
 
-def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Shown], str | None] | None:
-    """Return the columns of a star and, where these are unknown fields of a value, the value's name."""
+def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Shown], str | None, Sources | None] | None:
+    """Return the columns of a star and, where these are fields of a value, the value's name and sources."""
     if isinstance(item, exp.Star):
-        return _all_columns(resolver, scope), None
+        return _all_columns(resolver, scope), None, None
     if isinstance(item, exp.Column):
         table = item.args["table"]
         alias = resolver.identifiers.alias(table)
         schema = item.args.get("db")
         relation = scope.item(alias, resolver.identifiers.alias(schema) if schema is not None else None)
         if relation is not None:
-            return _columns(relation), None
+            return _columns(relation), None, None
         path = [resolver.identifiers.column(p) for k in ("catalog", "db", "table") if (p := item.args.get(k))]
         value = scope.value(path)
         if value is None:
@@ -97,13 +99,14 @@ def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Sho
             )
             resolver.unresolved_name(DiagnosticCode.UNKNOWN_TABLE, alias, item, scope.items)
             return None
-        return _fields(scope, value), ".".join(path)
+        return _fields(scope, value), ".".join(path), value
     owner = item.this.unnest()
     if isinstance(owner, exp.Column) and owner.args.get("table") is None:
         relation = scope.item(resolver.identifiers.alias(owner.this))
         if relation is not None:  # PostgreSQL's `(t).*`
-            return _columns(relation), None
-    return _fields(scope, nested_or_plain(resolver, owner, scope)), owner.name or "the value"
+            return _columns(relation), None, None
+    value = nested_or_plain(resolver, owner, scope)
+    return _fields(scope, value), owner.name or "the value", value
 
 
 def _fields(scope: Scope, value: Sources) -> list[_Shown]:
@@ -177,21 +180,16 @@ def _stays_open(
 ) -> None:
     behind: Sequence[Relation] = ()
     if relation is not None:
-        behind = [relation] if isinstance(relation, BaseTable) else relation.opens
+        behind = [relation] if isinstance(relation, BaseTable | FunctionTable) else relation.opens
     if projection is not None:
         projection.opens.extend(behind)
     tables = [r.name for r in behind if isinstance(r, BaseTable)]
     code = DiagnosticCode.UNRESOLVED_STAR
     resolver.unresolved_name(code, f"{value}.*" if value else STAR, item, tables, nearest=False)
     unknown = f"no schema of {', '.join(tables) or 'the table'}"
+    hint: str | None = "give the table's DDL or a JSON schema with --catalog, or ingest what creates it"
     if value is not None:
-        unknown = f"nothing says which fields `{value}` has"
-    resolver.report(
-        code,
-        Severity.WARNING,
-        f"the columns behind `*` are unknown: {unknown}",
-        item,
-        hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it"
-        if value is None
-        else None,
-    )
+        unknown, hint = f"nothing says which fields `{value}` has", None
+    elif not tables and any(isinstance(r, FunctionTable) for r in behind):
+        unknown, hint = "they are what a function gives, or a PIVOT makes of the data", "name the columns that are read"
+    resolver.report(code, Severity.WARNING, f"the columns behind `*` are unknown: {unknown}", item, hint=hint)

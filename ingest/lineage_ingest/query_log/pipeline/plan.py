@@ -31,7 +31,7 @@ def planned(given: LogInput | StreamInput, kind: EngineKind, spark: SparkOptions
         "temporary tables, USE and SET, renamings and rollbacks tie statements of a session together",
     )
     yield (
-        "waves",
+        "rounds",
         where,
         "what reads a table that the log itself defines, again with its columns, until nothing changes",
     )

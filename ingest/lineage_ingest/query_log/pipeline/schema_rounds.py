@@ -1,4 +1,4 @@
-"""Waves: a unit that reads a table which another unit defines is extracted again once its columns are known.
+"""Resolution rounds: what reads a table which another unit defines is extracted again once its columns are known.
 
 Of several definitions of a table that counts which was last in force when the reader last ran, else the first after
 it: what LineageX's stack of deferred statements does for a script, for a log in which everything runs many times.

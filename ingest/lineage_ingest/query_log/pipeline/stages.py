@@ -41,7 +41,7 @@ _MAX_FILES = 100
 """So many failed files are named."""
 _MAX_NAMED = 5
 """So many files without rows are named."""
-_MAX_WAVES = 50
+_MAX_ROUNDS = 50
 """Of views over views, each known only after the one below it; what is still open then is a circle."""
 
 _COUNTED = {
@@ -172,13 +172,13 @@ def extract_log(
         new = [Work(one.key) for one in slices if one.key not in found]
         found.update((facts.key, facts) for facts in engine.extract(new, setting, base, progress))
     definitions, spans = _definitions(engine, base, found, existence)
-    waves = 1
-    while waves < _MAX_WAVES and (stale := definitions.stale()):
-        waves += 1
+    rounds = 1
+    while rounds < _MAX_ROUNDS and (stale := definitions.stale()):
+        rounds += 1
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
         for facts in engine.extract(work, setting, definitions.knowledge(), progress):
             definitions.add(facts, *spans(facts.key))
-    extraction = _merged(engine, setting, base, definitions, log, versions, before, waves, progress)
+    extraction = _merged(engine, setting, base, definitions, log, versions, before, rounds, progress)
     extraction.templates = first
     extraction.slices = {one.key: tuple(member.template for member in one.members) for one in slices}
     return extraction
@@ -265,7 +265,7 @@ def _names_found(
     if not any(facts.searched for facts in found.values()):
         return
     definitions, spans = _definitions(engine, base, found, existence)
-    for _ in range(_MAX_WAVES):  # a table is found by its columns, which others may have to tell first
+    for _ in range(_MAX_ROUNDS):  # a table is found by its columns, which others may have to tell first
         work = [Work(key, overlay or None) for key, overlay in definitions.stale().items()]
         if not work:
             return
@@ -295,7 +295,7 @@ def _merged(
     log: LogCounts,
     versions: Versions | None,
     before: Earlier,
-    waves: int,
+    rounds: int,
     progress: Progress,
 ) -> Extraction:
     runs = engine.runs()
@@ -341,7 +341,7 @@ def _merged(
         "templates": sum(any(part.runs for part in parts.values()) for parts in runs.values()),
         "statements": sum(counts.values()),
         **{name: counts[name] for name in _COUNTED.values()},
-        "waves": waves,
+        "rounds": rounds,
         **merger.counts,
     }
     notes = tuple(_notes(log, setting))

@@ -32,6 +32,14 @@ STRINGS = frozenset(
     (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING,
      TokenType.UNICODE_STRING, TokenType.NATIONAL_RAW_STRING)
 )  # fmt: skip
+_AT_VARIABLES = frozenset(("tsql", "fabric", "mysql", "singlestore"))
+_KEYWORDS = frozenset(
+    ("BEGIN", "END", "IF", "ELSE", "ELSEIF", "WHILE", "RETURN", "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH",
+     "SET", "DECLARE", "EXEC", "EXECUTE", "PRINT", "GO", "CREATE", "DROP", "ALTER", "TRUNCATE", "CASE", "LOOP",
+     "REPEAT", "CALL", "OPEN", "CLOSE", "FETCH", "TRY", "CATCH", "THROW", "BREAK", "CONTINUE", "FOR", "FROM",
+     "AS", "USE")
+)  # fmt: skip
+"""Words that begin or end something in a program."""
 _DOLLAR = re.compile(r"\$\w*\$")
 _OPENING = re.compile(r"[A-Za-z&]*('''|\"\"\"|'|\")")
 _BACKSLASH = frozenset(
@@ -69,7 +77,19 @@ def tokenize(text: str, dialect: str) -> list[Token]:
         TokenError: a string or name is never closed.
     """
     parser = Parser.get_or_raise(None if dialect == "ansi" else dialect)
-    return _tokenizer_class(dialect)(dialect=parser).tokenize(text)
+    found = _tokenizer_class(dialect)(dialect=parser).tokenize(text)
+    return _with_variables(found) if dialect in _AT_VARIABLES else found
+
+
+def _with_variables(tokens: list[Token]) -> list[Token]:
+    """Return tokens in which the name of a variable is no keyword: `@end`, `@select`."""
+    for at in range(1, len(tokens)):
+        before, token = tokens[at - 1], tokens[at]
+        is_name = before.token_type is TokenType.PARAMETER and token.start == before.end + 1
+        if is_name and token.text.upper() in _KEYWORDS:
+            place = token.line, token.col, token.start, token.end
+            tokens[at] = Token(TokenType.IDENTIFIER, token.text, *place, token.comments)
+    return tokens
 
 
 def word_of(token: Token) -> str:

@@ -10,7 +10,7 @@ Traps:
 - `table$20260301` as a destination is a partition: the table's other rows stay.
 - There is no default dataset; the project is `project_id`.
 - A query in legacy SQL is another language.
-- Load, copy and extract jobs have no text. Of a copy it is said which table it wrote, and mostly from which: that is a
+- Load, copy and extract jobs have no text. A copy names the table it wrote, and mostly its sources: that is a
   query of all columns. The others are rows with a problem.
 - Documents (`destination_table`) are columns of their own in CSV: `destination_table.project_id`.
 - Only JOBS and JOBS_BY_PROJECT have `query`.

@@ -9,7 +9,7 @@ Traps:
 - A job has an entry as it is inserted and one as it is done; the first is left out unless the job is done in it.
 - The text ends at 50,000 characters; `queryTruncated` says so.
 - The rows of a script's statements name it in `parentJobName`; the script's own is left out where the log has one.
-- Of a copy the tables are said: a query of all columns. Load and extract jobs are rows with a problem.
+- A copy names its tables: a query of all columns. Load and extract jobs are rows with a problem.
 - A failed job's `errorResult` has the code of google.rpc.Code: 1 is a cancelled one.
 - Entries of the older kind (`serviceData`, AuditData) are rows with a problem.
 """

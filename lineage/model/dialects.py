@@ -1,9 +1,13 @@
-"""How each SQL dialect treats the case of names, and what it is called."""
+"""The SQL dialects: what each is called, and what sets it apart where that matters to lineage.
+
+What a dialect's text is made of (quotes, comments, strings) is in `lineage/sql/scan/facts.txt`, which the native
+scanner reads too; how it parses is sqlglot's.
+"""
 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from lineage.model.spelling import Spelled
@@ -29,18 +33,16 @@ class Folding(StrEnum):
         return text.upper() if self is Folding.UPPER else text
 
 
+_LOWER, _UPPER, _KEEP = Folding.LOWER, Folding.UPPER, Folding.KEEP
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A dialect's names and its rules of case, for tables and for columns, unquoted and quoted.
+    """A dialect's name, its rules for the case of identifiers, and the facts in which it differs from others.
 
-    Sources: the vendors' pages on identifiers. PostgreSQL folds unquoted names to lower case and keeps quoted
-    ones; Snowflake and Oracle fold to upper case; BigQuery's tables keep their case, its columns do not;
-    MySQL's tables keep their case on Linux, its columns do not; the rest compares without case, quoted or not.
-
-    `shows_tables` and `shows_columns` say that the product shows a name as it was written, though it compares names
-    without case: T-SQL, BigQuery, MySQL, DuckDB and their like. PostgreSQL, Snowflake, Hive or Trino show what they
-    fold names to; Spark's and Databricks' catalogs do so with tables only. `left_out_schema` is the schema that
-    `db..t` leaves out (T-SQL's page on names of objects, Snowflake's on resolving them).
+    Sources for the case of identifiers: the vendors' pages on them. PostgreSQL folds unquoted names to lower case and
+    keeps quoted ones; Snowflake and Oracle fold to upper case; BigQuery's tables keep their case, its columns do not;
+    MySQL's tables keep their case on Linux, its columns do not; the others compare without case, quoted or not.
     """
 
     name: str
@@ -49,13 +51,164 @@ class Dialect:
     quoted_table: Folding = Folding.LOWER
     quoted_column: Folding = Folding.LOWER
     aliases: tuple[str, ...] = ()
+
+    # Names of tables
     shows_tables: bool = False
+    """The product shows a table's name as it was written, though it compares names without case (T-SQL, DuckDB).
+    PostgreSQL, Snowflake, Hive and Trino show what they fold names to."""
     shows_columns: bool = False
-    left_out_schema: str | None = None
+    """The same for columns: T-SQL, BigQuery, MySQL, DuckDB; the catalogs of Spark and Databricks."""
+    omitted_schema: str | None = None
+    """The schema that `db..t` omits (T-SQL: names of objects; Snowflake: resolving them)."""
+    has_pg_temp: bool = False
+    """`pg_temp` is the schema of the session's temporary tables (PostgreSQL 20.11, search_path)."""
+    quotes_whole_paths: bool = False
+    """One pair of quotes may enclose all parts of a name: `` `project.dataset.table` ``."""
+    has_table_decorators: bool = False
+    """`t$20230101` and `t@-3600000` are a partition and a snapshot of t, `t_*` a wildcard over its date shards."""
+    reads_files_by_string: bool = False
+    """`FROM 'a.parquet'` reads a file: https://duckdb.org/docs/stable/data/overview"""
+    reads_files_by_format: bool = False
+    """`` FROM parquet.`/a` `` reads a file: https://spark.apache.org/docs/latest/sql-data-sources-load-save-functions.html"""
+    names_in_strings: bool = False
+    """`IDENTIFIER('t')` and `TABLE('t')` name a table by a string."""
+
+    # Names of columns in a query
+    nearest_alias_only: bool = False
+    """An alias hides an outer one of the same name, also for columns that its own table does not have."""
+    fields_by_dot: bool = False
+    """`a.b` is the field b of a column a where no table or alias is called a."""
+    fields_by_call: bool = False
+    """`b(t)` is the column t.b: https://www.postgresql.org/docs/current/rowtypes.html#ROWTYPES-USAGE"""
+    sequences_by_column: bool = False
+    """`s.nextval` is the next number of the sequence s, of which no column is the source."""
+    rows_by_alias: bool = False
+    """A table's alias alone is its row as a value."""
+    unknown_quoted_names_are_strings: bool = False
+    """A name in double quotes that no table has is a string (https://sqlite.org/quirks.html, 8)."""
+    order_by_prefers_input: bool = False
+    """A name inside an expression of ORDER BY means a column of FROM before one of the select list."""
+    bare_keys_hide_aliases: bool = False
+    """HAVING reads `n + 0` by the alias n even under `GROUP BY n + 0`; only a bare `GROUP BY n` hides it (DuckDB)."""
+    numbers_repeated_columns: bool = False
+    """Of columns of one name, in a query in FROM or one that is stored, the later ones get numbers (DuckDB)."""
+    using_keeps_positions: bool = False
+    """`*` shows the columns that USING merges where the left side has them; SQL:2016 7.10 puts them first."""
+    describes_unnamed_columns: bool = False
+    """An expression without an alias is named after its function or type (PostgreSQL: `case`, `coalesce`, `max`)."""
+
+    # Queries
+    implicit_lateral: bool = False
+    """A derived table sees the items before it without LATERAL: https://duckdb.org/docs/stable/sql/query_syntax/from"""
+    implicit_recursive: bool = False
+    """A CTE may read itself without RECURSIVE; elsewhere a name without it means the table outside."""
+    with_names_values: bool = False
+    """`WITH expression AS name` names a value: https://clickhouse.com/docs/sql-reference/statements/select/with"""
+    pivots_whole_joins: bool = False
+    """PIVOT behind `a NATURAL JOIN b` or `a CROSS JOIN b` pivots the join, not b."""
+    unnests_rows: bool = False
+    """`UNNEST(array)` alone gives the fields of the array's structs, and its alias means the element (BigQuery)."""
+    flattens_to_six_columns: bool = False
+    """FLATTEN gives SEQ, KEY, PATH, INDEX, VALUE and THIS: https://docs.snowflake.com/en/sql-reference/functions/flatten"""
+    has_remote_functions: bool = False
+    """`remote(…)`, `cluster(…)`, `mysql(…)` and the like in FROM name a table: https://clickhouse.com/docs/sql-reference/table-functions"""
+    has_column_patterns: bool = False
+    """`COLUMNS('pattern')` stands for several columns (ClickHouse)."""
+    tuples_have_fields: bool = False
+    """A tuple's fields have names or numbers: `(a, b).2` is b (ClickHouse)."""
+    has_type_methods: bool = False
+    """Values of xml, hierarchyid and geography have methods: `t.doc.value('…', 'int')` (T-SQL)."""
+    truncates_by_date_part: bool = False
+    """The last argument of TRUNC is the scale of a number, or a part of a date (Snowflake)."""
+
+    # Statements that write
+    replace_is_insert: bool = False
+    """`REPLACE INTO t` is an INSERT for lineage."""
+    has_table_hints: bool = False
+    """`INSERT INTO t WITH (TABLOCK)`: https://learn.microsoft.com/en-us/sql/t-sql/queries/hints-transact-sql-table"""
+    has_output_clause: bool = False
+    """`OUTPUT inserted.a INTO t` is a part of INSERT, UPDATE, DELETE and MERGE (T-SQL)."""
+    has_compound_assignment: bool = False
+    """`SET a += b` is `SET a = a + b`."""
+    inserts_into_functions: bool = False
+    """`INSERT INTO FUNCTION remote(…)`, with FORMAT or FROM INFILE: https://clickhouse.com/docs/sql-reference/statements/insert-into"""
+    exchange_moves_partition: bool = False
+    """EXCHANGE PARTITION takes the partition out of the other table and gives none back (Hive)."""
+    targets_by_alias: bool = False
+    """UPDATE and DELETE name a table of FROM by its alias or name."""
+    targets_by_query: bool = False
+    """UPDATE and DELETE name a query of FROM by its alias, and change the table behind it."""
+    views_prefer_own_schema: bool = False
+    """A name of one part in a view means a table of the view's own schema first. DuckDB does (tried with 2.0; CREATE
+    TABLE AS does not). Snowflake: https://docs.snowflake.com/en/sql-reference/name-resolution"""
+    views_follow_renames: bool = False
+    """A view goes on reading a table that gets another name."""
+    create_as_adds_columns: bool = False
+    """The query's columns stand beside those that CREATE TABLE … AS defines, and in them where the names agree:
+    https://dev.mysql.com/doc/refman/8.4/en/create-table-select.html"""
+    explain_never_runs: bool = False
+    """`EXPLAIN ANALYZE` of a write does not write."""
+
+    # Programs
+    needs_no_semicolon: bool = False
+    """Statements end without a semicolon; GO ends a batch (T-SQL)."""
+    ends_units_by_slash: bool = False
+    """A line `/` ends a unit of text for the client (Oracle)."""
+    has_backslash_commands: bool = False
+    r"""A line `\command` is for the client, psql."""
+    has_at_variables: bool = False
+    """`@name` is a variable, also where the name is a keyword."""
+    has_ampersand_variables: bool = False
+    """`&name` is a variable that the client fills in (SQL*Plus)."""
+    has_backslash_escapes: bool = False
+    r"""`\n` in a plain string is the end of a line."""
+    set_assigns_variables: bool = False
+    """SET gives a variable a value, not only a setting."""
+    select_into_variables: bool = False
+    """SELECT … INTO names variables, never a table."""
+    has_declare_sections: bool = False
+    """Declarations, each ended by a semicolon, stand before BEGIN, behind DECLARE."""
+    routines_begin_with_declarations: bool = False
+    """They stand directly behind a routine's AS or IS, without DECLARE (Oracle, Exasol)."""
+    declares_behind_as: bool = False
+    """They may stand behind a routine's AS, with DECLARE, and a variable may be a RESULTSET (Snowflake Scripting)."""
+    triggers_prefix_rows: bool = False
+    """A trigger's rows are `:new` and `:old`, which are variables (Oracle)."""
+
+    # Sessions and transactions
+    use_names_database: bool = False
+    """`USE x` names a database that holds schemas, not what others call a schema."""
+    search_path_in_string: bool = False
+    """One string is the whole search path."""
+    search_path_string_is_name: bool = False
+    """A string is the exact name of one schema: https://www.postgresql.org/docs/current/sql-set.html"""
+    resets_search_path: bool = False
+    """RESET, DISCARD and SET … TO DEFAULT give the search path back that the session began with."""
+    search_path_has_variables: bool = False
+    """`$current` and `$public` stand for schemas in a search path (Snowflake)."""
+    settings_in_transactions: bool = False
+    """A setting is part of the transaction: a ROLLBACK takes it back, and SET LOCAL ends with it."""
+    implicit_transactions: bool = False
+    """A transaction begins with the first statement that writes, not with a BEGIN."""
+    ddl_commits: bool = False
+    """DDL commits the open transaction. MySQL 15.3.3, Oracle SQL Language Reference (COMMIT), Snowflake (DDL)."""
+    truncate_commits: bool = False
+    """https://docs.aws.amazon.com/redshift/latest/dg/r_TRUNCATE.html"""
+    temp_ddl_stays: bool = False
+    """No ROLLBACK undoes CREATE or DROP TEMPORARY TABLE. MySQL 15.3.3."""
+    temp_tables_in_schemas: bool = False
+    """Temporary tables lie in a schema, and are looked for in another one after USE."""
+    temp_tables_without_schema: bool = False
+    """A name with a schema never means a temporary table, whatever its bare name is."""
 
     def __hash__(self) -> int:
         """Return the hash of the name: naming options are looked up for every statement."""
         return hash(self.name)
+
+    @property
+    def parser_name(self) -> str | None:
+        """The name of sqlglot's dialect; None for its own, of no product in particular."""
+        return None if self.name == "ansi" else self.name
 
     def fold_table(self, name: str, *, quoted: bool = False) -> str:
         """Return a catalog, schema or table name as this dialect compares it.
@@ -85,53 +238,265 @@ class UnknownDialectError(ValueError):
     """A dialect that is not known; the message offers the nearest names."""
 
 
-_KEEP, _LOWER, _UPPER = Folding.KEEP, Folding.LOWER, Folding.UPPER
-
-
-_SCHEMAS = {"tsql": "dbo", "fabric": "dbo"}
-
-
-def _quotes_keep(name: str, folding: Folding, *aliases: str) -> Dialect:
-    return Dialect(name, folding, folding, _KEEP, _KEEP, aliases)
-
-
-def _keeps_tables(name: str, *aliases: str) -> Dialect:
-    return Dialect(name, table=_KEEP, quoted_table=_KEEP, aliases=aliases, shows_columns=True)
-
-
-def _shows_all(name: str, *aliases: str) -> Dialect:
-    return Dialect(name, aliases=aliases, shows_tables=True, shows_columns=True, left_out_schema=_SCHEMAS.get(name))
-
+_ANSI = Dialect(
+    "ansi",
+    quoted_table=_KEEP,
+    quoted_column=_KEEP,
+    aliases=("",),
+    rows_by_alias=True,
+    targets_by_alias=True,
+    has_declare_sections=True,
+)
+_POSTGRES = Dialect(
+    "postgres",
+    quoted_table=_KEEP,
+    quoted_column=_KEEP,
+    aliases=("postgresql",),
+    has_pg_temp=True,
+    nearest_alias_only=True,
+    fields_by_call=True,
+    rows_by_alias=True,
+    order_by_prefers_input=True,
+    describes_unnamed_columns=True,
+    views_follow_renames=True,
+    has_backslash_commands=True,
+    has_declare_sections=True,
+    search_path_string_is_name=True,
+    resets_search_path=True,
+    settings_in_transactions=True,
+    temp_tables_without_schema=True,
+)
+_MATERIALIZE = replace(_POSTGRES, name="materialize", aliases=(), has_pg_temp=False, has_backslash_commands=False)
+_REDSHIFT = replace(
+    _POSTGRES,
+    name="redshift",
+    aliases=(),
+    quoted_table=_LOWER,
+    quoted_column=_LOWER,
+    order_by_prefers_input=False,
+    explain_never_runs=True,
+    has_backslash_escapes=True,
+    use_names_database=True,
+    truncate_commits=True,
+)
+_SNOWFLAKE = Dialect(
+    "snowflake",
+    table=_UPPER,
+    column=_UPPER,
+    quoted_table=_KEEP,
+    quoted_column=_KEEP,
+    omitted_schema="PUBLIC",
+    names_in_strings=True,
+    sequences_by_column=True,
+    implicit_recursive=True,
+    flattens_to_six_columns=True,
+    truncates_by_date_part=True,
+    views_prefer_own_schema=True,
+    explain_never_runs=True,
+    has_backslash_escapes=True,
+    set_assigns_variables=True,
+    has_declare_sections=True,
+    declares_behind_as=True,
+    use_names_database=True,
+    search_path_in_string=True,
+    search_path_has_variables=True,
+    ddl_commits=True,
+    temp_tables_in_schemas=True,
+)
+_ORACLE = Dialect(
+    "oracle",
+    table=_UPPER,
+    column=_UPPER,
+    quoted_table=_KEEP,
+    quoted_column=_KEEP,
+    sequences_by_column=True,
+    implicit_recursive=True,
+    ends_units_by_slash=True,
+    has_ampersand_variables=True,
+    set_assigns_variables=True,
+    has_declare_sections=True,
+    routines_begin_with_declarations=True,
+    triggers_prefix_rows=True,
+    implicit_transactions=True,
+    ddl_commits=True,
+)
+_EXASOL = Dialect(
+    "exasol",
+    table=_UPPER,
+    column=_UPPER,
+    quoted_table=_KEEP,
+    quoted_column=_KEEP,
+    sequences_by_column=True,
+    has_declare_sections=True,
+    routines_begin_with_declarations=True,
+    implicit_transactions=True,
+    ddl_commits=True,
+)
+_TERADATA = Dialect(
+    "teradata",
+    table=_UPPER,
+    column=_UPPER,
+    quoted_table=_KEEP,
+    quoted_column=_KEEP,
+    targets_by_alias=True,
+    has_declare_sections=True,
+)
+_BIGQUERY = Dialect(
+    "bigquery",
+    table=_KEEP,
+    quoted_table=_KEEP,
+    shows_columns=True,
+    quotes_whole_paths=True,
+    has_table_decorators=True,
+    fields_by_dot=True,
+    rows_by_alias=True,
+    unnests_rows=True,
+    has_backslash_escapes=True,
+    set_assigns_variables=True,
+    temp_tables_without_schema=True,
+)
+_MYSQL = Dialect(
+    "mysql",
+    table=_KEEP,
+    quoted_table=_KEEP,
+    aliases=("mariadb", "singlestore", "memsql"),
+    shows_columns=True,
+    replace_is_insert=True,
+    targets_by_alias=True,
+    create_as_adds_columns=True,
+    has_at_variables=True,
+    has_backslash_escapes=True,
+    set_assigns_variables=True,
+    select_into_variables=True,
+    ddl_commits=True,
+    temp_ddl_stays=True,
+    temp_tables_in_schemas=True,
+)
+_DORIS = replace(
+    _MYSQL,
+    name="doris",
+    aliases=(),
+    create_as_adds_columns=False,
+    has_at_variables=False,
+    temp_tables_in_schemas=False,
+)
+_CLICKHOUSE = Dialect(
+    "clickhouse",
+    table=_KEEP,
+    column=_KEEP,
+    quoted_table=_KEEP,
+    quoted_column=_KEEP,
+    fields_by_dot=True,
+    with_names_values=True,
+    has_remote_functions=True,
+    has_column_patterns=True,
+    tuples_have_fields=True,
+    inserts_into_functions=True,
+    explain_never_runs=True,
+    has_backslash_escapes=True,
+    temp_tables_without_schema=True,
+)
+_HIVE = Dialect(
+    "hive",
+    fields_by_dot=True,
+    exchange_moves_partition=True,
+    explain_never_runs=True,
+    has_backslash_escapes=True,
+    temp_tables_in_schemas=True,
+)
+_SPARK = Dialect(
+    "spark",
+    aliases=("sparksql", "spark2", "spark3"),
+    shows_columns=True,
+    reads_files_by_format=True,
+    names_in_strings=True,
+    fields_by_dot=True,
+    pivots_whole_joins=True,
+    explain_never_runs=True,
+    has_backslash_escapes=True,
+    set_assigns_variables=True,
+    temp_tables_without_schema=True,
+)
+_DUCKDB = Dialect(
+    "duckdb",
+    shows_tables=True,
+    shows_columns=True,
+    reads_files_by_string=True,
+    fields_by_dot=True,
+    rows_by_alias=True,
+    order_by_prefers_input=True,
+    bare_keys_hide_aliases=True,
+    numbers_repeated_columns=True,
+    using_keeps_positions=True,
+    implicit_lateral=True,
+    pivots_whole_joins=True,
+    views_prefer_own_schema=True,
+    set_assigns_variables=True,
+    search_path_in_string=True,
+    resets_search_path=True,
+    temp_tables_without_schema=True,
+)
+_TRINO = Dialect("trino", aliases=("dune",), fields_by_dot=True, set_assigns_variables=True)
+_PRESTO = Dialect("presto", fields_by_dot=True)
+_SQLITE = Dialect(
+    "sqlite",
+    shows_tables=True,
+    shows_columns=True,
+    unknown_quoted_names_are_strings=True,
+    order_by_prefers_input=True,
+    replace_is_insert=True,
+    explain_never_runs=True,
+    temp_tables_without_schema=True,
+)
+_TSQL = Dialect(
+    "tsql",
+    aliases=("mssql", "sqlserver", "synapse"),
+    shows_tables=True,
+    shows_columns=True,
+    omitted_schema="dbo",
+    order_by_prefers_input=True,
+    implicit_recursive=True,
+    has_type_methods=True,
+    has_table_hints=True,
+    has_output_clause=True,
+    has_compound_assignment=True,
+    targets_by_alias=True,
+    targets_by_query=True,
+    needs_no_semicolon=True,
+    has_at_variables=True,
+    use_names_database=True,
+)
+_DRILL = Dialect("drill", shows_tables=True, shows_columns=True, fields_by_dot=True)
 
 DIALECTS: dict[str, Dialect] = {
     dialect.name: dialect
     for dialect in (
-        _quotes_keep("ansi", _LOWER, ""),
-        _quotes_keep("postgres", _LOWER, "postgresql"),
-        _quotes_keep("materialize", _LOWER),
-        _quotes_keep("risingwave", _LOWER),
-        Dialect("snowflake", _UPPER, _UPPER, _KEEP, _KEEP, left_out_schema="PUBLIC"),
-        _quotes_keep("oracle", _UPPER),
-        _quotes_keep("teradata", _UPPER),
-        _quotes_keep("exasol", _UPPER),
-        _keeps_tables("bigquery"),
-        _keeps_tables("mysql", "mariadb", "singlestore", "memsql"),
-        _keeps_tables("doris"),
-        _keeps_tables("starrocks"),
-        Dialect("clickhouse", _KEEP, _KEEP, _KEEP, _KEEP),
-        Dialect("redshift"),
-        Dialect("spark", aliases=("sparksql", "spark2", "spark3"), shows_columns=True),
-        Dialect("databricks", shows_columns=True),
-        Dialect("hive"),
-        _shows_all("duckdb"),
-        Dialect("trino", aliases=("dune",)),
-        Dialect("presto"),
-        Dialect("athena"),
-        _shows_all("sqlite"),
-        _shows_all("tsql", "mssql", "sqlserver", "synapse"),
-        _shows_all("fabric"),
-        _shows_all("drill"),
-        _shows_all("dremio"),
+        _ANSI,
+        _POSTGRES,
+        _MATERIALIZE,
+        replace(_MATERIALIZE, name="risingwave"),
+        _REDSHIFT,
+        _SNOWFLAKE,
+        _ORACLE,
+        _EXASOL,
+        _TERADATA,
+        _BIGQUERY,
+        _MYSQL,
+        _DORIS,
+        replace(_DORIS, name="starrocks"),
+        _CLICKHOUSE,
+        _HIVE,
+        _SPARK,
+        replace(_SPARK, name="databricks", aliases=()),
+        _DUCKDB,
+        _TRINO,
+        _PRESTO,
+        replace(_PRESTO, name="athena"),
+        _SQLITE,
+        _TSQL,
+        replace(_TSQL, name="fabric", aliases=()),
+        _DRILL,
+        Dialect("dremio", shows_tables=True, shows_columns=True),
     )
 }
 

@@ -275,7 +275,7 @@ class Naming:
             filled.insert(0, self.default_schema)
         if len(filled) == 2 and self.default_database:
             filled.insert(0, self.default_database)
-        if filled and self.dialect.name == "bigquery":
+        if filled and self.dialect.has_table_decorators:
             filled[-1] = bigquery_table(filled[-1])
         return self.version_of(format_name(filled)) if self.versions else format_name(filled)
 

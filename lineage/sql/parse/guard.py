@@ -47,7 +47,7 @@ class NestingError(Exception):
 
 def parser_named(dialect: Dialect) -> Parser:
     """Return sqlglot's dialect of that name."""
-    return Parser.get_or_raise(None if dialect.name == "ansi" else dialect.name)
+    return Parser.get_or_raise(dialect.parser_name)
 
 
 class _Tools(threading.local):

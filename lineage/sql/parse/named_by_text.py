@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from lineage.model.dialects import Dialect
 from lineage.model.names import split_name
 
 __all__ = ["has_names_in_text", "name_by_text"]
 
-_DIALECTS = frozenset(("snowflake", "databricks", "spark"))
 _ARGS = ("this", "db", "catalog")
 
 
-def has_names_in_text(tokens: Sequence[Token], dialect: str, written: str | None = None) -> bool:
+def has_names_in_text(tokens: Sequence[Token], dialect: Dialect, written: str | None = None) -> bool:
     """Return whether a statement may have names in strings; `written` is its text, if its tokens are those of one."""
-    if dialect not in _DIALECTS:
+    if not dialect.names_in_strings:
         return False
     if written is not None:  # far quicker than to look at each token
         words = written.upper()

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from lineage.model.dialects import Dialect
+
 __all__ = ["fill_placeholders"]
 
 _SIGNS = re.compile(r"\{[{%#]|\$\{|##|%\(|&")
@@ -27,7 +29,7 @@ _BEFORE_A_NAME = re.compile(
 )
 
 
-def fill_placeholders(text: str, dialect: str) -> str:
+def fill_placeholders(text: str, dialect: Dialect) -> str:
     """Return the text with each placeholder replaced by something of its length that parses.
 
     >>> fill_placeholders("SELECT a FROM ${env}_db.t WHERE b = ${day}", "spark")
@@ -50,7 +52,7 @@ def fill_placeholders(text: str, dialect: str) -> str:
         found, kind = match.group(), match.lastgroup
         if kind == "blank":
             return _spaces(found)
-        if kind == "amp" and dialect != "oracle":
+        if kind == "amp" and not dialect.has_ampersand_variables:
             return found
         before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 1]
         if kind == "jinja" and (reference := _REF.match(found)):

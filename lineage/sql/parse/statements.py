@@ -27,7 +27,6 @@ from lineage.sql.parse.quotes import dialect_of_quotes
 from lineage.sql.parse.recovery import behind_head, is_worth, recovered
 from lineage.sql.parse.rewrites import rewrite_tokens
 from lineage.sql.procedural import (
-    BATCHES,
     Fragment,
     ProgramStep,
     is_procedural,
@@ -98,16 +97,16 @@ def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> 
 
 def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[ParsedStatement]:
     tokenizer, parser = tools_of(dialect, budget.nesting)
-    text = fill_placeholders(text, dialect.name)
-    if dialect.name in ("postgres", "redshift") and "\\" in text:
+    text = fill_placeholders(text, dialect)
+    if dialect.has_backslash_commands and "\\" in text:
         text = _PSQL_COMMAND.sub(lambda match: " " * len(match.group()), text)
-    if dialect.name in ("mysql", "sqlite", "doris", "starrocks"):
+    if dialect.replace_is_insert:
         text = _REPLACE_INTO.sub(r"\1INSERT ", text)
         text = with_semicolons(text, dialect.name)
     tail: ParsedStatement | None = None
-    batches = dialect.name in BATCHES
+    batches = dialect.needs_no_semicolon
     try:
-        tokens = tokenize(text, dialect.name) if batches else tokenizer.tokenize(text)
+        tokens = tokenize(text, dialect) if batches else tokenizer.tokenize(text)
     except TokenError:
         text, start = _closed(text, dialect)
         if start is not None:
@@ -119,9 +118,9 @@ def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[Pars
     statements = list(_statements(tokens, text))
     if batches:
         yield from _program(parser, tokens, text, dialect, budget)
-    elif any(is_procedural(piece, dialect.name) for piece in statements):
+    elif any(is_procedural(piece, dialect) for piece in statements):
         ends = statements[-1][-1].end + 1
-        yield from _program(parser, tokenize(text[:ends], dialect.name), text, dialect, budget)
+        yield from _program(parser, tokenize(text[:ends], dialect), text, dialect, budget)
     else:
         for piece in statements:
             yield from _parsed(parser, piece, text, dialect, budget)
@@ -207,7 +206,7 @@ def _closed(text: str, dialect: Dialect) -> tuple[str, int | None]:
 
 def _readable(text: str, start: int, dialect: Dialect) -> list[Token]:
     """Return the tokens of a text from a place on; none if it cannot be tokenized."""
-    return tokens_of(Fragment(text[start:], tuple(range(start, len(text)))), text, dialect.name)
+    return tokens_of(Fragment(text[start:], tuple(range(start, len(text)))), text, dialect)
 
 
 def _statements(tokens: list[Token], text: str) -> Iterator[list[Token]]:
@@ -274,7 +273,7 @@ def _parsed(
         yield _of_command(parser, trees[0], _spelled_out(tokens, text, dialect), span, text)
     else:
         written = text[span.start : span.end] if as_written else None
-        in_text = has_names_in_text(tokens, dialect.name, written)
+        in_text = has_names_in_text(tokens, dialect, written)
         yield from _complete(trees, tokens, span, text, in_text)
 
 
@@ -320,7 +319,7 @@ def _rewritten(parser: GuardedParser, tokens: list[Token], text: str, dialect: D
     trees: list[exp.Expr | None] = []
     piece: list[Token] = []
     try:
-        for piece in rewrite_tokens(tokens, text, parser_named(dialect), dialect.name):
+        for piece in rewrite_tokens(tokens, text, parser_named(dialect), dialect):
             trees += parser.parse(piece, text)
     except ParseError as error:
         raise _NoSqlError(error, piece) from error
@@ -334,7 +333,7 @@ def _spelled_out(tokens: list[Token], text: str, dialect: Dialect) -> list[Token
     if len(tokens) != 2 or tokens[1].token_type is not TokenType.STRING:
         return tokens
     start, end = tokens[0].start, tokens[-1].end + 1
-    return tokens_of(Fragment(text[start:end], tuple(range(start, end))), text, dialect.name) or tokens
+    return tokens_of(Fragment(text[start:end], tuple(range(start, end))), text, dialect) or tokens
 
 
 def _of_command(

@@ -188,12 +188,12 @@ class _Tracer:
             token = tokens[position]
             quoted = token.token_type is TokenType.IDENTIFIER
             # BigQuery quotes whole paths: `project.dataset.table`.
-            texts = token.text.split(".") if quoted and self._naming.dialect.name == "bigquery" else [token.text]
+            texts = token.text.split(".") if quoted and self._naming.dialect.quotes_whole_paths else [token.text]
             parts.extend(self._naming.dialect.fold_table(text, quoted=quoted) for text in texts)
             position += 1
             if position + 1 < len(tokens) and words[position] == ".":
                 position += 1
-                schema = self._naming.dialect.left_out_schema
+                schema = self._naming.dialect.omitted_schema
                 if position + 1 < len(tokens) and words[position] == "." and schema is not None:  # `db..t`
                     parts.append(schema)
                     position += 1

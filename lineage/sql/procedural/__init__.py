@@ -10,10 +10,8 @@ from lineage.sql.procedural.program_reader import is_procedural, read_program
 from lineage.sql.procedural.program_steps import Block, BlockKind, FunctionBody, ProgramPiece, ProgramStep
 from lineage.sql.procedural.tokens import STRINGS, Fragment, tokenize, tokens_of
 from lineage.sql.procedural.variables import Names, Variables
-from lineage.sql.procedural.walk import BATCHES
 
 __all__ = [
-    "BATCHES",
     "HOLE",
     "STRINGS",
     "Block",

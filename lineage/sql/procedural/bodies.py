@@ -144,7 +144,7 @@ def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:
     end = at + 1
     while end + 1 < len(words) and words[end] == ".":
         end += 2
-    if end > len(words) or walk.dialect == "oracle":
+    if end > len(words) or walk.dialect.triggers_prefix_rows:
         return
     first = header[at]
     select = [made(kind_, text, first) for kind_, text in _ALL_OF]

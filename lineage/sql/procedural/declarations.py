@@ -9,10 +9,6 @@ from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, Progra
 from lineage.sql.procedural.tokens import made
 from lineage.sql.procedural.walk import Frame, Walk, head
 
-_SECTIONS = frozenset(
-    ("postgres", "redshift", "oracle", "snowflake", "ansi", "materialize", "risingwave", "exasol", "teradata")
-)
-"""Dialects with a section of declarations before BEGIN, each ended by a semicolon."""
 _HANDLED_BY = frozenset(
     ("BEGIN", "SET", "SELECT", "INSERT", "UPDATE", "DELETE", "CALL", "ROLLBACK", "RESIGNAL", "LEAVE")
 )
@@ -24,7 +20,7 @@ def declare(walk: Walk, position: int) -> int | None:
     """DECLARE, alone or as the head of a section."""
     if walk.batches:
         return walk.after(_declare_in_batch(walk, position))
-    if walk.dialect in _SECTIONS and (walk.inside() or _opens_section(walk, position)):
+    if walk.dialect.has_declare_sections and (walk.inside() or _opens_section(walk, position)):
         walk.open("section", None if walk.inside() else BlockKind.ROUTINE)
         return position + 1
     return walk.after(_declare_one(walk, position))
@@ -44,7 +40,7 @@ def declaration(walk: Walk, position: int) -> int:
     name, after = walk.names.read(walk.tokens, walk.words, at)
     if name is None:
         return end + 1
-    is_result = walk.dialect == "snowflake" and walk.word(after) in ("CURSOR", "RESULTSET")
+    is_result = walk.dialect.declares_behind_as and walk.word(after) in ("CURSOR", "RESULTSET")
     if is_result and result_of_query(walk, name, after, end):
         return end + 1
     if "CURSOR" in walk.words[position : after + 3]:

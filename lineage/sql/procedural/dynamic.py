@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.model.dialects import Dialect
 from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, word_of
 from lineage.sql.procedural.variables import Names
 
@@ -39,7 +40,7 @@ class Execution:
 class Constants:
     """The variables that hold strings known from the text."""
 
-    def __init__(self, text: str, dialect: str) -> None:
+    def __init__(self, text: str, dialect: Dialect) -> None:
         self._text = text
         self._dialect = dialect
         self._known: dict[str, Fragment] = {}

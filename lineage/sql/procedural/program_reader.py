@@ -28,29 +28,24 @@ _STARTS = frozenset(
     ("BEGIN", "DECLARE", "IF", "WHILE", "LOOP", "FOR", "REPEAT", "CASE", "DO", "EXECUTE", "EXEC", "PREPARE", "LET",
      "DELIMITER", "<<", "/", "START", "ROLLBACK", "SAVEPOINT")
 )  # fmt: skip
-_VARIABLES_BY_SET = frozenset(
-    ("bigquery", "snowflake", "mysql", "databricks", "spark", "doris", "starrocks", "duckdb", "trino", "oracle")
-)
 _WRITES = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE"))
 # Statements of control that neither read nor write: they go to their end.
 _SKIPPED = frozenset(
     ("EXIT", "LEAVE", "ITERATE", "CONTINUE", "BREAK", "RAISE", "RAISERROR", "THROW", "SIGNAL", "RESIGNAL", "NULL",
      "GOTO", "WAITFOR", "PRINT", "CLOSE", "DEALLOCATE", "GET", "ASSERT", "PRAGMA", "TYPE", "SUBTYPE", "GO")
 )  # fmt: skip
-_SELECTS_INTO = frozenset(("mysql", "doris", "starrocks"))
-"""Dialects whose SELECT … INTO names variables, never a table."""
 _ASSIGNING = frozenset((TokenType.COLON_EQ, TokenType.INTO))
 
 
-def is_procedural(tokens: Sequence[Token], dialect: str) -> bool:
+def is_procedural(tokens: Sequence[Token], dialect: Dialect) -> bool:
     """Return whether a statement, by its first words, opens what has to be read as a program."""
     first = tokens[0].text.upper()
     if first in _STARTS:
         return first != "START" or (len(tokens) > 1 and tokens[1].text.upper() == "TRANSACTION")
     if first == "SET":
-        return dialect in _VARIABLES_BY_SET
+        return dialect.set_assigns_variables
     if first == "SELECT":
-        return dialect in _SELECTS_INTO and any(token.token_type in _ASSIGNING for token in tokens)
+        return dialect.select_into_variables and any(token.token_type in _ASSIGNING for token in tokens)
     return first in ("CREATE", "ALTER") and is_routine([token.text.upper() for token in tokens[1:12]])
 
 
@@ -132,4 +127,4 @@ def _plain(walk: Walk, position: int) -> int:
 
 
 def _in_body_of_variables(walk: Walk) -> bool:
-    return walk.dialect in ("mysql", "doris", "starrocks") or (walk.inside() and not walk.batches)
+    return walk.dialect.select_into_variables or (walk.inside() and not walk.batches)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot.tokenizer_core import Token
 
+from lineage.model.dialects import Dialect
 from lineage.sql.procedural.tokens import STRINGS
 
 __all__ = ["Body", "body_of", "holds_statements", "is_routine", "listed_names"]
@@ -16,7 +17,6 @@ _BEFORE_KIND = frozenset(
     ("OR", "REPLACE", "ALTER", "TEMP", "TEMPORARY", "SECURE", "AGGREGATE", "EDITIONABLE", "NONEDITIONABLE", "DEFINER",
      "=", "@", "CONSTRAINT", "PRIVATE", "EXTERNAL", "TABLE", "WINDOW", "NOT", "EXISTS", "IF")
 )  # fmt: skip
-_SECTION = frozenset(("oracle", "exasol"))
 # What begins a body that no AS leads in.
 _STARTERS = frozenset(
     ("BEGIN", "RETURN", "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "SET", "IF", "CALL", "REPLACE", "DO",
@@ -56,48 +56,51 @@ def is_routine(words: Sequence[str]) -> bool:
     return False
 
 
-def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialect: str) -> Body | None:
-    """Return the body of the routine whose CREATE stands at a place; None where it has none."""
-    at = position
-    while at < len(words) and words[at] not in _KINDS:
-        at += 1
-    kind = "PROCEDURE" if words[at : at + 1] == ["PROC"] else words[at] if at < len(words) else ""
-    parameters = _parameters(tokens, words, at + 1, dialect)
-    language, string, depth = "", None, 0
-    start = -1
-    while at + 1 < len(words):
-        at += 1
-        word = words[at]
-        depth += (word == "(") - (word == ")")
-        if word == ";" and dialect not in ("tsql", "fabric"):
-            break
-        if depth:
-            continue
-        before = words[at - 1]
-        if word == "LANGUAGE" and at + 1 < len(words):
+def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialect: Dialect) -> Body | None:
+    """Return the body of the routine whose CREATE is at a position of the tokens; None where it has none."""
+    found = next((at for at in range(position, len(words)) if words[at] in _KINDS), len(words))
+    kind = "PROCEDURE" if words[found : found + 1] == ["PROC"] else words[found] if found < len(words) else ""
+    parameters = _parameters(tokens, words, found + 1, dialect)
+    language, string, start = "", None, -1
+    for at in _header(words, found + 1, dialect):
+        if words[at] == "LANGUAGE" and at + 1 < len(words):
             language = (words[at + 1] or tokens[at + 1].text).upper()
-        elif tokens[at].token_type in STRINGS and before == "AS" and string is None:
+        elif tokens[at].token_type in STRINGS and words[at - 1] == "AS" and string is None:
             string, start = tokens[at], at
-        elif word in ("AS", "IS") and before not in ("EXECUTE", "EXEC") and start < 0:
-            if at + 1 < len(words) and tokens[at + 1].token_type in STRINGS:
-                continue
-            has_section = dialect in _SECTION or (dialect == "snowflake" and words[at + 1 : at + 2] == ["DECLARE"])
-            is_expression = kind == "MACRO" or (
-                kind == "FUNCTION" and words[at + 1 : at + 2] in (["("], ["SELECT"], ["WITH"])
-            )
-            skip = at + 1
-            if dialect == "snowflake" and has_section:
-                skip += 1
-            return Body(kind, skip, parameters, None, language, has_section, is_expression)
-        elif word in _STARTERS and start < 0 and not (dialect in _SECTION and kind != "TRIGGER"):
-            if _is_of_header(words, at):
-                continue
-            if kind == "TRIGGER" and word == "DECLARE" and dialect in _SECTION:
-                return Body(kind, at + 1, parameters, None, language, True)
-            return Body(kind, at, parameters, None, language, False, word == "RETURN" and kind == "FUNCTION")
-    if string is not None:
-        return Body(kind, start, parameters, string, language)
-    return None
+        elif string is None and (body := _body_at(tokens, words, at, kind, dialect)) is not None:
+            return replace(body, parameters=parameters, language=language)
+    return Body(kind, start, parameters, string, language) if string is not None else None
+
+
+def _header(words: Sequence[str], start: int, dialect: Dialect) -> Iterator[int]:
+    """Yield the positions from `start` to the end of the statement that are not inside brackets."""
+    depth = 0
+    for at in range(start, len(words)):
+        depth += (words[at] == "(") - (words[at] == ")")
+        if words[at] == ";" and not dialect.needs_no_semicolon:
+            return
+        if not depth:
+            yield at
+
+
+def _body_at(tokens: Sequence[Token], words: Sequence[str], at: int, kind: str, dialect: Dialect) -> Body | None:
+    """Return the body that begins at a word, or behind it if that is AS; its parameters are not filled in."""
+    word = words[at]
+    if word in ("AS", "IS") and words[at - 1] not in ("EXECUTE", "EXEC"):
+        if at + 1 < len(words) and tokens[at + 1].token_type in STRINGS:
+            return None
+        says_declare = dialect.declares_behind_as and words[at + 1 : at + 2] == ["DECLARE"]
+        has_section = dialect.routines_begin_with_declarations or says_declare
+        is_query = kind == "FUNCTION" and words[at + 1 : at + 2] in (["("], ["SELECT"], ["WITH"])
+        begin = at + 2 if says_declare else at + 1
+        return Body(kind, begin, has_section=has_section, is_expression=kind == "MACRO" or is_query)
+    if word not in _STARTERS or (dialect.routines_begin_with_declarations and kind != "TRIGGER"):
+        return None
+    if _is_of_header(words, at):
+        return None
+    if word == "DECLARE" and dialect.routines_begin_with_declarations:
+        return Body(kind, at + 1, has_section=True)
+    return Body(kind, at, is_expression=word == "RETURN" and kind == "FUNCTION")
 
 
 def holds_statements(words: Sequence[str]) -> bool:
@@ -122,10 +125,10 @@ def _is_of_header(words: Sequence[str], at: int) -> bool:
     return word in ("DO", "RETURN") and before in ("ON", "PRESERVE", "COMPLETION", "ENABLE")
 
 
-def _parameters(tokens: Sequence[Token], words: Sequence[str], start: int, dialect: str) -> tuple[str, ...]:
+def _parameters(tokens: Sequence[Token], words: Sequence[str], start: int, dialect: Dialect) -> tuple[str, ...]:
     """Return the names of the parameters: `f(a int, OUT b text)`, T-SQL's `p @a int = 1, @b int`."""
     found: list[str] = []
-    if dialect in ("tsql", "fabric"):
+    if dialect.needs_no_semicolon:
         for at in range(start, len(words) - 1):
             if words[at] == "AS" and words[at - 1] != "@" and words[at + 1] not in ("INT", "VARCHAR", "NVARCHAR"):
                 break

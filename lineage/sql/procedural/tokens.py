@@ -16,6 +16,8 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
+from lineage.model.dialects import Dialect
+
 __all__ = [
     "STRINGS",
     "Fragment",
@@ -32,7 +34,6 @@ STRINGS = frozenset(
     (TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING,
      TokenType.UNICODE_STRING, TokenType.NATIONAL_RAW_STRING)
 )  # fmt: skip
-_AT_VARIABLES = frozenset(("tsql", "fabric", "mysql", "singlestore"))
 _KEYWORDS = frozenset(
     ("BEGIN", "END", "IF", "ELSE", "ELSEIF", "WHILE", "RETURN", "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH",
      "SET", "DECLARE", "EXEC", "EXECUTE", "PRINT", "GO", "CREATE", "DROP", "ALTER", "TRUNCATE", "CASE", "LOOP",
@@ -42,9 +43,6 @@ _KEYWORDS = frozenset(
 """Words that begin or end something in a program."""
 _DOLLAR = re.compile(r"\$\w*\$")
 _OPENING = re.compile(r"[A-Za-z&]*('''|\"\"\"|'|\")")
-_BACKSLASH = frozenset(
-    ("bigquery", "mysql", "snowflake", "spark", "databricks", "hive", "redshift", "clickhouse", "doris", "starrocks")
-)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -64,21 +62,21 @@ class Fragment:
 
 
 @cache
-def _tokenizer_class(name: str) -> type[Tokenizer]:
+def _tokenizer_class(name: str | None) -> type[Tokenizer]:
     """Return the dialect's tokenizer without commands, behind which it would read one string."""
-    base = Parser.get_or_raise(None if name == "ansi" else name).tokenizer_class
+    base = Parser.get_or_raise(name).tokenizer_class
     return type(f"All{base.__name__}", (base,), {"COMMANDS": set()})
 
 
-def tokenize(text: str, dialect: str) -> list[Token]:
+def tokenize(text: str, dialect: Dialect) -> list[Token]:
     """Return all tokens of a text.
 
     Raises:
         TokenError: a string or name is never closed.
     """
-    parser = Parser.get_or_raise(None if dialect == "ansi" else dialect)
-    found = _tokenizer_class(dialect)(dialect=parser).tokenize(text)
-    return _with_variables(found) if dialect in _AT_VARIABLES else found
+    parser = Parser.get_or_raise(dialect.parser_name)
+    found = _tokenizer_class(dialect.parser_name)(dialect=parser).tokenize(text)
+    return _with_variables(found) if dialect.has_at_variables else found
 
 
 def _with_variables(tokens: list[Token]) -> list[Token]:
@@ -105,7 +103,7 @@ def made(kind: TokenType, text: str, at: Token) -> Token:
     return Token(kind, text, at.line, at.col, at.start, at.end, [])
 
 
-def fragment_of(token: Token, text: str, dialect: str) -> Fragment:
+def fragment_of(token: Token, text: str, dialect: Dialect) -> Fragment:
     """Return what stands inside a string, its escapes undone."""
     start, end = token.start, token.end + 1
     raw = text[start:end]
@@ -117,7 +115,7 @@ def fragment_of(token: Token, text: str, dialect: str) -> Fragment:
     if opening is None:
         return Fragment(token.text, (start,) * len(token.text))
     quote = opening.group(1)
-    is_escaped = "\\" in raw and (dialect in _BACKSLASH or raw[0] in "eE") and raw[0] not in "rR"
+    is_escaped = "\\" in raw and (dialect.has_backslash_escapes or raw[0] in "eE") and raw[0] not in "rR"
     position, last = opening.end(), len(raw) - len(quote)
     characters: list[str] = []
     origins: list[int] = []
@@ -140,7 +138,7 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
-def tokens_of(fragment: Fragment, text: str, dialect: str) -> list[Token]:
+def tokens_of(fragment: Fragment, text: str, dialect: Dialect) -> list[Token]:
     """Return the tokens of SQL inside strings, with their places in the whole text; none if it cannot be read."""
     try:
         tokens = tokenize(fragment.text, dialect)
@@ -156,7 +154,7 @@ def tokens_of(fragment: Fragment, text: str, dialect: str) -> list[Token]:
     return tokens
 
 
-def is_readable(fragment: Fragment, dialect: str) -> bool:
+def is_readable(fragment: Fragment, dialect: Dialect) -> bool:
     """Return whether SQL inside strings is made of tokens, or of comments alone."""
     try:
         tokenize(fragment.text, dialect)

@@ -20,10 +20,8 @@ from lineage.sql.procedural.statement_ends import statement_end
 from lineage.sql.procedural.tokens import Fragment, is_readable, made, place_of, tokens_of, word_of
 from lineage.sql.procedural.variables import Names
 
-__all__ = ["BATCHES", "RULES", "Frame", "Reader", "Rule", "Walk", "head"]
+__all__ = ["RULES", "Frame", "Reader", "Rule", "Walk", "head"]
 
-BATCHES = frozenset(("tsql", "fabric"))
-"""Dialects whose statements need no semicolon."""
 
 _MAX_STRINGS = 20
 """SQL in a string of SQL in a string: so deep is nothing that people write."""
@@ -64,10 +62,10 @@ class Reader:
     def __init__(self, text: str, dialect: Dialect, otherwise: tuple[Rule, ...]) -> None:
         self.pieces: list[ProgramPiece] = []
         self.text = text
-        self.dialect = dialect.name
+        self.dialect = dialect
         self.names = Names(dialect)
-        self.batches = dialect.name in BATCHES
-        self.constants = Constants(text, dialect.name)
+        self.batches = dialect.needs_no_semicolon
+        self.constants = Constants(text, dialect)
         self.otherwise = otherwise
         self._depth = 0
         self._blocks_made = 0
@@ -168,7 +166,7 @@ class Walk:
         """Return whether a line that is for the client stands here: GO, or Oracle's `/`."""
         if self.words[position] != ("GO" if self.batches else "/"):
             return False
-        if not self.batches and self.dialect != "oracle":
+        if not self.batches and not self.dialect.ends_units_by_slash:
             return False
         token = self.tokens[position]
         line_start = self.text.rfind("\n", 0, token.start) + 1

@@ -12,7 +12,6 @@ from lineage.model.spelling import Spelled
 
 __all__ = ["Identifiers", "identifiers_of", "is_temporary_schema"]
 
-_PG_TEMP = frozenset(("postgres", "redshift"))
 
 _MAX_KEPT = 10_000
 """How many names a dialect keeps folded."""
@@ -99,8 +98,8 @@ class Identifiers:
                 parts.append(self.table(node))
             elif isinstance(node, exp.Parameter) and isinstance(node.this, exp.Var):  # T-SQL's table variable
                 parts.append("@" + self._dialect.fold_table(node.name))
-            elif node == "" and type(name) is exp.Identifier and self._dialect.left_out_schema is not None:
-                parts.append(self._dialect.left_out_schema)  # `db..t`
+            elif node == "" and type(name) is exp.Identifier and self._dialect.omitted_schema is not None:
+                parts.append(self._dialect.omitted_schema)  # `db..t`
         if type(name) is exp.Identifier and name.args.get("temporary"):  # `tempdb..#t`
             return parts[-1:]
         if len(parts) > 1 and is_temporary_schema(parts[-2], self._dialect):
@@ -115,7 +114,7 @@ def is_temporary_schema(schema: str, dialect: Dialect) -> bool:
     >>> [is_temporary_schema("pg_temp", dialect_named(name)) for name in ("postgres", "mysql")]
     [True, False]
     """
-    return dialect.name in _PG_TEMP and re.fullmatch(r"pg_temp(?:_\d+)?", schema) is not None
+    return dialect.has_pg_temp and re.fullmatch(r"pg_temp(?:_\d+)?", schema) is not None
 
 
 class SpelledIdentifiers(Identifiers):

@@ -18,9 +18,6 @@ from lineage.sql.resolve.tables import TableSource
 
 __all__ = ["Resolution"]
 
-_NUMBERS_REPEATED_NAMES = frozenset(("duckdb",))
-"""Dialects where columns of one name, of a query that stands in FROM or is stored, get numbers behind them."""
-
 
 class Resolution:
     """One statement's dialect, text and findings. The resolver and the scopes share it."""
@@ -31,7 +28,7 @@ class Resolution:
         self.identifiers = identifiers_of(naming.dialect)
         self.alias_visibility = alias_visibility(naming.dialect.name)
         self.functions = functions
-        self.numbers_repeated_names = naming.dialect.name in _NUMBERS_REPEATED_NAMES
+        self.numbers_repeated_names = naming.dialect.numbers_repeated_columns
         self.pseudo_columns = pseudo_columns(naming.dialect.name)
         self.diagnostics: list[Diagnostic] = []
         self.unresolved: list[UnresolvedReference] = []

@@ -19,14 +19,7 @@ from lineage.sql.resolve.unprefixed import column_of, doubtful, find_unprefixed,
 
 __all__ = ["Choice", "Merge", "Scope"]
 
-_STOPS_AT_THE_NEAREST = frozenset(("postgres", "redshift", "materialize", "risingwave"))
-_FIELDS_BY_DOT = frozenset(
-    ("bigquery", "spark", "spark2", "databricks", "hive", "trino", "presto", "athena", "duckdb", "clickhouse", "drill")
-)
-"""Dialects where `a.b` is a field of the column a, if no table or alias is called a."""
 _OF_A_SEQUENCE = frozenset(("nextval", "currval"))
-_SEQUENCES_BY_NAME = frozenset(("snowflake", "oracle", "exasol"))
-"""Dialects where `s.nextval` is the next number of the sequence s, of which no column is the source."""
 
 
 def _parts(column: exp.Expr) -> list[exp.Expr]:
@@ -115,7 +108,7 @@ class Scope(QueryBlock):
             return found
         if (presumed := self._field_of_unknown(column)) is not None:
             return presumed
-        if name.lower() in _OF_A_SEQUENCE and self.resolver.naming.dialect.name in _SEQUENCES_BY_NAME:
+        if name.lower() in _OF_A_SEQUENCE and self.resolver.naming.dialect.sequences_by_column:
             return NO_SOURCES
         aliases = [key for scope in self.chain() for key in scope.items]
         self.resolver.report(
@@ -130,14 +123,14 @@ class Scope(QueryBlock):
 
     def _field_of_unknown(self, column: exp.Expr) -> Sources | None:
         """Return the field of a column that only a table of unknown columns can have; None where there is none."""
-        if self.resolver.naming.dialect.name not in _FIELDS_BY_DOT or not any(map(may_have_any, self.chain())):
+        if not self.resolver.naming.dialect.fields_by_dot or not any(map(may_have_any, self.chain())):
             return None
         path = [self.resolver.identifiers.column(part) for part in _parts(column)]
         return self.field(find_unprefixed(self, column, path[0]), path[1:])
 
     def _of_outer(self, alias: str, hiding: Relation, name: str) -> Sources | None:
         """Return a column that only a table around has which goes by the same name; PostgreSQL stops at the nearest."""
-        if self.resolver.naming.dialect.name in _STOPS_AT_THE_NEAREST:
+        if self.resolver.naming.dialect.nearest_alias_only:
             return None
         others = (scope.items.get(alias) for scope in self.chain())
         found = (one.find(name) for one in others if one is not None and one is not hiding)

@@ -33,9 +33,6 @@ __all__ = [
 NAMED_VALUE = "="
 """Stands before the name of a value that WITH names (ClickHouse), among the names of the CTEs."""
 
-_WHOLE_ROWS = frozenset(("postgres", "redshift", "materialize", "risingwave", "duckdb", "bigquery", "ansi"))
-"""Dialects where a table's alias alone is its row as a value."""
-
 
 def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     """Return the sources of an unprefixed column; what is unknown or uncertain is reported."""
@@ -214,7 +211,7 @@ def _inferred(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
 
 def _is_string(resolver: Resolution, column: exp.Expr) -> bool:
     """Return whether a name in double quotes that no table has is a string (https://sqlite.org/quirks.html, 8)."""
-    return resolver.naming.dialect.name == "sqlite" and bool(column.this.args.get("quoted"))
+    return resolver.naming.dialect.unknown_quoted_names_are_strings and bool(column.this.args.get("quoted"))
 
 
 def _is_compared_with(column: exp.Expr) -> bool:
@@ -228,7 +225,7 @@ def _is_compared_with(column: exp.Expr) -> bool:
 def _names_row(scope: QueryBlock, alias: str, relation: Relation) -> bool:
     """Return whether a bare name that is a table's alias, and not the table's own name, means its whole row."""
     return (
-        scope.resolver.naming.dialect.name in _WHOLE_ROWS
+        scope.resolver.naming.dialect.rows_by_alias
         and isinstance(relation, BaseTable)
         and relation.name.rpartition(".")[2].strip('"').lower() != alias.lower()
     )

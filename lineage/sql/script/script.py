@@ -49,8 +49,6 @@ _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re
 Decision: TypeAlias = "tuple[str, tuple[str, ...]]"
 """An unprefixed column, and the tables of which one was seen to have it, and only one."""
 
-_VIEWS_FOLLOW_TABLES = frozenset(("postgres", "redshift", "materialize", "risingwave"))
-"""Dialects where a view goes on reading a table that gets another name."""
 _MAX_KEPT = 2_000_000
 """Of more characters than these the syntax trees are let go between two looks at a text."""
 
@@ -618,7 +616,7 @@ class _ScriptTables:
 
     def _final(self, name: str, found: tuple[Position, Definition]) -> tuple[Position, Definition]:
         """Return what a view reads in the end by a name that means something else when the view is defined."""
-        if found[1].renamed and self._script.naming(self._use).dialect.name in _VIEWS_FOLLOW_TABLES:
+        if found[1].renamed and self._script.naming(self._use).dialect.views_follow_renames:
             return found
         final = self._script.final(name, self._use)
         if final is None:

@@ -16,10 +16,8 @@ from lineage.sql.parse.statements import parse_statements
 from lineage.sql.resolve.identifiers import identifiers_of
 from lineage.sql.script.transactions import TransactionStep, transaction_step
 
-__all__ = ["SessionDefaults", "SessionNaming", "naming_after", "session_defaults", "sets_in_transaction"]
+__all__ = ["SessionDefaults", "SessionNaming", "naming_after", "session_defaults"]
 
-# `USE x` names a database where databases hold schemas, else what others call a schema.
-_USE_NAMES_A_DATABASE = frozenset(("tsql", "fabric", "snowflake", "redshift"))
 _SEARCH_PATH = re.compile(
     r"^(?:(?:local|session)\s+)?(?:search_path|schema|current_schema)\s*(?:=|to)?\s*(.+)$", re.I | re.S
 )
@@ -28,10 +26,6 @@ _ALTER_SESSION = re.compile(r"^session\s+set\s+current_schema\s*=\s*(\S+)", re.I
 _SYSTEM = frozenset(("pg_catalog", "information_schema", "$user", "pg_temp"))
 # An entry of a search path: up to a comma outside of quotes.
 _ENTRY = re.compile(r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[^,'"])+""")
-# Where one string is the whole list. PostgreSQL takes a string as the exact name of one schema:
-# https://www.postgresql.org/docs/current/sql-set.html
-_PATH_IN_A_STRING = frozenset(("duckdb", "snowflake"))
-_EXACT_STRINGS = frozenset(("postgres", "redshift", "materialize", "risingwave"))
 
 
 _TRUE = frozenset(("true", "t", "on", "1", "yes"))
@@ -99,11 +93,6 @@ def session_defaults(text: str, dialect: Dialect) -> SessionDefaults:
     return SessionDefaults(naming.default_database, naming.default_schema, naming.search_path, resets, local)
 
 
-def sets_in_transaction(dialect: str) -> bool:
-    """Return whether a setting is part of the transaction: a ROLLBACK takes it back, and some end with it."""
-    return dialect in _EXACT_STRINGS
-
-
 class SessionNaming:
     """How names are completed from statement to statement of a session: `naming` is what counts for the next one.
 
@@ -118,7 +107,7 @@ class SessionNaming:
         """What counts once the transaction is committed."""
         self._before = naming
         self._savepoints: dict[str, tuple[Naming, Naming]] = {}
-        self._in_transaction = sets_in_transaction(naming.dialect.name)
+        self._in_transaction = naming.dialect.settings_in_transactions
 
     def read(self, tree: exp.Expr | None, tokens: Sequence[Token]) -> None:
         """Take in a statement."""
@@ -154,7 +143,7 @@ class SessionNaming:
 def _sets_back(tokens: Sequence[Token], dialect: Dialect) -> bool:
     """Return whether a statement gives the session the search path that it began with."""
     words = [token.text.lower() for token in tokens[:6]]
-    if dialect.name not in (*_EXACT_STRINGS, "duckdb") or len(words) < _MIN_RESET_WORDS:
+    if not dialect.resets_search_path or len(words) < _MIN_RESET_WORDS:
         return False
     if words[0] in ("reset", "discard"):
         return words[1] in ("all", "search_path")
@@ -183,7 +172,7 @@ def _assignments(tree: exp.Expr | None) -> Iterator[tuple[str, exp.Expr]]:
 def _entries(value: exp.Expr, dialect: Dialect) -> list[str]:
     """Return the entries of a path that is given as one value, as they would be written one by one."""
     if isinstance(value, exp.Literal) and value.is_string:
-        return _ENTRY.findall(value.name) if dialect.name in _PATH_IN_A_STRING else [f"'{value.name}'"]
+        return _ENTRY.findall(value.name) if dialect.search_path_in_string else [f"'{value.name}'"]
     return [f'"{value.name}"' if isinstance(value.this, exp.Identifier) and value.this.quoted else value.name]
 
 
@@ -206,7 +195,7 @@ def _after_use(naming: Naming, tree: exp.Use) -> Naming:
         return naming
     if len(parts) > 1:
         return replace(naming, default_database=parts[-2], default_schema=parts[-1], search_path=())
-    if what in ("DATABASE", "CATALOG") or (not what and naming.dialect.name in _USE_NAMES_A_DATABASE):
+    if what in ("DATABASE", "CATALOG") or (not what and naming.dialect.use_names_database):
         return replace(naming, default_database=parts[0])
     return replace(naming, default_schema=parts[0], search_path=())
 
@@ -233,9 +222,9 @@ def _schema_parts(entry: str, naming: Naming) -> tuple[str, ...]:
     dialect = naming.dialect
     if entry.lower() == "default":
         return ()
-    if dialect.name == "snowflake" and entry.startswith("$"):
+    if dialect.search_path_has_variables and entry.startswith("$"):
         return {"$current": _CURRENT, "$public": ("PUBLIC",)}.get(entry.lower(), ())
     if len(entry) > 1 and entry[0] == entry[-1] == "'":
         inside = entry[1:-1].replace("''", "'")
-        return (dialect.fold_table(inside, quoted=dialect.name in _EXACT_STRINGS),) if inside else ()
+        return (dialect.fold_table(inside, quoted=dialect.search_path_string_is_name),) if inside else ()
     return parse_table_name(entry, dialect)

@@ -144,7 +144,7 @@ class Text:
     def walk(self, walk: TableWalk) -> None:
         """Let a walk through the tables of several texts read this one: `define` takes what it found."""
         statements = self._trees()
-        self.undone = rolled_back(statements, self._options.naming.dialect.name)
+        self.undone = rolled_back(statements, self._options.naming.dialect)
         trees = [None if number in self.undone else parsed.tree for number, parsed in enumerate(statements)]
         uncertain = {number for number, parsed in enumerate(statements) if may_not_run(parsed)}
         places = {id(part): number for number, part in enumerate(self.parts)}

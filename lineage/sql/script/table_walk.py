@@ -17,13 +17,6 @@ from lineage.sql.script.temporary_ends import ALL
 __all__ = ["TableWalk"]
 
 _NO_ENDS: Mapping[int, frozenset[int]] = {}
-_BOUND_TO_SCHEMA = frozenset(("mysql", "snowflake", "hive", "singlestore", "tidb"))
-"""Dialects whose temporary tables lie in a schema, and are looked for in another one after USE."""
-_WITHOUT_SCHEMA = frozenset(
-    ("duckdb", "postgres", "redshift", "materialize", "risingwave", "spark", "spark2", "databricks", "bigquery",
-     "sqlite", "clickhouse")
-)  # fmt: skip
-"""Dialects where a name with a schema never means a temporary table, whatever its bare name is."""
 
 
 @dataclass(slots=True)
@@ -150,9 +143,9 @@ class TableWalk:
 
     def _create(self, definition: Definition, naming: Naming) -> Definition:
         made = _Made(self._at, definition.temporary, definition.empty)
-        if made.session and naming.dialect.name not in _BOUND_TO_SCHEMA:
+        if made.session and not naming.dialect.temp_tables_in_schemas:
             own = split_name(definition.name)[-1][0]
-            if naming.dialect.name in _WITHOUT_SCHEMA:
+            if naming.dialect.temp_tables_without_schema:
                 definition = replace(definition, name=format_name([own]))
             self._session[own] = definition.name
         self._made.append(made)

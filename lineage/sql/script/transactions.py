@@ -13,20 +13,13 @@ from typing import Literal, NamedTuple
 from sqlglot.tokenizer_core import Token
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.dialects import Dialect
 from lineage.model.statement import StatementLineage
 from lineage.sql.parse.statements import ParsedStatement
 from lineage.sql.procedural import BlockKind
 
 __all__ = ["TransactionStep", "may_not_run", "rolled_back", "step_of", "transaction_step", "without_effect"]
 
-_OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
-"""Dialects where a transaction begins with the first statement that writes, not with a BEGIN."""
-_DDL_COMMITS = frozenset(("oracle", "mysql", "snowflake", "exasol", "doris", "starrocks"))
-"""Dialects where DDL commits what was open. MySQL 15.3.3, Oracle SQL Language Reference (COMMIT), Snowflake (DDL)."""
-_TRUNCATE_COMMITS = frozenset(("redshift",))
-"""https://docs.aws.amazon.com/redshift/latest/dg/r_TRUNCATE.html"""
-_TEMPORARY_STAYS = frozenset(("mysql", "singlestore", "doris", "starrocks"))
-"""Dialects where no ROLLBACK undoes CREATE or DROP TEMPORARY TABLE. MySQL 15.3.3."""
 _DDL = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"))
 _OFF = frozenset(("0", "OFF", "FALSE"))
 _UNDO = frozenset(("ROLLBACK", "ABORT"))
@@ -83,12 +76,12 @@ def step_of(statement: ParsedStatement) -> TransactionStep | None:
     return transaction_step(statement.tokens)
 
 
-def rolled_back(statements: Sequence[ParsedStatement], dialect: str) -> frozenset[int]:
+def rolled_back(statements: Sequence[ParsedStatement], dialect: Dialect) -> frozenset[int]:
     """Return which statements of a text are undone by a ROLLBACK behind them."""
     if not any(s.tokens and s.tokens[0].text.upper() in _UNDO for s in statements):
         return frozenset()
     undone: set[int] = set()
-    by_itself = dialect in _OPENS_BY_ITSELF
+    by_itself = dialect.implicit_transactions
     opened = 0 if by_itself else None
     savepoints: dict[str, int] = {}
     for number, statement in enumerate(statements):
@@ -120,18 +113,18 @@ def rolled_back(statements: Sequence[ParsedStatement], dialect: str) -> frozense
     return frozenset(undone)
 
 
-def _commits(statement: ParsedStatement, dialect: str) -> bool:
+def _commits(statement: ParsedStatement, dialect: Dialect) -> bool:
     """Return whether a statement commits the transaction that it stands in."""
     word = statement.tokens[0].text.upper()
-    if word == "TRUNCATE" and dialect in _TRUNCATE_COMMITS:
+    if word == "TRUNCATE" and dialect.truncate_commits:
         return True
-    return word in _DDL and dialect in _DDL_COMMITS and not _is_temporary(statement)
+    return word in _DDL and dialect.ddl_commits and not _is_temporary(statement)
 
 
-def _stays(statement: ParsedStatement, dialect: str) -> bool:
+def _stays(statement: ParsedStatement, dialect: Dialect) -> bool:
     """Return whether a ROLLBACK leaves what a statement did."""
     is_ddl = bool(statement.tokens) and statement.tokens[0].text.upper() in _DDL
-    return is_ddl and dialect in _TEMPORARY_STAYS and _is_temporary(statement)
+    return is_ddl and dialect.temp_ddl_stays and _is_temporary(statement)
 
 
 def _is_temporary(statement: ParsedStatement) -> bool:

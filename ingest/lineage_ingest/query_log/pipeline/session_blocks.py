@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lineage.model.dialects import dialect_named
 from lineage_ingest.query_log.pipeline.extraction import SessionFacts
 
 __all__ = ["TemplateInSession", "slices_of", "tied_without_sessions"]
 
 _MAX_BLOCK = 500
-_OPENS_BY_ITSELF = frozenset(("oracle", "exasol"))
-"""Dialects where every statement is in a transaction."""
 
 
 class TemplateInSession(NamedTuple):
@@ -161,5 +160,5 @@ def _read(reading: _SessionReading, at: int, template: TemplateInSession, ran: l
     if facts.transaction in ("begin", "commit", "rollback", "manual", "automatic"):
         opens = facts.transaction in ("begin", "manual") or facts.chain
         reading.opened = at if opens or reading.manual is not None else None
-    if reading.opened is None and not facts.transaction and template.dialect in _OPENS_BY_ITSELF:
+    if reading.opened is None and not facts.transaction and dialect_named(template.dialect).implicit_transactions:
         reading.opened = at

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage.sql.script.session import sets_in_transaction
+from lineage.model.dialects import dialect_named
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 
 __all__ = ["Defaults", "defaults_of"]
@@ -51,7 +51,7 @@ class _Session:
         """Take in a statement."""
         facts = template.facts
         after = self._after(template)
-        in_transaction = sets_in_transaction(template.dialect)
+        in_transaction = dialect_named(template.dialect).settings_in_transactions
         if facts.transaction and in_transaction:
             self._end_or_begin(template)
         if after is None or (facts.is_local and in_transaction and not self.is_open):

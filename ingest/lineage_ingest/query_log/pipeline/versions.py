@@ -55,8 +55,6 @@ _PLAIN = re.compile(
 )
 _MAX_VERSIONS = 20
 """A definition whose sources change has at most so many versions; later runs share the first ones."""
-_VIEWS_FOLLOW_TABLES = frozenset(("postgres", "redshift", "materialize", "risingwave"))
-"""Dialects where a view goes on reading a table that gets another name."""
 
 
 class NameStep(StrEnum):
@@ -130,7 +128,7 @@ def names_of_parts(
     late = [False] * len(parts)
     writes = [False] * len(parts)
     plain = [_PLAIN.match(part) is not None for part in parts]
-    follows = dialect_named(dialect).name in _VIEWS_FOLLOW_TABLES
+    follows = dialect_named(dialect).views_follow_renames
     for statement in statements:
         part = int(statement.source or 0)
         own = [name for name in statement.targets if name not in statement.temporary]

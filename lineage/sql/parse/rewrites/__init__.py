@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from sqlglot.dialects.dialect import Dialect as Parser
 
+from lineage.model.dialects import Dialect
 from lineage.sql.parse.rewrites import alter, analyze, create, files, queries, writes
 from lineage.sql.parse.rewrites.statement import RULES, Statement, Tokens
 
 __all__ = ["alter", "analyze", "create", "files", "queries", "rewrite_tokens", "writes"]
 
 
-def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: str) -> list[Tokens]:
+def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: Dialect) -> list[Tokens]:
     """Return the statements, as tokens, that say what this one says; none where no rule knows it."""
     statement = Statement(tokens, text, parser, dialect)
     for rule in (*RULES.get(statement.words[0], ()), *RULES["*"]):

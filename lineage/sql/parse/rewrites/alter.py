@@ -83,7 +83,7 @@ def move_rows(s: Statement) -> Iterator[Tokens]:
         yield inserted(table_at(to + 1), table)
     elif rest[:1] == ["EXCHANGE"] and (other := s.find("WITH", "TABLE", after=end)) is not None:
         yield inserted(table, table_at(other + 2))
-        if s.dialect != "hive":  # Hive's takes the partition out of the other table and gives none back
+        if not s.dialect.exchange_moves_partition:
             yield inserted(table_at(other + 2), table)
     else:
         yield from _column_changes(s, table, end)

@@ -12,7 +12,6 @@ from lineage.sql.parse.rewrites.statement import Statement, Tokens, rewrite
 
 _WRITES = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "CREATE", "REPLACE"))
 _OFF = frozenset(("FALSE", "OFF", "0"))
-_DOES_NOT_RUN = frozenset(("clickhouse", "snowflake", "spark", "databricks", "hive", "sqlite", "redshift"))
 
 
 @rewrite("EXPLAIN", "ANALYZE")
@@ -21,7 +20,7 @@ def analyzed(s: Statement) -> Iterator[Tokens]:
     if _WRITES.isdisjoint(s.words):
         return
     at = next(at for at, word in enumerate(s.words) if word in _WRITES or word == "WITH")
-    if s.dialect in _DOES_NOT_RUN or not _runs(s.words[:at]):
+    if s.dialect.explain_never_runs or not _runs(s.words[:at]):
         return
     yield s.tokens[at:]
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from lineage.model.dialects import Dialect
 from lineage.sql.procedural.tokens import Fragment, fragment_of, made, place_of, tokens_of
 from lineage.sql.scan.pieces import PieceKind, pieces
 
@@ -44,7 +45,7 @@ NO_COLUMN = frozenset(
 class Statement:
     """A statement's tokens and their words in upper case; a literal's word is empty."""
 
-    def __init__(self, tokens: Tokens, text: str, parser: Parser, dialect: str) -> None:
+    def __init__(self, tokens: Tokens, text: str, parser: Parser, dialect: Dialect) -> None:
         self.dialect = dialect
         self._parser = parser
         behind = text[tokens[0].end + 1 : tokens[-1].end + 1].strip()
@@ -71,7 +72,7 @@ class Statement:
         """
         inner = fragment_of(literal, self.text, self.dialect)
         tokens = tokens_of(inner, self.text, self.dialect)
-        found = () if tokens else pieces(inner.text, self.dialect)
+        found = () if tokens else pieces(inner.text, self.dialect.name)
         opened = next((piece.start for piece in found if piece.kind is PieceKind.UNCLOSED), None)
         if opened is None:
             return tokens

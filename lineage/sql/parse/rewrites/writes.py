@@ -38,7 +38,7 @@ def insert_with_clauses(s: Statement) -> Iterator[Tokens]:
     name = at + 1 + s.says("INTO", at=at + 1)
     name += s.says("TABLE", at=name)
     end = s.name(name)
-    if s.says("WITH", "(", at=end) and s.dialect in ("tsql", "fabric"):
+    if s.says("WITH", "(", at=end) and s.dialect.has_table_hints:
         yield [*s.tokens[:end], *s.tokens[s.closing(end + 1) :]]
     elif s.says("(", at=end) and s.says("PARTITION", "(", at=(listed := s.closing(end))):
         behind = s.closing(listed + 1)
@@ -62,7 +62,7 @@ def insert_of_rows_beside_it(s: Statement) -> Iterator[Tokens]:
     into = 1 + s.says("INTO", at=1)
     into += s.says("TABLE", at=into)
     is_function = s.says("FUNCTION", at=into)
-    if s.dialect != "clickhouse" or into + is_function >= len(s.words):
+    if not s.dialect.inserts_into_functions or into + is_function >= len(s.words):
         return
     name = s.name(into + is_function)
     if is_function:
@@ -87,7 +87,7 @@ def modifiers(s: Statement) -> Iterator[Tokens]:
     end = 1
     while end < len(s.words) and s.words[end] in _MODIFIERS:
         end += 1
-    if s.words[0] == "REPLACE" and s.dialect in ("mysql", "sqlite", "doris", "starrocks"):
+    if s.words[0] == "REPLACE" and s.dialect.replace_is_insert:
         yield s.said("INSERT INTO", s.tokens[end + (1 if s.says("INTO", at=end) else 0) :])
     elif end > 1:
         yield [s.tokens[0], *s.tokens[end:]]
@@ -117,7 +117,7 @@ def through_a_query(s: Statement) -> Iterator[Tokens]:
 def output_into(s: Statement) -> Iterator[Tokens]:
     """T-SQL's OUTPUT … INTO: the parser reads one part of a name behind INTO, and in a DELETE nothing behind OUTPUT."""
     at = s.find("OUTPUT")
-    if s.dialect not in ("tsql", "fabric") or at is None:
+    if not s.dialect.has_output_clause or at is None:
         return
     tokens, end = list(s.tokens), _after_output(s, at)
     into = s.find("INTO", after=at)
@@ -141,7 +141,7 @@ def output_into(s: Statement) -> Iterator[Tokens]:
 @rewrite("UPDATE", "MERGE", "WITH")
 def compound_assignments(s: Statement) -> Iterator[Tokens]:
     """T-SQL's `SET a += b` is `SET a = a + b`."""
-    if s.dialect not in ("tsql", "fabric"):
+    if not s.dialect.has_compound_assignment:
         return
     tokens: Tokens = []
     begin = 0

@@ -15,9 +15,6 @@ from lineage.sql.resolve.unprefixed import NAMED_VALUE
 
 __all__ = ["add_named_value", "named_values", "scope_with_ctes"]
 
-_WITHOUT_KEYWORD = frozenset(("tsql", "fabric", "oracle", "snowflake"))
-"""Dialects that do not ask for the word RECURSIVE; in the others a name without it means the table outside."""
-
 
 def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
     """Return a new scope for a query, in which the CTEs of its WITH hide tables of the same names."""
@@ -27,7 +24,7 @@ def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
         return scope
     ctes = dict(outer.ctes)
     scope.ctes = ctes
-    recursive = with_.args.get("recursive") or resolver.naming.dialect.name in _WITHOUT_KEYWORD
+    recursive = with_.args.get("recursive") or resolver.naming.dialect.implicit_recursive
     for cte in with_.expressions:
         name = resolver.identifiers.alias(cte.args["alias"].this)
         columns = [resolver.identifiers.alias(c) for c in cte.args["alias"].args.get("columns") or ()]

@@ -101,7 +101,7 @@ def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
     DuckDB treats every derived table as LATERAL where it has to:
     https://duckdb.org/docs/stable/sql/query_syntax/from#lateral-joins
     """
-    if isinstance(node, exp.Query) and resolver.naming.dialect.name != "duckdb":
+    if isinstance(node, exp.Query) and not resolver.naming.dialect.implicit_lateral:
         return Scope(resolver, scope.parent, scope.ctes)
     return scope
 
@@ -192,9 +192,6 @@ def _natural_over_unknown(resolver: Resolver, join: exp.Expr, scope: Scope, keys
         )
 
 
-_PIVOTS_JOINS = frozenset(("duckdb", "spark", "databricks"))
-
-
 def _pivots_of_the_join(resolver: Resolver, join: exp.Expr) -> None:
     """In DuckDB and Spark, what stands behind `a NATURAL JOIN b` or `a CROSS JOIN b` is behind the join, not behind b.
 
@@ -202,7 +199,7 @@ def _pivots_of_the_join(resolver: Resolver, join: exp.Expr) -> None:
     pivotClause | unpivotClause)*`; DuckDB's: `joined_table PIVOT (…)`, as PIVOT behind ON or USING is everywhere.
     """
     joined = join.args.get("method") or (join.args.get("kind") or "").upper() == "CROSS"
-    if joined and not join.args.get("using") and resolver.naming.dialect.name in _PIVOTS_JOINS:
+    if joined and not join.args.get("using") and resolver.naming.dialect.pivots_whole_joins:
         join.set("pivots", join.this.args["pivots"])
         join.this.set("pivots", None)
 

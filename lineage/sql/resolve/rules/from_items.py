@@ -145,11 +145,11 @@ def _file_named(resolver: Resolver, node: exp.Expr) -> str | None:
     text = name.this
     if not name.args.get("quoted") or not ("/" in text or "." in text):
         return None
-    dialect, schema = resolver.naming.dialect.name, node.args.get("db")
-    if dialect == "duckdb" and schema is None:
+    dialect, schema = resolver.naming.dialect, node.args.get("db")
+    if dialect.reads_files_by_string and schema is None:
         start = name.meta.get("start")
         return text if start is not None and resolver.text[start : start + 1] == "'" else None
-    if dialect in ("spark", "databricks") and schema is not None and schema.name.lower() in _PATH_FORMATS:
+    if dialect.reads_files_by_format and schema is not None and schema.name.lower() in _PATH_FORMATS:
         return str(text)
     return None
 
@@ -231,7 +231,7 @@ def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     if not names and alias is not None and alias.this is not None:
         names = [resolver.identifiers.alias(alias.this)]
     offset = node.args.get("offset")
-    if not names and len(columns) == 1 and resolver.naming.dialect.name == "bigquery":
+    if not names and len(columns) == 1 and resolver.naming.dialect.unnests_rows:
         return _elements(columns[0], node, scope, [resolver.identifiers.alias(offset)] if offset else [])
     if offset:
         names = [*names[: len(columns)], *(["ordinality"] if offset is True else [resolver.identifiers.alias(offset)])]
@@ -293,7 +293,7 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     location = _file_read(call)
     if location is not None:
         return resolver.location(location).renamed(_listed(resolver, node))
-    if resolver.naming.dialect.name == "clickhouse" and (found := _of_clickhouse(resolver, call, scope)) is not None:
+    if resolver.naming.dialect.has_remote_functions and (found := _of_clickhouse(resolver, call, scope)) is not None:
         return found.renamed(_listed(resolver, node))
     if _function_name(call) in _RUN_QUERIES:
         resolver.report(
@@ -336,7 +336,7 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     if known is not None:
         return Relation(list(known), [value for _ in known], rows).renamed(_listed(resolver, node))
     names = _listed(resolver, node)
-    if not names and isinstance(call, exp.Explode) and resolver.naming.dialect.name == "snowflake":
+    if not names and isinstance(call, exp.Explode) and resolver.naming.dialect.flattens_to_six_columns:
         names = list(_FLATTENED)
     is_declared = bool(names) or _function_name(call) in _ONE_COLUMN or isinstance(call, _ONE_COLUMN_TYPES)
     alias = node.args.get("alias")

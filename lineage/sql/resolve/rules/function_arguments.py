@@ -33,7 +33,6 @@ _DATE_PARTS = frozenset(
      "minutes", "mins", "second", "ss", "sec", "seconds", "secs", "millisecond", "ms", "msec", "milliseconds",
      "microsecond", "us", "usec", "microseconds", "mcs", "nanosecond", "ns", "nsec", "nanosec", "nanoseconds")
 )  # fmt: skip
-_CALLS_FIELDS = frozenset(("postgres", "redshift", "materialize", "risingwave"))
 _COMBINATOR = re.compile(
     r"(?:If|Array|Map|SimpleState|State|MergeState|Merge|ForEach|Distinct|OrDefault|OrNull|Resample|ArgMin|ArgMax)\Z"
 )
@@ -94,7 +93,7 @@ def _is_date_part(resolver: Resolver, scope: Scope, node: exp.Expr) -> bool:
     """Return whether an argument is a part of a date. Snowflake's TRUNC takes a number's scale there as well."""
     if type(node) is not exp.Column or node.args.get("table") is not None:
         return False
-    if resolver.naming.dialect.name != "snowflake":
+    if not resolver.naming.dialect.truncates_by_date_part:
         return True
     name = resolver.identifiers.column(node.this)
     is_column = any(item.find(name) is not None for item in scope.items.values())
@@ -109,7 +108,7 @@ def _field_by_call(resolver: Resolver, scope: Scope, name: str, arguments: list[
     [only] = arguments if len(arguments) == 1 else [None]
     if type(only) is not exp.Column or only.args.get("table") is not None or resolver.functions.knows(name):
         return None
-    if resolver.naming.dialect.name not in _CALLS_FIELDS or not isinstance(only.this, exp.Identifier):
+    if not resolver.naming.dialect.fields_by_call or not isinstance(only.this, exp.Identifier):
         return None
     relation = scope.item(resolver.identifiers.alias(only.this))
     own = resolver.identifiers.column(only.this)

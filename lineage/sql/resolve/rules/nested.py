@@ -58,7 +58,7 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
         case exp.Dot() if isinstance(node.expression, exp.Literal) and not node.expression.is_string:
             value = nested_or_plain(resolver, node.this, scope)
             return scope.field(value, [node.expression.name]) if isinstance(value, Composite) else element_of(value)
-        case exp.Tuple() if resolver.naming.dialect.name == "clickhouse":
+        case exp.Tuple() if resolver.naming.dialect.tuples_have_fields:
             return _struct(resolver, node, scope)
         case exp.Subquery() if isinstance(node.this, exp.Select) and node.this.args.get("kind") == "STRUCT":
             return _row_of(resolver, node, scope)
@@ -118,7 +118,7 @@ def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
             name = f"col{position + 1}"
         found = nested_or_plain(resolver, value, scope)
         _add_field(fields, name, found)
-        if resolver.naming.dialect.name == "clickhouse":  # `tuple(a, b).2` is b
+        if resolver.naming.dialect.tuples_have_fields:
             _add_field(fields, str(position + 1), found)
         absorb(total, found, TRANSFORMATION, item)
     return Composite(total, fields)
@@ -285,7 +285,7 @@ _FUNCTION_SCHEMAS = frozenset(("dbo", "sys"))
 
 def _value_with_methods(resolver: Resolver, node: exp.Expr, scope: Scope) -> exp.Expr | None:
     """Return the value whose method a call of T-SQL is (`t.doc.value('…', 'int')`); None for `dbo.f(…)`."""
-    if resolver.naming.dialect.name not in ("tsql", "fabric") or not isinstance(node.expression, exp.Anonymous):
+    if not resolver.naming.dialect.has_type_methods or not isinstance(node.expression, exp.Anonymous):
         return None
     before = node.this
     if isinstance(before, exp.Dot):
@@ -303,7 +303,7 @@ def _value_with_methods(resolver: Resolver, node: exp.Expr, scope: Scope) -> exp
 def _packaged(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> None:
     """`package.f(x)`: what is said of the function under its full name, else under its own."""
     call = node.expression
-    if resolver.naming.dialect.name == "clickhouse" and call.name.upper() == "COLUMNS":
+    if resolver.naming.dialect.has_column_patterns and call.name.upper() == "COLUMNS":
         message = "COLUMNS behind a table's alias is not read: its columns are missing"
         resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.ERROR, message, node.this)
         return

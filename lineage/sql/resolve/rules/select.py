@@ -17,9 +17,6 @@ from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import DISTINCT, FILTER, GROUP_BY, JOIN, LIMITED_SORT, SORT
 from lineage.sql.resolve.unprefixed import aggregates
 
-_INPUT_FIRST = frozenset(("postgres", "materialize", "risingwave", "duckdb", "sqlite", "tsql", "fabric"))
-"""Dialects where a name inside an expression of ORDER BY means a column of FROM before one of the select list."""
-
 
 @relation_rule(exp.Select)
 def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
@@ -27,7 +24,7 @@ def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
     scope = scope_with_ctes(resolver, node, outer)
     rows = RowSources()
     add_sources(resolver, node, scope, rows)
-    if resolver.naming.dialect.name == "clickhouse":
+    if resolver.naming.dialect.with_names_values:
         for value in named_values(node):
             add_named_value(resolver, value, scope)
     return select_over(resolver, node, scope, rows)
@@ -99,7 +96,7 @@ def _outputs_named(
     listed = [projection.written(key) for key in group.expressions] if group is not None else []
     if group is not None and group.args.get("all"):
         listed = [written for written in projection.expressions if written is not None]
-    if resolver.naming.dialect.name != "duckdb":  # DuckDB reads `HAVING n + 0` by the alias even under `GROUP BY n + 0`
+    if not resolver.naming.dialect.bare_keys_hide_aliases:
         listed = [column for key in listed for column in key.find_all(exp.Column)]
     keys = {key.name.lower() for key in listed if type(key) is exp.Column}
     return [*meant, *((name, output) for name, output in found if name.name.lower() not in keys)]
@@ -207,7 +204,7 @@ def _sort_key(
     if output is not None:
         absorb(sink, output, effect, key)
     else:
-        aliases_first = resolver.naming.dialect.name not in _INPUT_FIRST
+        aliases_first = not resolver.naming.dialect.order_by_prefers_input
         resolver.evaluate(scope, key, effect, sink, aliases_first=aliases_first)
 
 

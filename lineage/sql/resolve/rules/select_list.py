@@ -111,7 +111,7 @@ def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
         return resolver.identifiers.column(node.this)
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
         return resolver.identifiers.column(node.expression)
-    if resolver.naming.dialect.name not in ("postgres", "redshift", "materialize", "risingwave"):
+    if not resolver.naming.dialect.describes_unnamed_columns:
         return f"_col{position}"
     if isinstance(node, exp.Case):
         return "case"

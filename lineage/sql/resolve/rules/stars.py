@@ -139,7 +139,7 @@ def _all_columns(resolver: Resolver, scope: Scope) -> list[_Shown]:
     SQL:2016 7.10 puts a join's merged columns first, DuckDB leaves them where the left side has them.
     """
     blocks = {key: _columns(relation) for key, relation in scope.items.items()}
-    in_place = resolver.naming.dialect.name == "duckdb"
+    in_place = resolver.naming.dialect.using_keeps_positions
     for left_keys, right_keys, merged in scope.merges:
         left, right = (_distinct(blocks, keys) for keys in (left_keys, right_keys))
         ours, theirs = ([column for block in side for column in block] for side in (left, right))

@@ -16,12 +16,6 @@ from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.targets import is_temporary
 
-_VIEWS_LOOK_AROUND_THEM = frozenset(("duckdb", "snowflake"))
-"""Dialects where a name of one part in a view means a table of the view's own schema first.
-
-DuckDB does (tried with 2.0; CREATE TABLE AS does not). Snowflake: https://docs.snowflake.com/en/sql-reference/name-resolution
-"""
-
 
 @statement_rule(exp.Create)
 def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
@@ -60,10 +54,10 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         outcome.operation = "CREATE_TABLE_AS" if clone is None else "CREATE_TABLE_CLONE"
     else:
         outcome.operation = "CREATE_MATERIALIZED_VIEW" if is_materialized else f"CREATE_{kind.replace(' ', '_')}"
-    if kind == "VIEW" and resolver.naming.dialect.name in _VIEWS_LOOK_AROUND_THEM:
+    if kind == "VIEW" and resolver.naming.dialect.views_prefer_own_schema:
         resolver.own_schema = resolver.identifiers.table_parts(named)[:-1]
     relation = resolver.relation(body, scope_with_ctes(resolver, tree, resolver.new_scope()))
-    if resolver.naming.dialect.name == "mysql" and kind == "TABLE":
+    if resolver.naming.dialect.create_as_adds_columns and kind == "TABLE":
         # The query's columns stand beside those that are defined, and in them where the names agree:
         # https://dev.mysql.com/doc/refman/8.4/en/create-table-select.html
         _name_columns(resolver, outcome, relation, [], tree)

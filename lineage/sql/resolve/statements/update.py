@@ -28,11 +28,6 @@ from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY, LIMITED_S
 
 __all__ = ["assignments", "base_of", "column_behind", "target_scope"]
 
-_WRITES_THROUGH = frozenset(("tsql", "fabric"))
-"""Dialects whose UPDATE and DELETE name a query of FROM by its alias, and change the table behind it."""
-_NAMES_AN_ALIAS = frozenset(("tsql", "fabric", "mysql", "doris", "starrocks", "teradata", "ansi"))
-"""Dialects whose UPDATE and DELETE name a table of FROM by its alias or name."""
-
 
 @statement_rule(exp.Update)
 def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
@@ -133,7 +128,7 @@ def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Expr | None:
     """Return the table or query that an item of FROM, or what is joined to it, gives this alias (or has this name)."""
     tables = [item, *(join.this for join in item.args.get("joins") or ())]
     for table in tables:
-        if isinstance(table, exp.Subquery) and resolver.naming.dialect.name in _WRITES_THROUGH:
+        if isinstance(table, exp.Subquery) and resolver.naming.dialect.targets_by_query:
             if (alias := table.args.get("alias")) is not None and resolver.identifiers.alias(alias.this) == name:
                 return table
             continue
@@ -147,7 +142,7 @@ def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Expr | None:
 
 def _is_target(resolver: Resolver, table: exp.Table, found: exp.Expr) -> bool:
     """Return whether what FROM has by the target's name is the target, not another table beside it."""
-    if resolver.naming.dialect.name in _NAMES_AN_ALIAS or not isinstance(found, exp.Table):
+    if resolver.naming.dialect.targets_by_alias or not isinstance(found, exp.Table):
         return True
     name, relation = resolver.named(resolver.identifiers.table_parts(table))
     if found.args.get("alias") is not None:

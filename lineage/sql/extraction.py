@@ -17,8 +17,9 @@ from lineage.model.names import Naming, parse_table_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import Completeness, DatasetKind, StatementLineage
 from lineage.sql.budget import Budget, BudgetExceededError
-from lineage.sql.parse.no_lineage import moves_no_data
-from lineage.sql.parse.statements import ParsedStatement, parse_statements
+from lineage.sql.parse.fallbacks import read_without_tree
+from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
+from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.plugins import installed_rules
@@ -38,19 +39,6 @@ from lineage.sql.resolve.statements import (
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableSource
 
 __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
-
-# Statements that neither read nor write a table's data.
-_NO_LINEAGE = (
-    exp.Use, exp.Set, exp.Transaction, exp.Commit, exp.Rollback, exp.Grant, exp.Comment, exp.Describe, exp.Pragma,
-    exp.Kill, exp.Show, exp.Execute, exp.ExecuteSql, exp.Analyze, exp.Refresh, exp.Uncache, exp.Attach, exp.Detach,
-    exp.Undrop,
-)  # fmt: skip
-_NO_LINEAGE_COMMANDS = frozenset(
-    ("SET", "SHOW", "GRANT", "REVOKE", "EXPLAIN", "VACUUM", "RESET", "LISTEN", "NOTIFY", "LOCK", "CLUSTER", "REINDEX",
-     "CHECKPOINT", "DISCARD", "DECLARE", "PRINT", "GO", "BEGIN", "END", "OPTIMIZE", "ANALYZE", "DESCRIBE", "DESC",
-     "USE", "COMMENT", "REFRESH", "MSCK REPAIR", "ATTACH", "DETACH", "INSTALL", "CALL", "EXEC", "EXECUTE", "DEALLOCATE",
-     "RAISERROR", "SAVE", "COMMIT", "ROLLBACK", "SAVEPOINT")
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,19 +153,12 @@ def resolve_statement(
     Raises:
         NeedsDefinitionError: another statement of a script has to be resolved first.
     """
-    step = parsed.step
-    if step is not None and parsed.tree is None and parsed.problem is None:
-        return _of_step(parsed, step, options), None
-    if parsed.problem is not None:
-        known = _by_installed_rule(parsed, options)
-        if known is None and moves_no_data(parsed.tokens):
-            known = StatementLineage(parsed.tokens[0].text.upper(), span=parsed.span)
-        if known is not None or parsed.tree is None:
-            return known or _from_tokens(parsed, options, [parsed.problem]), None
-    tree = parsed.tree
+    step, tree = parsed.step, parsed.tree
     rule = STATEMENT_RULES.get(type(tree)) if tree is not None else None
     if tree is None or rule is None:
-        return _without_rule(parsed, options), None
+        if parsed.read_from is ReadFrom.TREE:
+            parsed = read_without_tree(parsed, options.naming.dialect, options.budget)
+        return _without_tree(parsed, options), None
     resolver = Resolver(
         options.naming,
         tables,
@@ -189,7 +170,7 @@ def resolve_statement(
     )
     if variables:
         resolver.outermost = variable_scope(resolver, variables)
-        resolver.variable_places = parsed.variable_places()
+        resolver.variable_places = parsed.variable_spans()
     try:
         outcome = rule(resolver, tree) if step is None or not step.operation else step_outcome(resolver, tree, step)
         outcome.others.extend(resolver.side_effects)
@@ -209,16 +190,16 @@ def resolve_statement(
     except BudgetExceededError as error:
         hint = "allow more with a budget, or split the statement"
         problem = Diagnostic(error.code, Severity.ERROR, error.message, parsed.span, hint)
-        return _from_tokens(parsed, options, [*resolver.diagnostics, problem]), None
+        return _from_keywords(parsed, options, [*resolver.diagnostics, problem]), None
     except RecursionError:
         message = "the statement nests queries deeper than can be followed"
         problem = Diagnostic(DiagnosticCode.NESTING_TOO_DEEP, Severity.ERROR, message, parsed.span)
-        return _from_tokens(parsed, options, [*resolver.diagnostics, problem]), None
+        return _from_keywords(parsed, options, [*resolver.diagnostics, problem]), None
     except Exception as error:  # noqa: BLE001  the one boundary: a defect of ours costs one statement, not the batch
         message = f"a defect in the extraction: {type(error).__name__} at {_place(error)}"
         hint = "please report it with the statement's shape"
         problem = Diagnostic(DiagnosticCode.INTERNAL_ERROR, Severity.ERROR, message, parsed.span, hint)
-        return _from_tokens(parsed, options, [*resolver.diagnostics, problem]), None
+        return _from_keywords(parsed, options, [*resolver.diagnostics, problem]), None
     completeness, reason = completeness_of(resolver.diagnostics)
     if parsed.read_as is not None:
         resolver.diagnostics.append(_guessed(parsed.read_as, parsed.span))
@@ -289,6 +270,33 @@ def _complete(parsed: ParsedStatement, resolver: Resolver, outcome: Outcome) -> 
         resolver.spellings.setdefault(name, spelling)
 
 
+def _without_tree(parsed: ParsedStatement, options: ExtractionOptions) -> StatementLineage:
+    """Return the lineage of a statement whose tree is not resolved, by how it was read."""
+    if parsed.read_from is ReadFrom.STEP and parsed.step is not None:
+        return _of_step(parsed, parsed.step, options)
+    if parsed.read_from is ReadFrom.INSTALLED_RULE:
+        return _by_installed_rule(parsed, options)
+    if parsed.read_from is ReadFrom.NO_LINEAGE:
+        return StatementLineage(_operation(parsed), span=parsed.span)
+    problems = [parsed.problem] if parsed.problem is not None else []
+    if parsed.read_from is ReadFrom.KEYWORDS:
+        return _from_keywords(parsed, options, problems)
+    return StatementLineage(
+        "UNKNOWN",
+        diagnostics=problems,
+        completeness=Completeness.NONE,
+        reason=str(DiagnosticCode.NOT_SQL),
+        span=parsed.span,
+    )
+
+
+def _operation(parsed: ParsedStatement) -> str:
+    """Return the operation of a statement without lineage: its command, its first word where it does not parse."""
+    if isinstance(parsed.tree, exp.Command):
+        return str(parsed.tree.this).upper()
+    return type(parsed.tree).__name__.upper() if parsed.tree is not None else parsed.tokens[0].text.upper()
+
+
 def _of_step(parsed: ParsedStatement, step: ProgramStep, options: ExtractionOptions) -> StatementLineage:
     """Return the lineage of what is no SQL of its own: a routine's header, SQL that is known in part."""
     if not step.dynamic:
@@ -300,7 +308,7 @@ def _of_step(parsed: ParsedStatement, step: ProgramStep, options: ExtractionOpti
         parsed.span,
         "SQL that is constant, or built of constants, is resolved in full",
     )
-    statement = _from_tokens(parsed, options, [problem])
+    statement = _from_keywords(parsed, options, [problem])
     hole = options.naming.dialect.fold_table(HOLE)
     return replace(
         statement,
@@ -319,46 +327,11 @@ def _place(error: Exception) -> str:
     return f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"
 
 
-def _without_rule(parsed: ParsedStatement, options: ExtractionOptions) -> StatementLineage:
-    """Return the lineage of a statement that no rule reads: none where there is none, else what its tokens show."""
-    tree = parsed.tree
-    known = _by_installed_rule(parsed, options)
-    if known is not None:
-        return known
-    operation = type(tree).__name__.upper() if tree is not None else "EMPTY"
-    if isinstance(tree, exp.Command):
-        operation = str(tree.this).upper()
-    if tree is None or isinstance(tree, _NO_LINEAGE) or operation in _NO_LINEAGE_COMMANDS:
-        return StatementLineage(operation, span=parsed.span)
-    if moves_no_data(parsed.tokens):
-        return StatementLineage(operation, span=parsed.span)
-    if not isinstance(tree, exp.Command) and not isinstance(tree, exp.Query | exp.DDL | exp.DML):
-        problem = Diagnostic(
-            DiagnosticCode.NOT_SQL,
-            Severity.ERROR,
-            f"this is not a statement: it reads as a bare {type(tree).__name__.lower()}",
-            parsed.span,
-        )
-        return StatementLineage(
-            "UNKNOWN", diagnostics=[problem], completeness=Completeness.NONE, reason=str(problem.code), span=parsed.span
-        )
-    problem = Diagnostic(
-        DiagnosticCode.UNSUPPORTED_STATEMENT,
-        Severity.WARNING,
-        f"no rule reads this {operation} statement; its tables are taken from its keywords",
-        parsed.span,
-    )
-    return _from_tokens(parsed, options, [problem])
-
-
-def _by_installed_rule(parsed: ParsedStatement, options: ExtractionOptions) -> StatementLineage | None:
-    """Return table-level lineage where an installed package knows the statement by its keyword."""
-    commands = installed_rules().commands
-    keyword = parsed.tokens[0].text.upper() if parsed.tokens else ""
-    if keyword not in commands:
-        return None
+def _by_installed_rule(parsed: ParsedStatement, options: ExtractionOptions) -> StatementLineage:
+    """Return table-level lineage of a statement that an installed package knows by its keyword."""
+    keyword = parsed.tokens[0].text.upper()
     text = parsed.text[parsed.span.start : parsed.span.end]
-    found = commands[keyword].search(text)
+    found = installed_rules().commands[keyword].search(text)
     groups = found.groupdict() if found is not None else {}
     naming = options.naming
 
@@ -377,7 +350,7 @@ def _by_installed_rule(parsed: ParsedStatement, options: ExtractionOptions) -> S
     )
 
 
-def _from_tokens(
+def _from_keywords(
     parsed: ParsedStatement, options: ExtractionOptions, diagnostics: list[Diagnostic]
 ) -> StatementLineage:
     """Return table-level lineage read off the keywords of a statement."""

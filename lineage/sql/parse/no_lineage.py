@@ -8,10 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-__all__ = ["moves_no_data"]
+__all__ = ["is_without_lineage", "moves_no_data"]
 
+_TREES = (
+    exp.Use, exp.Set, exp.Transaction, exp.Commit, exp.Rollback, exp.Grant, exp.Comment, exp.Describe, exp.Pragma,
+    exp.Kill, exp.Show, exp.Execute, exp.ExecuteSql, exp.Analyze, exp.Refresh, exp.Uncache, exp.Attach, exp.Detach,
+    exp.Undrop,
+)  # fmt: skip
+_COMMANDS = frozenset(
+    ("SET", "SHOW", "GRANT", "REVOKE", "EXPLAIN", "VACUUM", "RESET", "LISTEN", "NOTIFY", "LOCK", "CLUSTER", "REINDEX",
+     "CHECKPOINT", "DISCARD", "DECLARE", "PRINT", "GO", "BEGIN", "END", "OPTIMIZE", "ANALYZE", "DESCRIBE", "DESC",
+     "USE", "COMMENT", "REFRESH", "MSCK REPAIR", "ATTACH", "DETACH", "INSTALL", "CALL", "EXEC", "EXECUTE", "DEALLOCATE",
+     "RAISERROR", "SAVE", "COMMIT", "ROLLBACK", "SAVEPOINT")
+)  # fmt: skip
+"""Commands of the parser: what follows these words is none of a table's rows, even if it has a query in it."""
 _HEADS = frozenset(
     ("GRANT", "REVOKE", "DENY", "SYSTEM", "MSCK", "FLUSH", "CHECK", "REPAIR", "ADD", "LIST", "LS", "LOCK", "UNLOCK",
      "KILL", "RESET", "SHUTDOWN", "PURGE", "CHANGE", "INSTALL", "UNINSTALL", "HELP", "BINLOG", "CHECKSUM", "XA",
@@ -44,6 +57,13 @@ _BEFORE_KIND = frozenset(
 _MOVES = frozenset(("RENAME", "SWAP", "EXCHANGE", "SWITCH", "ATTACH", "MOVE", "REPLACE", "FETCH", "FREEZE", "AS"))
 
 
+def is_without_lineage(tree: exp.Expr) -> bool:
+    """Return whether a statement reads and writes no rows, by its tree, or by its command where that is its tree."""
+    if isinstance(tree, exp.Command):
+        return str(tree.this).upper() in _COMMANDS
+    return isinstance(tree, _TREES)
+
+
 def moves_no_data(tokens: Sequence[Token]) -> bool:
     """Return whether a statement reads and writes no rows, by its words."""
     words = [token.text.upper() for token in tokens if token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)]
@@ -52,7 +72,7 @@ def moves_no_data(tokens: Sequence[Token]) -> bool:
     if words[0] == "UPDATE STATISTICS" or words[:2] in _TWO_WORDS:
         return True
     if words[0].split()[0] in _HEADS:
-        return words[0] in ("GRANT", "REVOKE", "DENY", "EXPLAIN", "SHOW") or not _QUERY.intersection(words)
+        return words[0] in ("GRANT", "REVOKE", "DENY", "SHOW") or not _QUERY.intersection(words)
     if words[0] not in _DDL or "SELECT" in words:
         return False
     kind = next((word for word in words[1:] if word not in _BEFORE_KIND), "")

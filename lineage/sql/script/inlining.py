@@ -16,7 +16,8 @@ from sqlglot import exp
 
 from lineage.model.dialects import Dialect
 from lineage.sql.budget import Budget
-from lineage.sql.parse.statements import ParsedStatement, parse_tokens
+from lineage.sql.parse.parsed import ParsedStatement
+from lineage.sql.parse.statements import parse_tokens
 from lineage.sql.procedural import FunctionBody, Names, ProgramStep
 
 __all__ = ["Functions"]

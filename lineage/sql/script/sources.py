@@ -12,7 +12,8 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.names import Naming
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.parse.statements import ParsedStatement, parse_statements
+from lineage.sql.parse.parsed import ParsedStatement
+from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.procedural import Variables
 from lineage.sql.resolve.tables import TableEntry

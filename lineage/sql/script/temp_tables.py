@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lineage.model.dialects import Dialect
-from lineage.sql.parse.statements import ParsedStatement
+from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.procedural import Names, Variables
 from lineage.sql.resolve.relations import BaseTables, Relation, Sources
 from lineage.sql.resolve.row_changes import after_change

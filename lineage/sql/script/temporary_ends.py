@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lineage.sql.parse.statements import ParsedStatement
+from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.scan.leading import LEADING
 from lineage.sql.script.transactions import may_not_run, step_of
 

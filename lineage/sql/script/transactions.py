@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.dialects import Dialect
 from lineage.model.statement import StatementLineage
-from lineage.sql.parse.statements import ParsedStatement
+from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.procedural import BlockKind
 
 __all__ = ["TransactionStep", "may_not_run", "rolled_back", "step_of", "transaction_step", "without_effect"]

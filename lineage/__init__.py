@@ -15,8 +15,7 @@ def __getattr__(name: str) -> Any:
     """Return a name of the public interface; what it needs (the SQL parser) is loaded when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    sql = import_module("lineage.sql")  # it gives the catalog the parser of its DDL
-    found = getattr(import_module("lineage.catalog") if name == "Catalog" else sql, name)
+    found = getattr(import_module("lineage.catalog" if name == "Catalog" else "lineage.sql"), name)
     globals()[name] = found
     return found
 

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from lineage.catalog.alterations import Alteration, altered_columns, new_table_name, placed
 from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect
 from lineage.model.names import format_name, split_name
 from lineage.model.statement import ColumnSchema
+from lineage.sql.parse.alterations import Alteration, altered_columns, new_table_name, placed
+from lineage.sql.parse.ddl import parse_ddl
 
-__all__ = ["DdlParser", "parse_with", "read_ddl", "schema_columns", "type_text"]
-
-
-class DdlParser(Protocol):
-    """How DDL text is parsed. `lineage.sql` knows: its scanner keeps from the parser what would crash it."""
-
-    def __call__(self, text: str, dialect: Dialect) -> Iterable[exp.Expr | None]:
-        """Return the statements; raise a SqlglotError where the text cannot be parsed."""
-
-
-_parsers: list[DdlParser] = []
-
-
-def parse_with(parser: DdlParser) -> None:
-    """Let DDL be parsed so from now on. Importing `lineage` has done it."""
-    _parsers[:] = [parser]
+__all__ = ["read_ddl", "schema_columns", "type_text"]
 
 
 def schema_columns(schema: exp.Schema, dialect: Dialect) -> tuple[ColumnSchema, ...]:
@@ -50,7 +35,7 @@ def schema_columns(schema: exp.Schema, dialect: Dialect) -> tuple[ColumnSchema, 
 
 def type_text(data_type: object, dialect: Dialect) -> str | None:
     """Return a data type as the dialect writes it, in lower case."""
-    return data_type.sql(dialect=_parser(dialect)).lower() if isinstance(data_type, exp.Expr) else None
+    return data_type.sql(dialect=dialect.parser_name).lower() if isinstance(data_type, exp.Expr) else None
 
 
 def read_ddl(text: str, dialect: Dialect, source: str = "DDL") -> Iterable[TableSchema]:
@@ -61,7 +46,7 @@ def read_ddl(text: str, dialect: Dialect, source: str = "DDL") -> Iterable[Table
     """
     tables: dict[str, TableSchema] = {}
     try:
-        statements = _parsers[0](text, dialect)
+        statements = parse_ddl(text, dialect)
     except SqlglotError as error:
         raise CatalogError(f"{source}: {str(error).splitlines()[0]}") from error
     for statement in statements:
@@ -115,7 +100,3 @@ def _alter(tables: dict[str, TableSchema], statement: exp.Alter, dialect: Dialec
 def _name(table: exp.Expr, dialect: Dialect) -> str:
     parts = [part for part in (table.args.get("catalog"), table.args.get("db"), table.this) if part]
     return format_name([dialect.fold_table(p.name, quoted=bool(p.args.get("quoted"))) for p in parts])
-
-
-def _parser(dialect: Dialect) -> str | None:
-    return None if dialect.name == "ansi" else dialect.name

@@ -1,8 +1,4 @@
-"""DDL text into syntax trees for the catalog, guarded as all parsing is.
-
-The catalog stands below this package, whose scanner measures how deep a text nests: it asks for the parser that is
-handed to it here.
-"""
+"""DDL text into syntax trees, for the catalog."""
 
 from __future__ import annotations
 

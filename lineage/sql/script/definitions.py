@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from lineage.catalog.alterations import altered_columns, new_table_name
 from lineage.model.names import Naming
+from lineage.sql.parse.alterations import altered_columns, new_table_name
 from lineage.sql.resolve.identifiers import Identifiers
 from lineage.sql.resolve.targets import TEMPORARY_PREFIXES, into_parts, is_temporary, select_into
 

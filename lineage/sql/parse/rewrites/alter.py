@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot.tokenizer_core import Token
 
-from lineage.catalog.alterations import MOVED
+from lineage.sql.parse.alterations import MOVED
 from lineage.sql.parse.rewrites.statement import NO_COLUMN, QUERY, Statement, Tokens, items, plain_column, rewrite
 from lineage.sql.procedural.tokens import STRINGS
 

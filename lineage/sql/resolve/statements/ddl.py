@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from lineage.catalog.alterations import Alteration, ColumnAlteration, altered_columns, new_table_name, placed
 from lineage.catalog.ddl import type_text
 from lineage.model.names import plain_name, split_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ChangeKind, ColumnSchema, TableChange
+from lineage.sql.parse.alterations import Alteration, ColumnAlteration, altered_columns, new_table_name, placed
 from lineage.sql.resolve.relations import BaseTable, Relation, Sources
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.statements.computed import computed_columns

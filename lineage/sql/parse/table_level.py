@@ -6,7 +6,7 @@ and names that are called as functions are left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -28,6 +28,8 @@ _WRITES = {
 # Functions whose arguments are separated by FROM: EXTRACT(YEAR FROM x).
 _FROM_ARGUMENT = frozenset(("EXTRACT", "SUBSTRING", "TRIM", "POSITION", "OVERLAY", "DATE_PART"))
 _OBJECTS = frozenset(("TABLE", "VIEW", "SYNONYM", "STREAM"))
+_MAX_HEAD_WORDS = 7
+"""`CREATE OR REPLACE TEMPORARY EXTERNAL TABLE`: an object's kind is among the first words."""
 _USING_TABLES = frozenset(("MERGE", "DELETE"))
 _NOT_A_NAME = frozenset(("SELECT", "VALUES", "LATERAL", "UNNEST", "TABLE", "ONLY", "WHERE", "SET", "ON", "WITH"))
 
@@ -47,57 +49,82 @@ def trace_tokens(tokens: Sequence[Token], naming: Naming) -> TokenTrace:
 
 
 class _Tracer:
+    """Walks the words of a statement once, and reads tables at the words that introduce them."""
+
     def __init__(self, tokens: Sequence[Token], naming: Naming) -> None:
         self._tokens = tokens
         self._words = ["" if _is_text(token) else token.text.upper() for token in tokens]
         self._naming = naming
         self._ctes: set[str] = set()
+        self._operation = "UNKNOWN"
+        self._destination: str | None = None
+        self._upstream: dict[str, None] = {}
+        self._brackets: list[bool] = []
+        """For each open bracket, whether FROM in it separates a function's arguments."""
 
     def trace(self) -> TokenTrace:
-        words = self._words
-        destination: str | None = None
-        operation = "UNKNOWN"
-        upstream: dict[str, None] = {}
-        calls: list[bool] = []
-        position = 0
+        """Return what the statement does, and its tables."""
+        words, position = self._words, 0
         while position < len(words):
             word = words[position]
             if word == "(":
-                calls.append(position > 0 and words[position - 1] in _FROM_ARGUMENT)
-            elif word == ")" and calls:
-                calls.pop()
-            elif word in ("AS", "WITH", "RECURSIVE", ",") or (word and position == 0):
+                self._brackets.append(position > 0 and words[position - 1] in _FROM_ARGUMENT)
+            elif word == ")" and self._brackets:
+                self._brackets.pop()
+            elif word == "AS":
                 self._note_cte(position)
-            if word in _WRITES and operation in ("UNKNOWN", "SELECT") and destination is None and not calls:
-                operation = _WRITES[word]
-                if word in ("UPDATE", "MERGE", "DELETE", "TRUNCATE", "COPY") or (word == "REPLACE" and not position):
-                    destination, position = self._target(position + 1, destination)
-                    continue
-            elif word == "SELECT" and operation == "UNKNOWN":
-                operation = "SELECT"
-            elif word in _OBJECTS and words[0] in ("CREATE", "ALTER", "DROP") and position < 7 and destination is None:
-                destination, position = self._target(position + 1, destination)
-                operation = f"{words[0]}_{word}" + ("_AS" if word == "TABLE" and "SELECT" in words[position:] else "")
-                if word in ("SYNONYM", "STREAM"):
-                    position = self._shown(position, upstream)
-                continue
-            elif word == "AS" and words[0] == "CREATE" and destination is None and not calls:
-                destination = self._named_before(position)
-                operation = "CREATE" if destination is not None else operation
-            elif word in ("INTO", "OVERWRITE"):
-                if destination is None:
-                    destination, position = self._target(position + 1, destination)
-                    continue
-            elif word == "TO" and operation == "COPY" and destination is None and not calls:
-                destination = self._file(position + 1)
-            elif word == "USING" and words[position + 1 : position + 2] == ["("] and words[0] not in _USING_TABLES:
-                pass  # columns that a join compares, or a query that is walked
-            elif word in ("FROM", "JOIN", "USING") and not (calls and calls[-1]):
-                position = self._sources(position + 1, upstream)
-                continue
-            position += 1
-        upstream.pop(destination or "", None) if operation in ("UPDATE", "DELETE") else None
-        return TokenTrace(operation, destination, tuple(upstream))
+            read = _READERS.get(word)
+            position = read(self, position) if read is not None else position + 1
+        if self._operation in ("UPDATE", "DELETE"):
+            self._upstream.pop(self._destination or "", None)
+        return TokenTrace(self._operation, self._destination, tuple(self._upstream))
+
+    def _read_write(self, position: int) -> int:
+        """INSERT, UPDATE, …: the first one outside brackets is what the statement does."""
+        word = self._words[position]
+        if self._operation not in ("UNKNOWN", "SELECT") or self._destination is not None or self._brackets:
+            return position + 1
+        self._operation = _WRITES[word]
+        has_target = word in ("UPDATE", "MERGE", "DELETE", "TRUNCATE", "COPY") or (word == "REPLACE" and not position)
+        return self._read_target(position + 1) if has_target else position + 1
+
+    def _read_select(self, position: int) -> int:
+        if self._operation == "UNKNOWN":
+            self._operation = "SELECT"
+        return position + 1
+
+    def _read_object(self, position: int) -> int:
+        """CREATE, ALTER or DROP TABLE, VIEW, SYNONYM or STREAM."""
+        words, word = self._words, self._words[position]
+        is_head = words[0] in ("CREATE", "ALTER", "DROP") and position < _MAX_HEAD_WORDS
+        if not is_head or self._destination is not None:
+            return position + 1
+        position = self._read_target(position + 1)
+        self._operation = f"{words[0]}_{word}" + ("_AS" if word == "TABLE" and "SELECT" in words[position:] else "")
+        return self._read_shown(position) if word in ("SYNONYM", "STREAM") else position
+
+    def _read_as(self, position: int) -> int:
+        if self._words[0] == "CREATE" and self._destination is None and not self._brackets:
+            self._destination = self._named_before(position)
+            self._operation = "CREATE" if self._destination is not None else self._operation
+        return position + 1
+
+    def _read_into(self, position: int) -> int:
+        return self._read_target(position + 1) if self._destination is None else position + 1
+
+    def _read_to(self, position: int) -> int:
+        if self._operation == "COPY" and self._destination is None and not self._brackets:
+            self._destination = self._file(position + 1)
+        return position + 1
+
+    def _read_from(self, position: int) -> int:
+        """FROM, JOIN, USING and the tables behind them; USING may list columns instead, or begin a query."""
+        words = self._words
+        lists_columns = (
+            words[position] == "USING" and words[position + 1 : position + 2] == ["("] and words[0] not in _USING_TABLES
+        )
+        is_argument = bool(self._brackets) and self._brackets[-1]
+        return position + 1 if lists_columns or is_argument else self._read_sources(position + 1)
 
     def _file(self, position: int) -> str | None:
         """Return the file, as it is named, that a query's rows are copied to."""
@@ -118,20 +145,20 @@ class _Tracer:
             at -= 2
         return self._name(at)[0] if at > 1 and _is_name(self._tokens[at]) else None
 
-    def _shown(self, position: int, upstream: dict[str, None]) -> int:
-        """`CREATE SYNONYM a FOR b`, `CREATE STREAM a ON TABLE b`: what is shown under the new name."""
+    def _read_shown(self, position: int) -> int:
+        """`CREATE SYNONYM a FOR b`, `CREATE STREAM a ON TABLE b`: what the new name shows."""
         words = self._words
         while position < len(words) and words[position] not in ("FOR", "ON"):
             position += 1
         position += 1
         while position < len(words) and words[position] in ("TABLE", "VIEW", "EXTERNAL", "DYNAMIC"):
             position += 1
-        return self._sources(position, upstream)
+        return self._read_sources(position)
 
     def _note_cte(self, position: int) -> None:
         """`name AS (` and `name (a, b) AS (` begin a CTE."""
         words = self._words
-        if words[position] == "AS" and position + 1 < len(words) and words[position + 1] == "(" and position:
+        if position and words[position + 1 : position + 2] == ["("]:
             at = position - 1
             if words[at] == ")":
                 while at and words[at] != "(":
@@ -140,17 +167,19 @@ class _Tracer:
             if at >= 0 and _is_name(self._tokens[at]):
                 self._ctes.add(self._tokens[at].text.lower())
 
-    def _target(self, position: int, found: str | None) -> tuple[str | None, int]:
+    def _read_target(self, position: int) -> int:
+        """Read the name of the table that is written, and return the position after it."""
         while position < len(self._words) and self._words[position] in (
             "INTO", "TABLE", "FROM", "IF", "NOT", "EXISTS", "ONLY", "OVERWRITE", "VIEW", "LOW_PRIORITY", "DELAYED",
             "HIGH_PRIORITY", "IGNORE",
         ):  # fmt: skip
             position += 1
         name, after = self._name(position)
-        return (found or name), max(after, position)
+        self._destination = self._destination or name
+        return max(after, position)
 
-    def _sources(self, position: int, upstream: dict[str, None]) -> int:
-        """Read a FROM list up to what is not a name; sub-queries are walked by the caller."""
+    def _read_sources(self, position: int) -> int:
+        """Read a FROM list up to what is not a name, and return the position there; `trace` walks the sub-queries."""
         words = self._words
         while position < len(words):
             while position < len(words) and words[position] in ("ONLY", "LATERAL", "TABLE"):
@@ -163,13 +192,13 @@ class _Tracer:
                 return position
             is_call = after < len(words) and words[after] == "("
             if not is_call and name.lower() not in self._ctes:
-                upstream.setdefault(name)
+                self._upstream.setdefault(name)
             position = after
             if is_call:
                 return position
             if position < len(words) and words[position] == "AS":
                 position += 1
-            if position < len(words) and _is_name(self._tokens[position]) and self._plain(position):
+            if position < len(words) and _is_name(self._tokens[position]) and self._is_alias(position):
                 position += 1
             if position < len(words) and words[position] == ",":
                 position += 1
@@ -177,7 +206,7 @@ class _Tracer:
             return position
         return position
 
-    def _plain(self, position: int) -> bool:
+    def _is_alias(self, position: int) -> bool:
         return self._tokens[position].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
 
     def _name(self, position: int) -> tuple[str | None, int]:
@@ -200,6 +229,21 @@ class _Tracer:
                 continue
             break
         return (self._naming.qualify(parts), position) if parts else (None, position)
+
+
+_READERS: dict[str, Callable[[_Tracer, int], int]] = {
+    **dict.fromkeys(_WRITES, _Tracer._read_write),
+    **dict.fromkeys(_OBJECTS, _Tracer._read_object),
+    "SELECT": _Tracer._read_select,
+    "AS": _Tracer._read_as,
+    "INTO": _Tracer._read_into,
+    "OVERWRITE": _Tracer._read_into,
+    "TO": _Tracer._read_to,
+    "FROM": _Tracer._read_from,
+    "JOIN": _Tracer._read_from,
+    "USING": _Tracer._read_from,
+}
+"""What reads on at a word; each returns the position after what it has read."""
 
 
 def _is_text(token: Token) -> bool:

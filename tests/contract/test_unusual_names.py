@@ -13,7 +13,7 @@ from lineage.catalog import Catalog
 from lineage.export.openlineage import openlineage_events
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming, column_key, column_text, dataset_key
-from lineage.sql.script.script import extract_script
+from lineage.sql.script.extract_script import extract_script
 from lineage.store import GraphStore, open_store
 from lineage.store.embedded.backend import EmbeddedBackend
 from lineage.store.neo4j.backend import Neo4jBackend

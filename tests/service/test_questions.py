@@ -7,7 +7,7 @@ from typing import Any
 from lineage.catalog import Catalog
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming, column_key
-from lineage.sql.script.script import extract_script
+from lineage.sql.script.extract_script import extract_script
 from lineage.store import GraphStore
 from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
 from tests.contract.telling import day, key

@@ -104,7 +104,7 @@ def doubtful(scope: QueryBlock, column: exp.Expr, name: str, outer: QueryBlock, 
         return scope.whole_row(name)
     if seen and len(candidates) == 1:
         return next(iter(candidates.values())).infer(name) or known
-    options = {key: found for alias, item in candidates.items() for key, found in options_through(alias, item, name)}
+    options = _all_options(candidates, name)
     around = next((alias for alias, item in outer.items.items() if item.find(name) is not None), "the query around it")
     if not options or all(isinstance(item, FunctionTable) for item in candidates.values()):
         # What a function gives has no column to infer; most functions give one value under a name of its own.
@@ -130,7 +130,7 @@ def _alias(scope: QueryBlock, column: exp.Expr, name: str) -> Sources | None:
     if scope.resolver.alias_visibility.before_columns or not may_have_any(scope):
         return alias
     candidates, seen = _candidates(scope, name)
-    through = {key: found for key, item in candidates.items() for key, found in options_through(key, item, name)}
+    through = _all_options(candidates, name)
     columns = {(source.table, source.column) for source, _ in alias}
     if not through:
         return alias
@@ -166,36 +166,51 @@ def _inferred(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     if may_be_text and not column.name.isidentifier():
         return NO_SOURCES  # of a value, not a name
     for scope in start.chain():
-        candidates, seen = _candidates(scope, name)
-        if may_be_text and candidates and not seen:
-            options = {key: found for alias, r in candidates.items() for key, found in options_through(alias, r, name)}
-            resolver.report(
-                DiagnosticCode.AMBIGUOUS_COLUMN,
-                Severity.WARNING,
-                f"a string in double quotes, or a column of {' or '.join(map(_described, candidates))}",
-                column,
-                hint="write strings in single quotes, or give the tables' schemas with --catalog",
-            )
-            return _marked(start, options)
-        if name in candidates and not seen and _names_row(scope, name, candidates[name]):
-            resolver.presumed = True
-            return start.whole_row(name)
-        if len(candidates) == 1:
-            found = next(iter(candidates.values())).infer(name)
-            if found is not None:
-                return found
-        if candidates:
-            options = {key: found for alias, r in candidates.items() for key, found in options_through(alias, r, name)}
-            return ambiguous(start, column, name, options)
+        if (found := _inferred_in(scope, start, column, name, may_be_text)) is not None:
+            return found
     if start.item(name) is not None:
         return start.whole_row(name)
-    if _is_string(resolver, column):
-        return NO_SOURCES
+    return NO_SOURCES if _is_string(resolver, column) else _unknown_column(start, column, name)
+
+
+def _inferred_in(
+    scope: QueryBlock, start: QueryBlock, column: exp.Expr, name: str, may_be_text: bool
+) -> Sources | None:
+    """Return the sources of a name through the relations of one block that may have it; None where there are none."""
+    resolver = start.resolver
+    candidates, seen = _candidates(scope, name)
+    if not candidates:
+        return None
+    if may_be_text and not seen:
+        resolver.report(
+            DiagnosticCode.AMBIGUOUS_COLUMN,
+            Severity.WARNING,
+            f"a string in double quotes, or a column of {' or '.join(map(_described, candidates))}",
+            column,
+            hint="write strings in single quotes, or give the tables' schemas with --catalog",
+        )
+        return _marked(start, _all_options(candidates, name))
+    if name in candidates and not seen and _names_row(scope, name, candidates[name]):
+        resolver.presumed = True
+        return start.whole_row(name)
+    if len(candidates) == 1 and (found := next(iter(candidates.values())).infer(name)) is not None:
+        return found
+    return ambiguous(start, column, name, _all_options(candidates, name))
+
+
+def _all_options(candidates: Mapping[str, Relation], name: str) -> dict[str, Sources]:
+    """Return where a name may come from, by the aliases of the relations that may have it."""
+    return {key: found for alias, item in candidates.items() for key, found in options_through(alias, item, name)}
+
+
+def _unknown_column(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
+    """Return the column of the only table there is, whatever its schema says; report it where there are several."""
+    resolver = start.resolver
     nearest = next((scope for scope in start.chain() if scope.items), None)
     if nearest is None:
         return NO_SOURCES
     nearby = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
-    if len(nearby) == 1:  # the only table that may have it, whatever its schema says
+    if len(nearby) == 1:
         return column_of(start, nearby[0], name, column, nearby[0].name)
     known = [known for scope in start.chain() for item in scope.items.values() for known, _ in item.columns()]
     resolver.unresolved_name(DiagnosticCode.UNKNOWN_COLUMN, name, column, known)

@@ -8,18 +8,15 @@ counts, else the first after it. Temporary tables are composed through, as CTEs 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
-from pathlib import Path
 from typing import TypeAlias
 
 from lineage.catalog import Catalog
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
-from lineage.model.dialects import Dialect
 from lineage.model.names import Naming, split_name
 from lineage.model.statement import (
     Completeness,
@@ -27,22 +24,21 @@ from lineage.model.statement import (
     Edge,
     StatementLineage,
 )
-from lineage.sql.budget import Budget
-from lineage.sql.extraction import ExtractionOptions, options_for, resolve_statement
+from lineage.sql.extraction import ExtractionOptions, resolve_statement
 from lineage.sql.resolve.edges import as_made_by
 from lineage.sql.resolve.relations import Relation
-from lineage.sql.resolve.resolver import SetOperationReferences
 from lineage.sql.resolve.statements import Outcome
 from lineage.sql.resolve.tables import CatalogTables, NeedsDefinitionError, TableEntry
+from lineage.sql.script.definition_index import DefinitionIndex
 from lineage.sql.script.definitions import Definition, Position
 from lineage.sql.script.inlining import Functions
 from lineage.sql.script.renames import Renames
-from lineage.sql.script.sources import ScriptPart, Text, definers, last_part, tied_by_changes
+from lineage.sql.script.sources import ScriptPart, Text, definers, tied_by_changes
 from lineage.sql.script.table_walk import TableWalk
 from lineage.sql.script.temp_tables import Content, TableContents, VariableContents, same
 from lineage.sql.script.transactions import without_effect
 
-__all__ = ["Decision", "Script", "ambiguous_columns", "extract_script"]
+__all__ = ["Decision", "Script", "ambiguous_columns"]
 
 _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re.IGNORECASE)
 
@@ -54,63 +50,6 @@ _MAX_KEPT = 2_000_000
 
 _MAX_ROUNDS = 8
 """A loop whose variables still grow after so many rounds passes values on in a longer chain than any seen."""
-
-
-def extract_script(
-    sql: str | Path | Mapping[str, str] | Sequence[str],
-    dialect: str | Dialect = "ansi",
-    catalog: Catalog | None = None,
-    *,
-    namespace: str = "",
-    default_database: str | None = None,
-    default_schema: str | None = None,
-    set_operation_references: SetOperationReferences = "exact",
-    functions: Iterable[str | Path] = (),
-    budget: Budget | None = None,
-) -> list[StatementLineage]:
-    """Return the lineage of the statements of a script, each resolved with what the others define.
-
-    `sql` is the script's text, the path of a file or of a folder of `.sql` files, texts by name, or a list of texts,
-    which run one after the other and are called `1`, `2`, …. The order of the answer is that of the texts;
-    `StatementLineage.source` names the text where there are several. A text of a mapping or folder that holds one
-    query and nothing else defines a dataset of its name.
-
-    >>> view, table = extract_script('''
-    ...     CREATE VIEW report AS SELECT * FROM orders;
-    ...     CREATE TABLE orders AS SELECT id, amount FROM raw;
-    ... ''', "postgres")
-    >>> view.output_columns
-    ['id', 'amount']
-
-    Raises:
-        UnknownDialectError: no dialect has that name.
-        ValueError: `set_operation_references` is neither "exact" nor "paper".
-        TypeError: `sql` is none of these.
-        OSError: the path cannot be read.
-    """
-    texts: Mapping[str, str | Sequence[ScriptPart]]
-    if isinstance(sql, Path):
-        files = sorted(sql.rglob("*.sql")) if sql.is_dir() else [sql]
-        texts = {str(f.relative_to(sql) if sql.is_dir() else f): f.read_text(encoding="utf-8") for f in files}
-    else:
-        texts = {"": sql} if isinstance(sql, str) else sql if isinstance(sql, Mapping) else {"": _numbered(sql)}
-    options = options_for(
-        dialect,
-        namespace=namespace,
-        default_database=default_database,
-        default_schema=default_schema,
-        set_operation_references=set_operation_references,
-        functions=functions,
-        budget=budget,
-    )
-    return Script(texts, options, catalog).resolve()
-
-
-def _numbered(texts: Sequence[str]) -> list[ScriptPart]:
-    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-        message = f"SQL is a text, a path, a mapping of names to texts or a list of texts; found {type(texts).__name__}"
-        raise TypeError(message)
-    return [ScriptPart(text, str(number)) for number, text in enumerate(texts, 1)]
 
 
 class Script:
@@ -145,12 +84,7 @@ class Script:
         self._base = CatalogTables(self._catalog, options.naming)
         self._catalog_tables: dict[Naming, CatalogTables] = {options.naming: self._base}
         self._candidates = definers(self._texts) if len(self._texts) > 1 else None
-        self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
-        self._changes_of_rows: dict[Position | None, list[Position]] = defaultdict(list)
-        """Statements that change rows of a temporary table, in order, by the statement that makes it."""
-        self._makers: dict[Position | None, list[Position]] = defaultdict(list)
-        """Statements that make a table or alter it, likewise."""
-        self._indexed: set[int] = set()
+        self._definitions = DefinitionIndex(self._texts, self._candidates)
         self._schemas: dict[Position, dict[str, None] | None] = {}
         self._relations: dict[Position, Relation | None] = {}
         self._additions: dict[Position, dict[str | None, Relation]] = {}
@@ -232,21 +166,46 @@ class Script:
             stack.pop()
 
     def _resolve(self, position: Position) -> None:
-        index, number = position
-        text = self._texts[index]
-        parsed = text.parsed()[number]
-        tables = _ScriptTables(self, position, follows_names=self._is_lasting_view(position))
-        naming = text.namings[number]
-        options = self._options if naming is self._options.naming else replace(self._options, naming=naming)
-        parsed = self._functions.inlined(parsed)
-        assigned = text.variables
-        variables = self._variables.at(assigned, position, parsed) if assigned is not None else None
-        query_target = text.query_targets.get(number)
-        statement, outcome = resolve_statement(parsed, options, tables, query_target, variables)
+        """Resolve a statement, and keep what others may need of it.
+
+        Raises:
+            NeedsDefinitionError: another statement has to be resolved first.
+        """
+        text = self._texts[position[0]]
+        tables, statement, outcome = self._resolved_over(position, self._is_lasting_view(position))
         if tables.by_name and any(one.table in tables.by_name for one in statement.inferred):
             # The view cannot be read over what has the name in the end: it is as it was defined.
-            tables = _ScriptTables(self, position, follows_names=False)
-            statement, outcome = resolve_statement(parsed, options, tables, query_target, variables)
+            tables, statement, outcome = self._resolved_over(position, False)
+        statement = self._with_cycles(statement, position)
+        sources = list(tables.sources(statement.sources))
+        if tables.by_name or sources != statement.sources:
+            statement = replace(statement, sources=sources, read_by_name=tuple(tables.by_name))
+        statement = self._with_target(statement, position)
+        if statement.changes:
+            lasting = tuple(c for c in statement.changes if not self._of_session(c.table, position))
+            kind = statement.target_kind if lasting else DatasetKind.TEMPORARY
+            statement = replace(statement, changes=lasting, target_kind=kind)
+            self.renames.note(position, lasting)
+        self._keep(position, statement, outcome)
+        self._decisions[position] = tables.decisions
+        undone = position[1] in text.undone
+        text.results[position[1]] = without_effect(statement) if undone else statement
+
+    def _resolved_over(
+        self, position: Position, follows_names: bool
+    ) -> tuple[_ScriptTables, StatementLineage, Outcome | None]:
+        """Return the tables that a statement sees, its lineage over them, and what its rule found."""
+        text, number = self._texts[position[0]], position[1]
+        naming = text.namings[number]
+        options = self._options if naming is self._options.naming else replace(self._options, naming=naming)
+        parsed = self._functions.inlined(text.parsed()[number])
+        assigned = text.variables
+        variables = self._variables.at(assigned, position, parsed) if assigned is not None else None
+        tables = _ScriptTables(self, position, follows_names=follows_names)
+        return tables, *resolve_statement(parsed, options, tables, text.query_targets.get(number), variables)
+
+    def _with_cycles(self, statement: StatementLineage, position: Position) -> StatementLineage:
+        """Return a statement with the diagnostics of definitions that need each other."""
         for name in self._cyclic.pop(position, {}):
             problem = Diagnostic(
                 DiagnosticCode.CYCLIC_DEFINITION,
@@ -255,18 +214,17 @@ class Script:
                 statement.span,
                 "its columns are taken from their use",
             )
-            reason = statement.reason or f"{problem.code}: {problem.message}"
             statement = replace(
                 statement,
                 diagnostics=[*statement.diagnostics, problem],
                 completeness=Completeness.PARTIAL,
-                reason=reason,
+                reason=statement.reason or f"{problem.code}: {problem.message}",
             )
-        sources = list(tables.sources(statement.sources))
-        if sources != statement.sources:
-            statement = replace(statement, sources=sources)
-        if tables.by_name:
-            statement = replace(statement, read_by_name=tuple(tables.by_name))
+        return statement
+
+    def _with_target(self, statement: StatementLineage, position: Position) -> StatementLineage:
+        """Return a statement with its target's kind; with a diagnostic where another text ends what it makes."""
+        text, number = self._texts[position[0]], position[1]
         own = (text.definitions or [])[number]
         if statement.defines and (elsewhere := self._replaced_elsewhere(own, position)) is not None:
             problem = Diagnostic(
@@ -279,14 +237,13 @@ class Script:
             statement = replace(statement, diagnostics=[*statement.diagnostics, problem])
         if statement.defines and any(d.temporary and d.name == statement.target for d in own):
             temporary = (*statement.temporary, str(statement.target))
-            statement = replace(statement, target_kind=DatasetKind.TEMPORARY, temporary=temporary)
-        elif number in text.query_targets and text.part_of[number].target is not None:
-            statement = replace(statement, target_kind=DatasetKind.TABLE)
-        if statement.changes:
-            lasting = tuple(c for c in statement.changes if not self._of_session(c.table, position))
-            kind = statement.target_kind if lasting else DatasetKind.TEMPORARY
-            statement = replace(statement, changes=lasting, target_kind=kind)
-            self.renames.note(position, lasting)
+            return replace(statement, target_kind=DatasetKind.TEMPORARY, temporary=temporary)
+        if number in text.query_targets and text.part_of[number].target is not None:
+            return replace(statement, target_kind=DatasetKind.TABLE)
+        return statement
+
+    def _keep(self, position: Position, statement: StatementLineage, outcome: Outcome | None) -> None:
+        """Keep a statement's columns, contents and reads for the statements that need them."""
         if outcome is not None:
             known = outcome.schema or None
             self._schemas[position] = dict.fromkeys(c.name for c in known) if known else None
@@ -298,8 +255,6 @@ class Script:
         for reference in statement.inferred:
             if reference.table is not None:
                 self._seen[reference.table].add(reference.column)
-        self._decisions[position] = tables.decisions
-        text.results[number] = without_effect(statement) if number in text.undone else statement
 
     def _note_contents(self, position: Position, outcome: Outcome, whole: Span | None) -> None:
         """Note what a statement makes or adds to, for those that read it; `whole` is its place in its text."""
@@ -363,42 +318,16 @@ class Script:
 
     def definition(self, name: str, use: Position) -> tuple[Position, Definition] | None:
         """Return the definition of a table that counts for a use: the latest before, else the first after."""
-        part = last_part(name)
-        for index in (0,) if self._candidates is None else self._candidates.get(part, ()):
-            self._index(index)
-        if part.startswith("@"):  # a table variable lives in its own text
-            self._index(use[0])
-        before: tuple[Position, Definition] | None = None
-        gone: tuple[Position, Definition] | None = None
-        for position, definition in self._definers.get(name, ()):
-            if position == use or definition.only_adds:
-                continue
-            elsewhere = position[0] != use[0]
-            if definition.session and elsewhere:
-                continue
-            if definition.until is not None and (use > definition.until or (elsewhere and use < position)):
-                # Dropped, replaced or renamed; texts that do not stand in the order in which they run may mean it.
-                if elsewhere and definition.temporary and (gone is None or position > gone[0]):
-                    gone = (position, definition)
-                continue
-            if position < use:
-                if before is None or before[0] > use or position > before[0]:
-                    before = (position, definition)
-            elif definition.alters or definition.session:
-                continue
-            elif before is None or (before[0] > use and position < before[0]):
-                before = (position, definition)
-        return before or gone
+        return self._definitions.find(name, use)
 
     def final(self, name: str, use: Position) -> tuple[Position, Definition] | None:
         """Return the definition of what has a name in the end, for a view; None where the view is part of it."""
-        lasting = [
-            (position, definition)
-            for position, definition in self._definers.get(name, ())
-            if position != use and definition.until is None and not (definition.only_adds or definition.temporary)
-        ]
-        last = max(lasting, key=itemgetter(0), default=None)
+        last = self._definitions.last(name, use)
         return last if last is not None and last[0] not in self._open else None
+
+    def makes(self, name: str) -> bool:
+        """Return whether a statement makes the table, for others than itself; ask for its definition first."""
+        return self._definitions.makes(name)
 
     def _is_lasting_view(self, position: Position) -> bool:
         """Return whether a statement makes a view that is there in the end: it reads what its names mean then."""
@@ -416,7 +345,7 @@ class Script:
             names = list(self._schemas.get(position) or ())
             relation = Relation(names, [{} for _ in names])
         name, made = definition.name, definition.made_by
-        changes = self._changes_of_rows.get(made, [])
+        changes = self._definitions.changes_of_rows.get(made, [])
         additions = changes[bisect_right(changes, position) : bisect_left(changes, use)]
         known = self._contents.merged(position, additions)
         additions = [*additions[:known], *(one for one in additions[known:] if self.require(one, name, use))]
@@ -439,25 +368,11 @@ class Script:
     def _behind(self, position: Position, made: Position | None) -> dict[str, None]:
         """Return the tables behind a temporary table that a statement makes or alters."""
         behind = dict.fromkeys(self._reads.get(position, ()))
-        for earlier in (*self._makers.get(made, ()), *self._changes_of_rows.get(made, ())):
+        for earlier in (*self._definitions.makers.get(made, ()), *self._definitions.changes_of_rows.get(made, ())):
             if earlier < position:  # an ALTER keeps what was there
                 names = self.renames.between(earlier, position)
                 behind.update(dict.fromkeys(map(names.table, self._reads.get(earlier, ()))))
         return behind
-
-    def _index(self, index: int) -> None:
-        if index in self._indexed:
-            return
-        self._indexed.add(index)
-        text = self._texts[index]
-        text.parsed()
-        for number, definitions in enumerate(text.definitions or ()):
-            for definition in definitions:
-                if definition.only_adds:
-                    insort(self._changes_of_rows[definition.made_by], (index, number))
-                else:
-                    insort(self._makers[definition.made_by], (index, number))
-                    self._definers[definition.name].append(((index, number), definition))
 
     def require(self, position: Position, name: str, use: Position) -> bool:
         """Return whether a statement is resolved; put the use aside until it is; False where that is a cycle.
@@ -472,10 +387,6 @@ class Script:
             self._cyclic[use][name] = None
             return False
         raise NeedsDefinitionError(position)
-
-    def makes(self, name: str) -> bool:
-        """Return whether a statement makes the table, for others than itself; ask for its definition first."""
-        return any(not (one.only_adds or one.alters or one.temporary) for _, one in self._definers.get(name, ()))
 
     def schema(self, position: Position) -> dict[str, None] | None:
         """Return the columns that a resolved statement gives its target, if it says."""

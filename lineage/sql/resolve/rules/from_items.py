@@ -290,10 +290,7 @@ def _as_table(column: exp.Column) -> exp.Table:
 def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) -> Relation:
     """A function called as a table: its declared columns, else any column that is asked for, from its arguments."""
     call = _called(call)
-    location = _file_read(call)
-    if location is not None:
-        return resolver.location(location).renamed(_listed(resolver, node))
-    if resolver.naming.dialect.has_remote_functions and (found := _of_clickhouse(resolver, call, scope)) is not None:
+    if (found := _table_named_by(resolver, call, scope)) is not None:
         return found.renamed(_listed(resolver, node))
     if _function_name(call) in _RUN_QUERIES:
         resolver.report(
@@ -303,8 +300,32 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
             call,
             lasts=True,
         )
+    value = _value_of_call(resolver, call, scope)
+    rows = None if _function_name(call) in _ONE_ROW else _rows_made([value], call)
+    if isinstance(call, exp.Stack) and (columns := _stacked(resolver, call, scope)):
+        found = Relation([f"col{position}" for position in range(len(columns))], columns)
+    elif (found := _declared(resolver, call, value, scope)) is not None:
+        found.rows = rows
+    elif (known := installed_rules().table_functions.get(_function_name(call))) is not None:
+        found = Relation(list(known), [value for _ in known], rows)
+    if found is not None:
+        return found.renamed(_listed(resolver, node))
+    return _function_of_unknown_columns(resolver, call, node, value, rows)
+
+
+def _table_named_by(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relation | None:
+    """Return the table or file whose name a function's arguments are; None where they are none."""
+    if (location := _file_read(call)) is not None:
+        return resolver.location(location)
+    if resolver.naming.dialect.has_remote_functions and (found := _of_clickhouse(resolver, call, scope)) is not None:
+        return found
     if _function_name(call) == "stream" and len(call.expressions) == 1 and type(call.expressions[0]) is exp.Column:
-        return resolver.table(_as_table(call.expressions[0])).renamed(_listed(resolver, node))  # Spark's STREAM(t)
+        return resolver.table(_as_table(call.expressions[0]))  # Spark's STREAM(t)
+    return None
+
+
+def _value_of_call(resolver: Resolver, call: exp.Expr, scope: Scope) -> Sources:
+    """Return the sources of a function's arguments: of an array's elements where it explodes one."""
     tables = _tables_given(call)
     for given in tables:
         resolver.table(_as_table(given))
@@ -316,25 +337,19 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
             lasts=True,
         )
     argument = call.args.get("this")
-    value: Sources = {}
     if isinstance(call, exp.Explode | exp.Posexplode | exp.Inline) and isinstance(argument, exp.Expr):
-        value = element_of(
-            value_of(resolver, argument.expression if isinstance(argument, exp.Kwarg) else argument, scope)
-        )
-    elif not tables:
+        exploded = argument.expression if isinstance(argument, exp.Kwarg) else argument
+        return element_of(value_of(resolver, exploded, scope))
+    value: Sources = {}
+    if not tables:
         resolver.evaluate(scope, call, TRANSFORMATION, value)
-    rows = None if _function_name(call) in _ONE_ROW else _rows_made([value], call)
-    if isinstance(call, exp.Stack) and (columns := _stacked(resolver, call, scope)):
-        return Relation([f"col{position}" for position in range(len(columns))], columns).renamed(
-            _listed(resolver, node)
-        )
-    declared = _declared(resolver, call, value, scope)
-    if declared is not None:
-        declared.rows = rows
-        return declared.renamed(_listed(resolver, node))
-    known = installed_rules().table_functions.get(_function_name(call))
-    if known is not None:
-        return Relation(list(known), [value for _ in known], rows).renamed(_listed(resolver, node))
+    return value
+
+
+def _function_of_unknown_columns(
+    resolver: Resolver, call: exp.Expr, node: exp.Expr, value: Sources, rows: RowSources | None
+) -> Relation:
+    """Return the relation of a function of which only an alias, its list of columns or its own name is known."""
     names = _listed(resolver, node)
     if not names and isinstance(call, exp.Explode) and resolver.naming.dialect.flattens_to_six_columns:
         names = list(_FLATTENED)

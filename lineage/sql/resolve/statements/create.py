@@ -26,20 +26,13 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
     properties = tree.args.get("properties")
     listed = properties.expressions if properties is not None else []
-    outcome = Outcome("", resolver.naming.made(resolver.name(named)), defines=True)
-    if isinstance(tree, exp.Create) and is_temporary(tree, resolver.naming.dialect):
-        outcome.target, outcome.target_kind = plain_name(outcome.target or ""), DatasetKind.TEMPORARY
-    elif kind == "VIEW":
-        outcome.target_kind = DatasetKind.VIEW
-    if (to := next((item.this for item in listed if isinstance(item, exp.ToTableProperty)), None)) is not None:
-        outcome.target, outcome.target_kind = resolver.name(to), DatasetKind.TABLE  # ClickHouse: the view only fills it
+    outcome = _created(resolver, tree, named, kind, listed)
     schema = schema_columns(tree.this, resolver.naming.dialect) if isinstance(tree.this, exp.Schema) else ()
-    body = tree.args.get("expression")
-    if (clone := tree.args.get("clone")) is not None and isinstance(clone.this, exp.Table):
-        body = clone.this
+    clone = tree.args.get("clone")
+    is_clone = clone is not None and isinstance(clone.this, exp.Table)
+    body = clone.this if clone is not None and is_clone else tree.args.get("expression")
     if not isinstance(body, exp.Query | exp.Table | exp.Values):
         _report_rows(resolver, body, listed, named)
-        outcome.operation = f"CREATE_{kind.replace(' ', '_')}"
         outcome.schema = schema or _like(resolver, tree, listed)
         if isinstance(tree.this, exp.Schema) and outcome.target is not None:
             own = BaseTable(outcome.target, dict.fromkeys(c.name for c in outcome.schema), resolver.source)
@@ -49,11 +42,10 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         body = _all_of(exp.Subquery(this=body.unnest()))
     elif isinstance(body, exp.Table):  # CLONE t, AS TABLE t
         body = _all_of(body)
-    is_materialized = any(isinstance(item, exp.MaterializedProperty) for item in listed)
     if kind == "TABLE":
         outcome.operation = "CREATE_TABLE_AS" if clone is None else "CREATE_TABLE_CLONE"
-    else:
-        outcome.operation = "CREATE_MATERIALIZED_VIEW" if is_materialized else f"CREATE_{kind.replace(' ', '_')}"
+    elif any(isinstance(item, exp.MaterializedProperty) for item in listed):
+        outcome.operation = "CREATE_MATERIALIZED_VIEW"
     if kind == "VIEW" and resolver.naming.dialect.views_prefer_own_schema:
         resolver.own_schema = resolver.identifiers.table_parts(named)[:-1]
     relation = resolver.relation(body, scope_with_ctes(resolver, tree, resolver.new_scope()))
@@ -65,6 +57,18 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         outcome.schema = (*defined, *outcome.schema) if outcome.schema else ()
         return outcome
     _name_columns(resolver, outcome, relation, [column.name for column in schema], tree)
+    return outcome
+
+
+def _created(resolver: Resolver, tree: exp.Expr, named: exp.Table, kind: str, properties: list[exp.Expr]) -> Outcome:
+    """Return an outcome with the dataset that a CREATE makes, and without columns."""
+    outcome = Outcome(f"CREATE_{kind.replace(' ', '_')}", resolver.naming.made(resolver.name(named)), defines=True)
+    if isinstance(tree, exp.Create) and is_temporary(tree, resolver.naming.dialect):
+        outcome.target, outcome.target_kind = plain_name(outcome.target or ""), DatasetKind.TEMPORARY
+    elif kind == "VIEW":
+        outcome.target_kind = DatasetKind.VIEW
+    if (to := next((item.this for item in properties if isinstance(item, exp.ToTableProperty)), None)) is not None:
+        outcome.target, outcome.target_kind = resolver.name(to), DatasetKind.TABLE  # ClickHouse: the view only fills it
     return outcome
 
 

@@ -1,0 +1,86 @@
+"""Which statements of a script make, alter or change a table, by its name and in their order."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
+
+from lineage.sql.script.definitions import Definition, Position
+from lineage.sql.script.sources import Text, last_part
+
+__all__ = ["DefinitionIndex"]
+
+
+class DefinitionIndex:
+    """The definitions of several texts. A text is indexed when a name that it may define is first looked for.
+
+    `candidates` are the texts that may define a table, by the last part of its name; None where there is one text.
+    """
+
+    def __init__(self, texts: Sequence[Text], candidates: Mapping[str, Collection[int]] | None) -> None:
+        self._texts = texts
+        self._candidates = candidates
+        self._definers: dict[str, list[tuple[Position, Definition]]] = defaultdict(list)
+        self._indexed: set[int] = set()
+        self.changes_of_rows: dict[Position | None, list[Position]] = defaultdict(list)
+        """Statements that change rows of a temporary table, in order, by the statement that makes it."""
+        self.makers: dict[Position | None, list[Position]] = defaultdict(list)
+        """Statements that make or alter a temporary table, likewise."""
+
+    def find(self, name: str, use: Position) -> tuple[Position, Definition] | None:
+        """Return the definition of a table that counts for a use: the latest before, else the first after."""
+        part = last_part(name)
+        for index in (0,) if self._candidates is None else self._candidates.get(part, ()):
+            self._index(index)
+        if part.startswith("@"):  # a table variable lives in its own text
+            self._index(use[0])
+        before: tuple[Position, Definition] | None = None
+        gone: tuple[Position, Definition] | None = None
+        for position, definition in self._definers.get(name, ()):
+            if position == use or definition.only_adds:
+                continue
+            elsewhere = position[0] != use[0]
+            if definition.session and elsewhere:
+                continue
+            if definition.until is not None and (use > definition.until or (elsewhere and use < position)):
+                # Dropped, replaced or renamed; texts that do not stand in the order in which they run may mean it.
+                if elsewhere and definition.temporary and (gone is None or position > gone[0]):
+                    gone = (position, definition)
+                continue
+            if position < use:
+                if before is None or before[0] > use or position > before[0]:
+                    before = (position, definition)
+            elif definition.alters or definition.session:
+                continue
+            elif before is None or (before[0] > use and position < before[0]):
+                before = (position, definition)
+        return before or gone
+
+    def last(self, name: str, use: Position) -> tuple[Position, Definition] | None:
+        """Return the definition of the table that has a name in the end, other than by the use itself."""
+        lasting = [
+            (position, definition)
+            for position, definition in self._definers.get(name, ())
+            if position != use and definition.until is None and not (definition.only_adds or definition.temporary)
+        ]
+        return max(lasting, key=itemgetter(0), default=None)
+
+    def makes(self, name: str) -> bool:
+        """Return whether a statement makes the table, for others than itself; call `find` first."""
+        return any(not (one.only_adds or one.alters or one.temporary) for _, one in self._definers.get(name, ()))
+
+    def _index(self, index: int) -> None:
+        if index in self._indexed:
+            return
+        self._indexed.add(index)
+        text = self._texts[index]
+        text.parsed()
+        for number, definitions in enumerate(text.definitions or ()):
+            for definition in definitions:
+                if definition.only_adds:
+                    insort(self.changes_of_rows[definition.made_by], (index, number))
+                else:
+                    insort(self.makers[definition.made_by], (index, number))
+                    self._definers[definition.name].append(((index, number), definition))

@@ -1,0 +1,74 @@
+"""The lineage of a script's statements: the public function over `Script`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from lineage.catalog import Catalog
+from lineage.model.dialects import Dialect
+from lineage.model.statement import StatementLineage
+from lineage.sql.budget import Budget
+from lineage.sql.extraction import options_for
+from lineage.sql.resolve.resolver import SetOperationReferences
+from lineage.sql.script.script import Script
+from lineage.sql.script.sources import ScriptPart
+
+__all__ = ["extract_script"]
+
+
+def extract_script(
+    sql: str | Path | Mapping[str, str] | Sequence[str],
+    dialect: str | Dialect = "ansi",
+    catalog: Catalog | None = None,
+    *,
+    namespace: str = "",
+    default_database: str | None = None,
+    default_schema: str | None = None,
+    set_operation_references: SetOperationReferences = "exact",
+    functions: Iterable[str | Path] = (),
+    budget: Budget | None = None,
+) -> list[StatementLineage]:
+    """Return the lineage of the statements of a script, each resolved with what the others define.
+
+    `sql` is the script's text, the path of a file or of a folder of `.sql` files, texts by name, or a list of texts,
+    which run one after the other and are called `1`, `2`, …. The order of the answer is that of the texts;
+    `StatementLineage.source` names the text where there are several. A text of a mapping or folder that holds one
+    query and nothing else defines a dataset of its name.
+
+    >>> view, table = extract_script('''
+    ...     CREATE VIEW report AS SELECT * FROM orders;
+    ...     CREATE TABLE orders AS SELECT id, amount FROM raw;
+    ... ''', "postgres")
+    >>> view.output_columns
+    ['id', 'amount']
+
+    Raises:
+        UnknownDialectError: no dialect has that name.
+        ValueError: `set_operation_references` is neither "exact" nor "paper".
+        TypeError: `sql` is none of these.
+        OSError: the path cannot be read.
+    """
+    texts: Mapping[str, str | Sequence[ScriptPart]]
+    if isinstance(sql, Path):
+        files = sorted(sql.rglob("*.sql")) if sql.is_dir() else [sql]
+        texts = {str(f.relative_to(sql) if sql.is_dir() else f): f.read_text(encoding="utf-8") for f in files}
+    else:
+        texts = {"": sql} if isinstance(sql, str) else sql if isinstance(sql, Mapping) else {"": _numbered(sql)}
+    options = options_for(
+        dialect,
+        namespace=namespace,
+        default_database=default_database,
+        default_schema=default_schema,
+        set_operation_references=set_operation_references,
+        functions=functions,
+        budget=budget,
+    )
+    return Script(texts, options, catalog).resolve()
+
+
+def _numbered(texts: Sequence[str]) -> list[ScriptPart]:
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        message = f"SQL is a text, a path, a mapping of names to texts or a list of texts; found {type(texts).__name__}"
+        raise TypeError(message)
+    return [ScriptPart(text, str(number)) for number, text in enumerate(texts, 1)]

@@ -19,7 +19,9 @@ from lineage.store.planning.graph_state import EdgeType
 __all__ = ["describe", "retire_edges"]
 
 
-def describe(transaction: Transaction, key: str, description: str | None, tags: Collection[str] | None) -> bool:
+def describe(
+    transaction: Transaction, key: str, *, description: str | None = None, tags: Collection[str] | None = None
+) -> bool:
     """Set what is not None of a table or column; return whether there is one of that key."""
     node = _described(transaction, key, description, None if tags is None else tuple(sorted(set(tags))))
     if node is not None:
@@ -28,7 +30,7 @@ def describe(transaction: Transaction, key: str, description: str | None, tags: 
 
 
 def retire_edges(
-    transaction: Transaction, source: str, target: str, kind: EdgeKind, job: str | None, at: datetime
+    transaction: Transaction, source: str, target: str, kind: EdgeKind, *, job: str | None = None, at: datetime
 ) -> int:
     """End the live edges between two nodes, of one job or of all; return how many there were."""
     before = load_edges_between(transaction, source, target)

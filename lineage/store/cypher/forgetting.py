@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 from lineage.model.batch import JobKind
 from lineage.model.files import BEFORE_PROJECTS, FileKey, beginning
 from lineage.store.cypher.backend import Row, Transaction
 from lineage.store.cypher.changes import counted, difference
-from lineage.store.cypher.loading import load_jobs
+from lineage.store.cypher.loading import load_jobs, load_units_that_only_add
 from lineage.store.cypher.statements import query
 from lineage.store.planning.forgetting import plan_rekeying, plan_retirement
+from lineage.store.planning.graph_state import Prune
+from lineage.store.planning.plan import plan_pruning
 from lineage.store.values import JobHead, JobIdentity, JobSelection, RetiredJobs
 
-__all__ = ["rekey_jobs", "retire_jobs", "select_jobs"]
+__all__ = ["diagnosed_files", "prune", "rekey_jobs", "retire_jobs", "select_jobs"]
 
 
 def select_jobs(transaction: Transaction, wanted: JobSelection) -> list[JobHead]:
@@ -33,6 +35,22 @@ def select_jobs(transaction: Transaction, wanted: JobSelection) -> list[JobHead]
     return sorted((head for head in found.values() if _is_meant(head, wanted)), key=lambda head: head.key)
 
 
+def diagnosed_files(transaction: Transaction, beginnings: Collection[str]) -> list[str]:
+    """Return the keys that begin with one of these and belong to SQL files with diagnostics, sorted."""
+    rows = [{"beginning": text} for text in beginnings]
+    return sorted({row["file_key"] for row in transaction.read(query("diagnosed_files"), rows)})
+
+
+def prune(transaction: Transaction, older_than: datetime, *, at: datetime | None = None) -> int:
+    """Retire the live edges of ad-hoc jobs last seen before `older_than`; return how many."""
+    ended_at = datetime.now(UTC) if at is None else at
+    bounds = Prune(min(older_than, ended_at), ended_at)
+    before = load_units_that_only_add(transaction, bounds)
+    changes = difference(before, plan_pruning(before, bounds))
+    transaction.write(changes)
+    return counted(changes).edges_ended
+
+
 def retire_jobs(transaction: Transaction, keys: Collection[str], at: datetime) -> RetiredJobs:
     """End what these jobs state, from then on; their diagnostics, and those of their files, go."""
     before = load_jobs(transaction, keys)
@@ -43,7 +61,7 @@ def retire_jobs(transaction: Transaction, keys: Collection[str], at: datetime) -
     return RetiredJobs(ended, counted(changes).edges_ended)
 
 
-def rekey_jobs(transaction: Transaction, identities: Mapping[str, JobIdentity], sources: Collection[str]) -> int:
+def rekey_jobs(transaction: Transaction, identities: Mapping[str, JobIdentity], sources: Collection[str] = ()) -> int:
     """Give jobs (by their keys) other keys, with their history; return how many there were.
 
     What was found of `sources`, and of no job, is let go: an ingest of them says it anew.

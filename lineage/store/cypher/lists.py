@@ -38,15 +38,21 @@ def columns_by_key(transaction: Transaction, keys: Collection[str]) -> list[Stor
     return [column_from(row["n"]) for row in rows]
 
 
-def jobs_after(transaction: Transaction, after: str, limit: int, wanted: JobFilter) -> list[StoredJob]:
+def jobs_after(
+    transaction: Transaction, after: str = "", limit: int = 100, wanted: JobFilter | None = None
+) -> list[StoredJob]:
     """Return the next jobs by key."""
+    wanted = wanted or JobFilter()
     row = {"after": after, "limit": limit, "kinds": [str(kind) for kind in wanted.kinds], "retired": wanted.retired}
     keys = [found["key"] for found in transaction.read(query("jobs_after"), [row])]
     return jobs(transaction, keys, users=False) if keys else []
 
 
-def job_keys_of(transaction: Transaction, datasets: Collection[str], wanted: JobFilter) -> dict[str, list[str]]:
+def job_keys_of(
+    transaction: Transaction, datasets: Collection[str], wanted: JobFilter | None = None
+) -> dict[str, list[str]]:
     """Return the keys of the jobs that read or write each dataset, sorted."""
+    wanted = wanted or JobFilter()
     kinds = {str(kind) for kind in wanted.kinds}
     found: dict[str, list[str]] = {dataset: [] for dataset in datasets}
     for row in transaction.read(query("jobs_of_dataset"), [{"key": key} for key in sorted(found)]):
@@ -57,12 +63,12 @@ def job_keys_of(transaction: Transaction, datasets: Collection[str], wanted: Job
 
 def diagnostics_after(
     transaction: Transaction,
-    after: str,
-    limit: int,
+    after: str = "",
+    limit: int = 100,
     *,
-    codes: Collection[DiagnosticCode],
-    severities: Collection[Severity],
-    source: str | None,
+    codes: Collection[DiagnosticCode] = (),
+    severities: Collection[Severity] = (),
+    source: str | None = None,
 ) -> list[StoredDiagnostic]:
     """Return the next diagnostics by key."""
     row = {
@@ -91,7 +97,9 @@ def edges_of(transaction: Transaction, jobs: Collection[str]) -> list[StoredEdge
     return sorted((edge for edge in map(edge_from, rows) if edge.live), key=_by_job)
 
 
-def edges_into(transaction: Transaction, datasets: Collection[str], as_of: datetime | None) -> list[StoredEdge]:
+def edges_into(
+    transaction: Transaction, datasets: Collection[str], *, as_of: datetime | None = None
+) -> list[StoredEdge]:
     """Return the edges into these datasets and their columns that are live, or held at a time, sorted as of jobs."""
     asked = [{"key": key} for key in sorted(set(datasets))]
     names = ("edges_into_dataset", "row_edges_into_dataset")
@@ -122,7 +130,7 @@ def _stored(node: Row) -> StoredDiagnostic:
 
 
 def changed_edges(
-    transaction: Transaction, since: datetime, until: datetime, scope: str, limit: int
+    transaction: Transaction, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
 ) -> tuple[list[EdgeChange], bool]:
     """Return what differs between two times, by target, source, kind and job, and whether the limit cut it short."""
     stated: dict[tuple[str, str, str, str], list[StoredEdge]] = defaultdict(list)

@@ -68,33 +68,35 @@ def position_in(order: Order, row: StoredDataset | StoredJob | StoredRun) -> Pos
     return ((value - _EPOCH) // _MICROSECOND if isinstance(value, datetime) else value, row.key)
 
 
-def page_of_jobs(transaction: Transaction, page: PageRequest, wanted: JobFilter) -> list[StoredJob]:
+def page_of_jobs(transaction: Transaction, page: PageRequest, wanted: JobFilter | None = None) -> list[StoredJob]:
     """Return a page of jobs."""
-    keys = _keys(transaction, _jobs(wanted), page)
+    keys = _keys(transaction, _jobs(wanted or JobFilter()), page)
     return _in_order(keys, jobs(transaction, keys, users=False))
 
 
-def count_jobs(transaction: Transaction, wanted: JobFilter) -> int:
+def count_jobs(transaction: Transaction, wanted: JobFilter | None = None) -> int:
     """Return how many jobs are wanted."""
-    return _count(transaction, _jobs(wanted))
+    return _count(transaction, _jobs(wanted or JobFilter()))
 
 
-def page_of_datasets(transaction: Transaction, page: PageRequest, wanted: DatasetFilter) -> list[StoredDataset]:
+def page_of_datasets(
+    transaction: Transaction, page: PageRequest, wanted: DatasetFilter | None = None
+) -> list[StoredDataset]:
     """Return a page of datasets."""
-    keys = _keys(transaction, _datasets(transaction, wanted), page)
+    keys = _keys(transaction, _datasets(transaction, wanted or DatasetFilter()), page)
     return _in_order(keys, datasets(transaction, keys))
 
 
-def count_datasets(transaction: Transaction, wanted: DatasetFilter) -> int:
+def count_datasets(transaction: Transaction, wanted: DatasetFilter | None = None) -> int:
     """Return how many datasets are wanted."""
-    return _count(transaction, _datasets(transaction, wanted))
+    return _count(transaction, _datasets(transaction, wanted or DatasetFilter()))
 
 
 def page_of_diagnostics(
-    transaction: Transaction, page: PageRequest, wanted: DiagnosticFilter
+    transaction: Transaction, page: PageRequest, wanted: DiagnosticFilter | None = None
 ) -> list[StoredDiagnostic]:
     """Return a page of diagnostics."""
-    keys = _keys(transaction, _diagnostics(wanted), page)
+    keys = _keys(transaction, _diagnostics(wanted or DiagnosticFilter()), page)
     records = [
         diagnostic_from(row["n"]).record
         for row in transaction.read(query("diagnostics_by_key"), [{"key": key} for key in keys])
@@ -103,9 +105,9 @@ def page_of_diagnostics(
     return _in_order(keys, found)
 
 
-def count_diagnostics(transaction: Transaction, wanted: DiagnosticFilter) -> int:
+def count_diagnostics(transaction: Transaction, wanted: DiagnosticFilter | None = None) -> int:
     """Return how many diagnostics are wanted."""
-    return _count(transaction, _diagnostics(wanted))
+    return _count(transaction, _diagnostics(wanted or DiagnosticFilter()))
 
 
 def page_of_runs(transaction: Transaction, page: PageRequest) -> list[StoredRun]:
@@ -128,7 +130,9 @@ def runs_by_key(transaction: Transaction, keys: Collection[str]) -> list[StoredR
     ]
 
 
-def usage_totals(transaction: Transaction, since: date | None, until: date | None) -> list[DatasetUsage]:
+def usage_totals(
+    transaction: Transaction, *, since: date | None = None, until: date | None = None
+) -> list[DatasetUsage]:
     """Return the use of each dataset over a span of days, sorted by key."""
     between = {"since": since or date.min, "until": until or date.max}
     rows = transaction.read(query("usage_of_datasets"), [between])
@@ -179,7 +183,7 @@ def _datasets(transaction: Transaction, wanted: DatasetFilter) -> _List:
     schema = None if wanted.schema is None else _folded(wanted.schema)
     read: frozenset[str] = frozenset()
     if wanted.unread_since is not None:
-        totals = usage_totals(transaction, wanted.unread_since, None)
+        totals = usage_totals(transaction, since=wanted.unread_since)
         read = frozenset(total.of for total in totals if total.reads)
     if schema is None and not read:
         return found

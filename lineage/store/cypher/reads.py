@@ -46,6 +46,7 @@ from lineage.store.values import (
 __all__ = [
     "column_spellings",
     "columns",
+    "dataset_keys",
     "dataset_names",
     "datasets",
     "diagnostics",
@@ -54,12 +55,13 @@ __all__ = [
     "feed_keys",
     "feeds",
     "feeds_by_columns",
+    "job_keys",
     "jobs",
-    "keys",
     "runs",
     "steps",
     "stored_dataset",
     "usage",
+    "usages",
 ]
 
 
@@ -83,15 +85,20 @@ def stored_dataset(dataset: Dataset) -> StoredDataset:
     )
 
 
-def datasets(transaction: Transaction, keys: Collection[str] | None) -> list[StoredDataset]:
+def datasets(transaction: Transaction, keys: Collection[str] | None = None) -> list[StoredDataset]:
     """Return the datasets of these keys (all, without keys), sorted by key."""
     rows = _by_key(transaction, "datasets_by_key", keys, every="all_datasets")
     return sorted((stored_dataset(dataset_from(row["n"])) for row in rows), key=lambda dataset: dataset.key)
 
 
-def keys(transaction: Transaction, statement: str) -> list[str]:
-    """Return the keys that a statement answers, sorted."""
-    return sorted(row["key"] for row in transaction.read(query(statement), [{}]))
+def job_keys(transaction: Transaction) -> list[str]:
+    """Return the keys of all jobs, sorted."""
+    return sorted(row["key"] for row in transaction.read(query("all_job_keys"), [{}]))
+
+
+def dataset_keys(transaction: Transaction) -> list[str]:
+    """Return the keys of all datasets, sorted."""
+    return sorted(row["key"] for row in transaction.read(query("all_dataset_keys"), [{}]))
 
 
 def dataset_names(transaction: Transaction, keys: Collection[str]) -> dict[str, str]:
@@ -115,9 +122,9 @@ def column_spellings(transaction: Transaction, keys: Collection[str]) -> dict[st
     return found
 
 
-def columns(transaction: Transaction, of: Collection[str], *, dropped: bool) -> list[StoredColumn]:
+def columns(transaction: Transaction, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
     """Return the columns of these datasets, by dataset, ordinal and path; those without an ordinal last."""
-    found = (column_from(row["n"]) for row in _by_key(transaction, "columns_of_dataset", of))
+    found = (column_from(row["n"]) for row in _by_key(transaction, "columns_of_dataset", datasets))
 
     def place(column: StoredColumn) -> tuple[str, bool, int, str]:
         return (column.dataset, column.ordinal is None, column.ordinal or 0, column.path)
@@ -129,8 +136,9 @@ def expand(
     transaction: Transaction,
     keys: Collection[str],
     direction: Direction,
-    kinds: Collection[EdgeKind],
-    as_of: datetime | None,
+    *,
+    kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+    as_of: datetime | None = None,
 ) -> list[Hop]:
     """Return one hop from columns, their fields and their parents, and from the rows of datasets."""
     asked = sorted(set(keys))
@@ -154,7 +162,7 @@ def expand(
 
 
 def steps(
-    transaction: Transaction, pairs: Collection[tuple[str, str, EdgeKind]], as_of: datetime | None
+    transaction: Transaction, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None
 ) -> list[StoredStep]:
     """Return what jobs say of these pairs, each of a column or dataset and another, sorted."""
     groups: dict[tuple[str, str, EdgeKind], list[dict[str, Any]]] = defaultdict(list)
@@ -185,12 +193,12 @@ def _label(key: str) -> str:
 
 
 def feeds(
-    transaction: Transaction, keys: Collection[str], direction: Direction, as_of: datetime | None
+    transaction: Transaction, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
 ) -> list[StoredFeed]:
     """Return one hop of table-level lineage out of or into these datasets."""
     name = "feeds_out_of" if direction is Direction.DOWNSTREAM else "feeds_into"
     found = []
-    for row in _edges(transaction, name, set(keys), [EdgeType.FEEDS], as_of):
+    for row in _edges(transaction, name, set(datasets), [EdgeType.FEEDS], as_of):
         period = period_from(row["e"])
         found.append(
             StoredFeed(row["source"], row["target"], row["e"]["job"], period.start, period.last_seen, period.end)
@@ -199,17 +207,17 @@ def feeds(
 
 
 def feed_keys(
-    transaction: Transaction, keys: Collection[str], direction: Direction, as_of: datetime | None
+    transaction: Transaction, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
 ) -> list[FeedKey]:
     """Return one hop of table-level lineage out of or into these datasets, sorted: what it joins, and by which job."""
     name = "feed_keys_out_of" if direction is Direction.DOWNSTREAM else "feed_keys_into"
     statement = query(name, types=_types([EdgeType.FEEDS], as_of), when=_when(as_of))
-    rows = transaction.read(statement, [{"key": key, **_at(as_of)} for key in sorted(set(keys))])
+    rows = transaction.read(statement, [{"key": key, **_at(as_of)} for key in sorted(set(datasets))])
     return sorted({FeedKey(row["source"], row["target"], row["job"]) for row in rows})
 
 
 def feeds_by_columns(
-    transaction: Transaction, feeds: Collection[FeedKey], as_of: datetime | None
+    transaction: Transaction, feeds: Collection[FeedKey], *, as_of: datetime | None = None
 ) -> frozenset[FeedKey]:
     """Return those of the feeds whose job was fully resolved and states an edge between the two, column by column."""
     rows = transaction.read(query("jobs_resolved"), [{"key": key} for key in sorted({feed.job for feed in feeds})])
@@ -229,7 +237,7 @@ def feeds_by_columns(
     return frozenset(found.intersection(feeds))
 
 
-def jobs(transaction: Transaction, keys: Collection[str] | None, *, users: bool) -> list[StoredJob]:
+def jobs(transaction: Transaction, keys: Collection[str] | None = None, *, users: bool = False) -> list[StoredJob]:
     """Return the jobs of these keys (all, without keys), sorted by key; who ran them only with `users`."""
     found = {row["n"]["key"]: job_from(row["n"]) for row in _by_key(transaction, "jobs_by_key", keys, every="all_jobs")}
     reads: dict[str, dict[str, Seen]] = defaultdict(dict)
@@ -277,7 +285,7 @@ def jobs(transaction: Transaction, keys: Collection[str] | None, *, users: bool)
     return answer
 
 
-def runs(transaction: Transaction, limit: int) -> list[StoredRun]:
+def runs(transaction: Transaction, limit: int = 20) -> list[StoredRun]:
     """Return the latest ingests, the newest first."""
     found = (run_from(row["n"]) for row in transaction.read(query("latest_runs"), [{"limit": limit}]))
     return [
@@ -285,7 +293,7 @@ def runs(transaction: Transaction, limit: int) -> list[StoredRun]:
     ]
 
 
-def diagnostics(transaction: Transaction, source: str | None) -> list[StoredDiagnostic]:
+def diagnostics(transaction: Transaction, source: str | None = None) -> list[StoredDiagnostic]:
     """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
     if source is None:
         rows = transaction.read(query("all_diagnostics"), [{}])
@@ -296,7 +304,16 @@ def diagnostics(transaction: Transaction, source: str | None) -> list[StoredDiag
     return [StoredDiagnostic(one.key, one.diagnostic, one.source, one.job, one.file_key) for one in records]
 
 
-def usage(transaction: Transaction, of: Collection[str], since: date | None, until: date | None) -> list[StoredUsage]:
+def usage(
+    transaction: Transaction, of: str, *, since: date | None = None, until: date | None = None
+) -> list[StoredUsage]:
+    """Return the use of a dataset or column by day, summed over runs."""
+    return usages(transaction, [of], since=since, until=until)
+
+
+def usages(
+    transaction: Transaction, of: Collection[str], *, since: date | None = None, until: date | None = None
+) -> list[StoredUsage]:
     """Return the use of datasets and columns by day, summed over runs, sorted by key and day."""
     days: dict[tuple[str, date], list[UsageNode]] = defaultdict(list)
     between = {"since": since or date.min, "until": until or date.max}

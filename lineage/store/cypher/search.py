@@ -89,7 +89,12 @@ def _find_datasets(transaction: Transaction, wanted: str) -> list[StoredDataset]
 
 
 def search(
-    transaction: Transaction, text: str, types: Sequence[str], tags: Collection[str], limit: int
+    transaction: Transaction,
+    text: str,
+    *,
+    types: Sequence[str] = ("Table", "Column"),
+    tags: Collection[str] = (),
+    limit: int = 20,
 ) -> list[SearchHit]:
     """Return datasets and columns whose name holds the text and that have all tags: whole names first, then beginnings.
 
@@ -110,7 +115,9 @@ def search(
     return sorted(hits, key=lambda hit: (-hit.score, len(hit.name), hit.type != "Table", hit.key))[:limit]
 
 
-def count_search(transaction: Transaction, text: str, types: Sequence[str], tags: Collection[str]) -> int:
+def count_search(
+    transaction: Transaction, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = ()
+) -> int:
     """Return how many datasets and columns a search finds without a limit."""
     lower = text.strip().lower()
     if not (lower or tags) or find_unstorable(lower) is not None:

@@ -17,6 +17,7 @@ from enum import IntEnum
 from lineage.model.names import split_column_key
 from lineage.model.transformations import EdgeKind
 from lineage.store.errors import StoreTimeoutError
+from lineage.store.planning.graph_state import EdgeType
 from lineage.store.values import Direction
 
 __all__ = ["Explorer", "Leads", "View"]
@@ -77,8 +78,7 @@ class View:
     def types(self) -> tuple[str, ...]:
         """The types of relationship that are followed."""
         live = tuple(sorted(str(kind) for kind in self.kinds))
-        ended = {"CONTRIBUTES": "CONTRIBUTED", "REFERENCES": "REFERENCED"}
-        return live if self.as_of is None else (*live, *(ended[name] for name in live))
+        return live if self.as_of is None else (*live, *(EdgeType(name).retired for name in live))
 
 
 Ends = Mapping[int, list[int]]

@@ -8,8 +8,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
-from lineage.model.batch import JobKind
-from lineage.model.diagnostics import Diagnostic
+from lineage.model.batch import DiagnosticRecord, JobKind
 from lineage.model.evidence import Chain, SourcePosition
 from lineage.model.files import FileKey
 from lineage.model.names import ColumnPath
@@ -54,12 +53,14 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredDataset:
-    """A dataset as the graph holds it. `dropped_at` is set from a DROP until it is created again.
+    """A dataset of the graph. `dropped_at` is set by a DROP and cleared when the dataset is created again.
 
-    `aliases` are all other names that it is found by: those that mean it, too, and former ones (`former_names`).
-    `description` and `tags` are what stewards said of it.
-    `schema_at` is when its newest whole schema is known to hold. `spelling` is the name as it is written, where it is
-    compared without case and written otherwise.
+    `aliases` are all other names that find it, former names included (see `former_names`). `description` and `tags`
+    come from data stewards. `schema_at` is the time of its newest complete schema. `spelling` is the name as written,
+    where names compare without case and this one is written differently.
+
+    Three more times decide about batches that arrive late: `written_at` is when a job last wrote it, `kind_at` when
+    its kind was last stated, and `spelled_at` when a definition last wrote its name (None: only references have).
     """
 
     key: str
@@ -76,11 +77,26 @@ class StoredDataset:
     tags: tuple[str, ...] = ()
     schema_at: datetime | None = None
     spelling: str | None = None
+    written_at: datetime | None = None
+    kind_at: datetime | None = None
+    spelled_at: datetime | None = None
 
     @property
     def display_name(self) -> str:
         """The name as people write it; any spelling of it finds the dataset."""
         return self.spelling or self.name
+
+    def was_made_since(self, dropped_at: datetime) -> bool:
+        """Return whether it was written at the time of a DROP or later, or described later."""
+        return (self.written_at is not None and self.written_at >= dropped_at) or (
+            self.schema_at is not None and self.schema_at > dropped_at
+        )
+
+    def seen(self, first: datetime, last: datetime) -> Self:
+        """Return the dataset with these times within its first and last."""
+        if self.first_seen <= first and last <= self.last_seen:
+            return self
+        return replace(self, first_seen=min(self.first_seen, first), last_seen=max(self.last_seen, last))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +254,7 @@ class StoredJob:
     completeness: Completeness
     first_seen: datetime
     last_seen: datetime
-    observations: int
+    observations: int = 0
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     retired_at: datetime | None = None
@@ -248,13 +264,18 @@ class StoredJob:
     positions: tuple[SourcePosition, ...] = ()
 
     @property
+    def origin(self) -> str | None:
+        """What identifies its source: the file's key, else the source itself."""
+        return self.file_key or self.source
+
+    @property
     def project(self) -> str | None:
-        """The project of the SQL file that it stands in; None where that has none."""
+        """The project of its SQL file; None without one."""
         return (FileKey.parse(self.file_key).project or None) if self.file_key else None
 
     @property
     def path(self) -> str | None:
-        """The path of the SQL file that it stands in, within its project; absolute where it has none."""
+        """The path of its SQL file within the project; absolute without a project."""
         return FileKey.parse(self.file_key).path if self.file_key else None
 
     @property
@@ -314,7 +335,10 @@ class RetiredJobs:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """An ingest that was stored."""
+    """An ingest. `last_seen` moves when the same content is ingested again.
+
+    `complete_sources` are the sources that it stated as a whole: jobs that they no longer contain are retired.
+    """
 
     key: str
     kind: str
@@ -323,26 +347,24 @@ class StoredRun:
     last_seen: datetime
     counts: Mapping[str, int]
     seconds: float | None
+    complete_sources: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDiagnostic:
-    """A diagnostic and what it speaks of."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDiagnostic(DiagnosticRecord):
+    """A diagnostic, the run that last reported it, and the time of that run."""
 
-    key: str
-    diagnostic: Diagnostic
-    source: str
-    job: str | None
-    file_key: str | None = None
+    run: str
+    last_seen: datetime
 
     @property
     def project(self) -> str | None:
-        """The project of the SQL file that it speaks of; None where that has none."""
+        """The project of the SQL file it is about; None without one."""
         return (FileKey.parse(self.file_key).project or None) if self.file_key else None
 
     @property
     def path(self) -> str | None:
-        """The path of the SQL file that it speaks of, within its project; absolute where it has none."""
+        """The path of the SQL file it is about, within the project; absolute without a project."""
         return FileKey.parse(self.file_key).path if self.file_key else None
 
 

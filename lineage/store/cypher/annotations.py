@@ -11,7 +11,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.changes import difference
 from lineage.store.cypher.loading import load_edges_between
-from lineage.store.cypher.records import column_from, column_records, dataset_from, dataset_node
+from lineage.store.cypher.records import column_from, column_node, dataset_from, dataset_node
 from lineage.store.cypher.schema import Changes, Node
 from lineage.store.cypher.statements import query
 from lineage.store.planning.graph_state import EdgeType
@@ -57,7 +57,7 @@ def _described(
             column = replace(column_from(row["n"]), **changed)  # type: ignore[arg-type]
             found = transaction.read(query("datasets_by_key"), [{"key": column.dataset}])
             dataset = dataset_from(found[0]["n"]) if found else None
-            return next(record for record in column_records(column, dataset) if isinstance(record, Node))
+            return column_node(column, dataset)
         return None
     for row in transaction.read(query("datasets_by_key"), [{"key": key}]):
         return dataset_node(replace(dataset_from(row["n"]), **changed))  # type: ignore[arg-type]

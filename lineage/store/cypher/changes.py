@@ -23,9 +23,9 @@ from lineage.store.cypher.records import (
     writes_relationship,
 )
 from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship
-from lineage.store.planning.graph_state import Dataset, GraphState, JobEdge
+from lineage.store.planning.graph_state import EdgeType, GraphState, JobEdge
 from lineage.store.planning.validity import History
-from lineage.store.values import AppliedChanges
+from lineage.store.values import AppliedChanges, StoredDataset
 
 __all__ = ["counted", "difference"]
 
@@ -33,8 +33,8 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 Record = Node | Relationship
 
-_LIVE = ("CONTRIBUTES", "REFERENCES")
-_ENDED = ("CONTRIBUTED", "REFERENCED")
+_LIVE = tuple(str(of) for of in EdgeType if of is not EdgeType.FEEDS)
+_RETIRED = tuple(of.retired for of in EdgeType if of is not EdgeType.FEEDS)
 
 
 def difference(before: GraphState, after: GraphState) -> Changes:
@@ -79,7 +79,7 @@ def counted(changes: Changes) -> AppliedChanges:
         edges_created=edges(changes.created_relationships, _LIVE),
         edges_refreshed=edges(changes.updated_relationships, _LIVE)
         + sum(unit.relationships for unit in changes.refreshed_units if unit.type in _LIVE),
-        edges_ended=edges(changes.created_relationships, _ENDED),
+        edges_ended=edges(changes.created_relationships, _RETIRED),
     )
 
 
@@ -143,12 +143,12 @@ def _records(state: GraphState, other: GraphState, refreshed: Container[JobEdge]
     for _, prune in differing(state.prunes, other.prunes):
         yield prune_node(prune)
     for _, found in differing(state.diagnostics, other.diagnostics):
-        yield from diagnostic_records(found, job_known=found.record.job in state.jobs)
+        yield from diagnostic_records(found, job_known=found.job in state.jobs)
     for _, used in differing(state.usage, other.usage):
         yield from usage_records(used)
 
 
-def _spelling(dataset: Dataset | None) -> str | None:
+def _spelling(dataset: StoredDataset | None) -> str | None:
     return dataset.spelling if dataset is not None else None
 
 

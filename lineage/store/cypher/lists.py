@@ -8,7 +8,7 @@ from datetime import datetime
 
 from lineage.model.batch import DatasetChange
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.store.cypher.backend import Row, Transaction
+from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.reads import edge_from, jobs
 from lineage.store.cypher.records import change_from, column_from, diagnostic_from
 from lineage.store.cypher.statements import query
@@ -78,13 +78,13 @@ def diagnostics_after(
         "severities": [str(severity) for severity in severities],
         "sources": [source] if source else [],
     }
-    return [_stored(found["n"]) for found in transaction.read(query("diagnostics_after"), [row])]
+    return [diagnostic_from(found["n"]) for found in transaction.read(query("diagnostics_after"), [row])]
 
 
 def diagnostics_of(transaction: Transaction, jobs: Collection[str]) -> list[StoredDiagnostic]:
     """Return the diagnostics about these jobs, sorted by key."""
     rows = transaction.read(query("diagnostics_of_job"), [{"key": key} for key in sorted(set(jobs))])
-    return sorted((_stored(row["n"]) for row in rows), key=lambda one: one.key)
+    return sorted((diagnostic_from(row["n"]) for row in rows), key=lambda one: one.key)
 
 
 def edges_of(transaction: Transaction, jobs: Collection[str]) -> list[StoredEdge]:
@@ -124,11 +124,6 @@ def dataset_changes(transaction: Transaction, since: datetime, until: datetime) 
     )
 
 
-def _stored(node: Row) -> StoredDiagnostic:
-    record = diagnostic_from(node).record
-    return StoredDiagnostic(record.key, record.diagnostic, record.source, record.job, record.file_key)
-
-
 def changed_edges(
     transaction: Transaction, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
 ) -> tuple[list[EdgeChange], bool]:
@@ -137,7 +132,7 @@ def changed_edges(
     cut = False
     row = {"since": since, "until": until, "scope": scope, "limit": limit}
     for relation, labels in _TARGETS.items():
-        for name, times in ((str(relation), ("first_seen",)), (relation.ended, ("valid_from", "valid_to"))):
+        for name, times in ((str(relation), ("first_seen",)), (relation.retired, ("valid_from", "valid_to"))):
             for label in labels:
                 for time in times:
                     statement = query("edges_changed", type=f"`{name}`", to=label, time=time)

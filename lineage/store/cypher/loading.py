@@ -16,18 +16,19 @@ from lineage.store.cypher.records import (
     column_from,
     dataset_from,
     diagnostic_from,
+    edge_type_of,
     job_from,
     observed_from,
     period_from,
     prune_from,
-    relation_of,
+    reads_from,
     run_from,
-    unit_from,
     usage_from,
+    writes_from,
 )
 from lineage.store.cypher.statements import query
 from lineage.store.planning.chunks import Stage
-from lineage.store.planning.graph_state import GraphState, JobEdge, Prune, Seen, change_key, usage_key
+from lineage.store.planning.graph_state import GraphState, JobEdge, Prune, change_key, usage_key
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.rival_definitions import live_writers
 from lineage.store.planning.validity import Period
@@ -83,9 +84,9 @@ def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collecti
     state.jobs = {row["n"]["key"]: job_from(row["n"]) for row in transaction.read(query("jobs_by_key"), asked)}
     asked = [{"key": key} for key in state.jobs]
     for row in transaction.read(query("reads_of_job"), asked):
-        state.reads[row["job"], row["dataset"]] = Seen(row["e"]["first_seen"], row["e"]["last_seen"])
+        state.reads[row["job"], row["dataset"]] = reads_from(row["e"])
     for row in transaction.read(query("writes_of_job"), asked):
-        state.units[row["job"], row["dataset"]] = unit_from(row["e"])
+        state.units[row["job"], row["dataset"]] = writes_from(row["e"])
     for row in transaction.read(query("observed_of_job"), asked):
         state.observed[row["run"], row["job"]] = observed_from(row["e"])
     _load_histories(transaction, state, state.units)
@@ -94,9 +95,9 @@ def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collecti
     origins = [*files, *sorted(sources)]
     rows += transaction.read(query("diagnostics_of_origins"), [{"sources": origins}] if origins else [])
     for found in (diagnostic_from(row["n"]) for row in rows):
-        of_files = found.record.file_key is not None or found.run.startswith("sql:")
-        if found.record.job in state.jobs or (found.record.job is None and of_files):
-            state.diagnostics[found.record.key] = found
+        of_files = found.file_key is not None or found.run.startswith("sql:")
+        if found.job in state.jobs or (found.job is None and of_files):
+            state.diagnostics[found.key] = found
     return state
 
 
@@ -210,10 +211,9 @@ class _Loading:
     def _load_links(self) -> None:
         jobs = self.state.jobs.keys()
         for row in self._by_key("reads_of_job", jobs):
-            seen = Seen(row["e"]["first_seen"], row["e"]["last_seen"])
-            self.state.reads[row["job"], row["dataset"]] = seen
+            self.state.reads[row["job"], row["dataset"]] = reads_from(row["e"])
         for row in self._by_key("writes_of_job", jobs):
-            self.state.units[row["job"], row["dataset"]] = unit_from(row["e"])
+            self.state.units[row["job"], row["dataset"]] = writes_from(row["e"])
 
     def _load_units(self, observed: set[str]) -> None:
         """Load what is stated by the jobs that are observed or retired: also of outputs that they write no more."""
@@ -270,7 +270,7 @@ class _Loading:
         rows = self._by_key("diagnostics_of_job", self.state.jobs.keys())
         rows += self._rows("diagnostics_of_origins", [{"sources": sorted(sources)}] if sources else [])
         for found in (diagnostic_from(row["n"]) for row in rows):
-            self.state.diagnostics[found.record.key] = found
+            self.state.diagnostics[found.key] = found
 
     def _load_usage(self, changed: set[str]) -> None:
         run = self.intake.run.key
@@ -279,13 +279,12 @@ class _Loading:
         there = {row["key"] for row in self._by_key("usage_keys", keys.keys())}
         of_datasets = {key for key in there if not is_column_key(keys[key])}
         rows = [
-            *((row, row["of"], False) for row in self._by_key("usage_of_dataset_by_key", of_datasets)),
-            *((row, row["of"], True) for row in self._by_key("usage_of_column_by_key", there - of_datasets)),
-            *((row, row["of"], False) for row in self._by_key("usage_of_dataset", changed)),
-            *((row, row["of"], True) for row in self._by_key("usage_within_dataset", changed)),
+            *self._by_key("usage_of_dataset_by_key", of_datasets),
+            *self._by_key("usage_of_column_by_key", there - of_datasets),
+            *self._by_key("usage_of_dataset", changed),
+            *self._by_key("usage_within_dataset", changed),
         ]
-        for row, of, of_column in rows:
-            used = usage_from(row["n"], of, of_column=of_column)
+        for used in (usage_from(row["n"], row["of"]) for row in rows):
             self.state.usage[used.key] = used
 
     def _load_lineage_of_absent_columns(self) -> None:
@@ -335,7 +334,7 @@ class _Loading:
         jobs = {row["job"] for row in self._by_key("jobs_touching_dataset", datasets) if row["job"].startswith("file:")}
         self._load_jobs(jobs - self.state.jobs.keys())
         for row in self._by_key("writes_of_job", jobs):
-            self.state.units.setdefault((row["job"], row["dataset"]), unit_from(row["e"]))
+            self.state.units.setdefault((row["job"], row["dataset"]), writes_from(row["e"]))
 
 
 def _load_histories(transaction: Transaction, state: GraphState, units: Iterable[tuple[str, str]]) -> None:
@@ -354,7 +353,7 @@ def _add_lineage(state: GraphState, rows: Iterable[Row]) -> None:
         pair = JobEdge(
             source=row["source"],
             target=row["target"],
-            relation=relation_of(edge["type"]),
+            relation=edge_type_of(edge["type"]),
             job=edge["job"],
             from_dataset=row["from_dataset"],
             output=row["output"],

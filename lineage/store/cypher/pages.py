@@ -97,12 +97,8 @@ def page_of_diagnostics(
 ) -> list[StoredDiagnostic]:
     """Return a page of diagnostics."""
     keys = _keys(transaction, _diagnostics(wanted or DiagnosticFilter()), page)
-    records = [
-        diagnostic_from(row["n"]).record
-        for row in transaction.read(query("diagnostics_by_key"), [{"key": key} for key in keys])
-    ]
-    found = (StoredDiagnostic(one.key, one.diagnostic, one.source, one.job, one.file_key) for one in records)
-    return _in_order(keys, found)
+    rows = transaction.read(query("diagnostics_by_key"), [{"key": key} for key in keys])
+    return _in_order(keys, (diagnostic_from(row["n"]) for row in rows))
 
 
 def count_diagnostics(transaction: Transaction, wanted: DiagnosticFilter | None = None) -> int:
@@ -124,10 +120,7 @@ def count_runs(transaction: Transaction) -> int:
 def runs_by_key(transaction: Transaction, keys: Collection[str]) -> list[StoredRun]:
     """Return the ingests of these keys, sorted by key."""
     rows = transaction.read(query("runs_by_key"), [{"key": key} for key in sorted(set(keys))])
-    return [
-        StoredRun(run.key, run.kind, run.source, run.at, run.last_seen, dict(run.counts), run.seconds)
-        for run in sorted((run_from(row["n"]) for row in rows), key=lambda run: run.key)
-    ]
+    return sorted((run_from(row["n"]) for row in rows), key=lambda run: run.key)
 
 
 def usage_totals(

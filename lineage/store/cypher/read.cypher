@@ -36,15 +36,15 @@ WHERE j.file_key IN $sources AND d.schema_at IS NOT NULL
 RETURN DISTINCT n
 
 // name: edges_out_of_column
-MATCH (a:`Column` {key: $key})-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]->(b:`Column`)
+MATCH (a:`Column` {key: $key})-[e:<any_edge>]->(b:`Column`)
 RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, b.dataset AS output, e
 
 // name: row_edges_out_of_column
-MATCH (a:`Column` {key: $key})-[e:`REFERENCES`|REFERENCED]->(b:`Table`)
+MATCH (a:`Column` {key: $key})-[e:<any_reference>]->(b:`Table`)
 RETURN a.key AS source, a.dataset AS from_dataset, b.key AS target, b.key AS output, e
 
 // name: edges_into_column
-MATCH (b:`Column` {key: $key})<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a)
+MATCH (b:`Column` {key: $key})<-[e:<any_edge>]-(a)
 RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, b.key AS target, b.dataset AS output, e
 
 // name: jobs_by_key
@@ -109,52 +109,52 @@ MATCH (r:Run {key: $run})-[e:OBSERVED]->(j:Job {key: $key}) RETURN r.key AS run,
 MATCH (r:Run {key: $key})-[e:OBSERVED]->(j:Job) RETURN r.key AS run, j.key AS job, e
 
 // name: edges_of_units
-MATCH (t:`Table` {key: $output})-[h:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a)
+MATCH (t:`Table` {key: $output})-[h:HAS_COLUMN]->(b:`Column`)<-[e:<any_edge>]-(a)
 HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
 WITH t, b, e, a WHERE e.job IN $jobs
 RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, b.key AS target, t.key AS output, e
 
 // name: row_edges_of_units
-MATCH (t:`Table` {key: $output})<-[e:`REFERENCES`|REFERENCED]-(a)
+MATCH (t:`Table` {key: $output})<-[e:<any_reference>]-(a)
 WHERE e.job IN $jobs
 HINT (t JOIN e) JOIN a
 RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: feeds_of_units
-MATCH (t:`Table` {key: $output})<-[e:FEEDS|FED]-(a:`Table`)
+MATCH (t:`Table` {key: $output})<-[e:<any_feed>]-(a:`Table`)
 WHERE e.job IN $jobs
 RETURN a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: edges_into_dataset
-MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a)
+MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(b:`Column`)<-[e:<any_edge>]-(a)
 HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
 RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, b.key AS target, t.key AS output, e
 
 // name: row_edges_into_dataset
-MATCH (t:`Table` {key: $key})<-[e:`REFERENCES`|REFERENCED]-(a)
+MATCH (t:`Table` {key: $key})<-[e:<any_reference>]-(a)
 HINT (t JOIN e) JOIN a
 RETURN a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: feeds_into_dataset
-MATCH (t:`Table` {key: $key})<-[e:FEEDS|FED]-(a:`Table`)
+MATCH (t:`Table` {key: $key})<-[e:<any_feed>]-(a:`Table`)
 RETURN a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: edges_out_of_dataset
-MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(a:`Column`)-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]->(b:`Column`)
+MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(a:`Column`)-[e:<any_edge>]->(b:`Column`)
 HINT (((t JOIN h) JOIN a) JOIN e) JOIN b
 RETURN a.key AS source, t.key AS from_dataset, b.key AS target, b.dataset AS output, e
 
 // name: row_edges_out_of_dataset
-MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(a:`Column`)-[e:`REFERENCES`|REFERENCED]->(b:`Table`)
+MATCH (t:`Table` {key: $key})-[h:HAS_COLUMN]->(a:`Column`)-[e:<any_reference>]->(b:`Table`)
 HINT (((t JOIN h) JOIN a) JOIN e) JOIN b
 RETURN a.key AS source, t.key AS from_dataset, b.key AS target, b.key AS output, e
 
 // name: table_edges_out_of_dataset
-MATCH (t:`Table` {key: $key})-[e:`REFERENCES`|REFERENCED]->(b)
+MATCH (t:`Table` {key: $key})-[e:<any_reference>]->(b)
 RETURN t.key AS source, t.key AS from_dataset, b.key AS target, coalesce(b.dataset, b.key) AS output, e
 
 // name: feeds_out_of_dataset
-MATCH (t:`Table` {key: $key})-[e:FEEDS|FED]->(b:`Table`)
+MATCH (t:`Table` {key: $key})-[e:<any_feed>]->(b:`Table`)
 RETURN t.key AS source, t.key AS from_dataset, b.key AS target, b.key AS output, e
 
 // name: changes_since

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
@@ -17,16 +18,17 @@ from lineage.store.cypher.records import (
     column_from,
     dataset_from,
     diagnostic_from,
+    edge_type_of,
     job_from,
     period_from,
-    relation_of,
+    reads_from,
     run_from,
-    unit_from,
     usage_from,
     users_from,
+    writes_from,
 )
 from lineage.store.cypher.statements import query
-from lineage.store.planning.graph_state import Dataset, EdgeType, FoundDiagnostic, JobOutput, Seen, UsageNode
+from lineage.store.planning.graph_state import EdgeType, JobOutput, RunUsage, Seen
 from lineage.store.planning.validity import Period, holds_at
 from lineage.store.values import (
     Direction,
@@ -59,36 +61,15 @@ __all__ = [
     "jobs",
     "runs",
     "steps",
-    "stored_dataset",
     "usage",
     "usages",
 ]
 
 
-def stored_dataset(dataset: Dataset) -> StoredDataset:
-    """Return the dataset as the protocol has it."""
-    return StoredDataset(
-        key=dataset.key,
-        namespace=dataset.namespace,
-        name=dataset.name,
-        kind=dataset.kind,
-        dialect=dataset.dialect,
-        schema_known=dataset.schema_known,
-        aliases=dataset.aliases,
-        first_seen=dataset.first_seen,
-        last_seen=dataset.last_seen,
-        dropped_at=dataset.dropped_at,
-        description=dataset.description,
-        tags=dataset.tags,
-        schema_at=dataset.schema_at,
-        spelling=dataset.spelling,
-    )
-
-
 def datasets(transaction: Transaction, keys: Collection[str] | None = None) -> list[StoredDataset]:
     """Return the datasets of these keys (all, without keys), sorted by key."""
     rows = _by_key(transaction, "datasets_by_key", keys, every="all_datasets")
-    return sorted((stored_dataset(dataset_from(row["n"])) for row in rows), key=lambda dataset: dataset.key)
+    return sorted((dataset_from(row["n"]) for row in rows), key=lambda dataset: dataset.key)
 
 
 def job_keys(transaction: Transaction) -> list[str]:
@@ -242,10 +223,10 @@ def jobs(transaction: Transaction, keys: Collection[str] | None = None, *, users
     found = {row["n"]["key"]: job_from(row["n"]) for row in _by_key(transaction, "jobs_by_key", keys, every="all_jobs")}
     reads: dict[str, dict[str, Seen]] = defaultdict(dict)
     for row in _by_key(transaction, "reads_of_job", found):
-        reads[row["job"]][row["dataset"]] = Seen(row["e"]["first_seen"], row["e"]["last_seen"])
+        reads[row["job"]][row["dataset"]] = reads_from(row["e"])
     writes: dict[str, dict[str, JobOutput]] = defaultdict(dict)
     for row in _by_key(transaction, "writes_of_job", found):
-        writes[row["job"]][row["dataset"]] = unit_from(row["e"])
+        writes[row["job"]][row["dataset"]] = writes_from(row["e"])
     observations: dict[str, int] = defaultdict(int)
     durations: dict[str, int] = defaultdict(int)
     for row in _by_key(transaction, "counts_of_job", found):
@@ -261,25 +242,13 @@ def jobs(transaction: Transaction, keys: Collection[str] | None = None, *, users
         now_read = (k for k, seen in reads[key].items() if not defines or seen.last_seen >= job.last_seen)
         now_written = (k for k, unit in writes[key].items() if not defines or unit.timeline.present)
         answer.append(
-            StoredJob(
-                key=key,
-                kind=job.kind,
-                sql=job.sql,
-                dialect=job.dialect,
-                operation=job.operation,
-                source=job.source,
-                source_line=job.source_line,
-                completeness=job.completeness,
-                first_seen=job.first_seen,
-                last_seen=job.last_seen,
+            replace(
+                job,
                 observations=observations[key],
                 reads=() if retired else tuple(sorted(now_read)),
                 writes=() if retired else tuple(sorted(now_written)),
-                retired_at=job.retired_at,
                 duration_us=durations[key],
                 users=UserCounts.joined(users_of[key]) if users else None,
-                file_key=job.file_key,
-                positions=job.positions,
             )
         )
     return answer
@@ -287,10 +256,7 @@ def jobs(transaction: Transaction, keys: Collection[str] | None = None, *, users
 
 def runs(transaction: Transaction, limit: int = 20) -> list[StoredRun]:
     """Return the latest ingests, the newest first."""
-    found = (run_from(row["n"]) for row in transaction.read(query("latest_runs"), [{"limit": limit}]))
-    return [
-        StoredRun(run.key, run.kind, run.source, run.at, run.last_seen, dict(run.counts), run.seconds) for run in found
-    ]
+    return [run_from(row["n"]) for row in transaction.read(query("latest_runs"), [{"limit": limit}])]
 
 
 def diagnostics(transaction: Transaction, source: str | None = None) -> list[StoredDiagnostic]:
@@ -299,9 +265,7 @@ def diagnostics(transaction: Transaction, source: str | None = None) -> list[Sto
         rows = transaction.read(query("all_diagnostics"), [{}])
     else:
         rows = transaction.read(query("diagnostics_of_sources"), [{"sources": [source]}])
-    found = sorted((diagnostic_from(row["n"]) for row in rows), key=_place_of_finding)
-    records = [one.record for one in found]
-    return [StoredDiagnostic(one.key, one.diagnostic, one.source, one.job, one.file_key) for one in records]
+    return sorted((diagnostic_from(row["n"]) for row in rows), key=_by_position)
 
 
 def usage(
@@ -315,12 +279,12 @@ def usages(
     transaction: Transaction, of: Collection[str], *, since: date | None = None, until: date | None = None
 ) -> list[StoredUsage]:
     """Return the use of datasets and columns by day, summed over runs, sorted by key and day."""
-    days: dict[tuple[str, date], list[UsageNode]] = defaultdict(list)
+    days: dict[tuple[str, date], list[RunUsage]] = defaultdict(list)
     between = {"since": since or date.min, "until": until or date.max}
     for label, name in (("Table", "usage_of_dataset_between"), ("Column", "usage_of_column_between")):
         asked = [{"key": key, **between} for key in sorted(set(of)) if is_column_key(key) == (label == "Column")]
         for row in transaction.read(query(name), asked):
-            used = usage_from(row["n"], row["of"], of_column=label == "Column")
+            used = usage_from(row["n"], row["of"])
             days[row["of"], row["n"]["day"]].append(used)
     return [
         StoredUsage(
@@ -372,7 +336,7 @@ def _edges(
 def _types(relations: Collection[EdgeType], as_of: datetime | None) -> str:
     types = [str(relation) for relation in relations]
     if as_of is not None:
-        types += [relation.ended for relation in relations]
+        types += [relation.retired for relation in relations]
     return "|".join(f"`{name}`" for name in types)
 
 
@@ -398,7 +362,7 @@ def edge_from(row: Row) -> StoredEdge:
     return StoredEdge(
         source=row["source"],
         target=row["target"],
-        kind=EdgeKind(str(relation_of(relationship["type"]))),
+        kind=EdgeKind(str(edge_type_of(relationship["type"]))),
         job=relationship["job"],
         subtypes=meaning.subtypes,
         masking=meaning.masking,
@@ -416,7 +380,6 @@ def _hop_order(hop: Hop) -> tuple[object, ...]:
     return (hop.via, edge.source, edge.target, edge.kind, edge.job, edge.valid_from)
 
 
-def _place_of_finding(found: FoundDiagnostic) -> tuple[object, ...]:
-    record = found.record
-    span = record.diagnostic.span
-    return (record.source, record.job or "", span.start if span else -1, record.diagnostic.code, record.key)
+def _by_position(found: StoredDiagnostic) -> tuple[object, ...]:
+    span = found.diagnostic.span
+    return (found.source, found.job or "", span.start if span else -1, found.diagnostic.code, found.key)

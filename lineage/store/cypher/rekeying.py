@@ -17,19 +17,19 @@ from lineage.store.cypher.records import (
     change_from,
     change_node,
     column_from,
-    column_records,
+    column_node,
     dataset_from,
     dataset_node,
     diagnostic_from,
-    diagnostic_records,
+    diagnostic_node,
     job_from,
     job_node,
     usage_from,
-    usage_records,
+    usage_node,
 )
 from lineage.store.cypher.schema import RELATIONSHIPS, Changes, Node, Relationship
 from lineage.store.cypher.statements import query
-from lineage.store.planning.graph_state import JobNode, change_key, usage_key
+from lineage.store.planning.graph_state import change_key, usage_key
 from lineage.store.values import StoredColumn
 
 __all__ = ["REKEYED", "rekey"]
@@ -54,7 +54,7 @@ def rekey(transaction: Transaction) -> None:
         return
     moved: _Moved = {("Table", old): dataset_node(dataset) for old, dataset in tables.items()}
     for old, column in columns.items():
-        moved["Column", old] = next(record for record in column_records(column, None) if isinstance(record, Node))
+        moved["Column", old] = column_node(column, None)
     keys = {old: node.key for (_, old), node in moved.items()}
     moved |= _jobs(transaction, keys)
     moved |= _usage(transaction, keys)
@@ -101,13 +101,12 @@ def _jobs(transaction: Transaction, keys: Mapping[str, str]) -> _Moved:
     moved: _Moved = {}
     asked = [{"key": key} for key in names]
     for row in transaction.read(query("jobs_by_key"), asked):
-        job: JobNode = job_from(row["n"])
+        job = job_from(row["n"])
         moved["Job", job.key] = job_node(replace(job, key=names[job.key]))
     for row in transaction.read(query("diagnostics_of_job"), asked):
         found = diagnostic_from(row["n"])
-        record = replace(found.record, job=names.get(found.record.job or "", found.record.job))
-        records = diagnostic_records(replace(found, record=record), job_known=True)
-        moved["Diagnostic", row["n"]["key"]] = next(one for one in records if isinstance(one, Node))
+        job_key = names.get(found.job or "", found.job)
+        moved["Diagnostic", row["n"]["key"]] = diagnostic_node(replace(found, job=job_key))
     return moved
 
 
@@ -132,11 +131,11 @@ def _job_key(key: str, keys: Mapping[str, str]) -> str:
 
 def _usage(transaction: Transaction, keys: Mapping[str, str]) -> _Moved:
     moved: _Moved = {}
-    for statement, of_column in (("usage_of_dataset", False), ("usage_of_column", True)):
+    for statement in ("usage_of_dataset", "usage_of_column"):
         for row in transaction.read(query(statement), [{"key": key} for key in sorted(keys)]):
-            used = usage_from(row["n"], keys[row["of"]], of_column=of_column)
+            used = usage_from(row["n"], keys[row["of"]])
             old = usage_key(used.run, row["of"], used.day)
-            moved["Usage", old] = next(one for one in usage_records(used) if isinstance(one, Node))
+            moved["Usage", old] = usage_node(used)
     return moved
 
 

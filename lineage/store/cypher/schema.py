@@ -1,19 +1,53 @@
-"""The graph's labels, relationship types and their properties: what both stores keep."""
+"""The schema of the graph: labels, relationship types, and which values their properties hold."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from enum import Enum
+from functools import partial
 from typing import Any, TypeVar
 
+from lineage.model.batch import DatasetChange, JobKind
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+from lineage.model.evidence import Chain, SourcePosition, chain_text, chains_from
+from lineage.model.names import short_name
+from lineage.model.statement import ChangeKind, Completeness, DatasetKind
+from lineage.model.transformations import Subtype
+from lineage.model.usage import UserCounts
+from lineage.store.cypher.properties import (
+    Properties,
+    PropertyMap,
+    PropertyType,
+    derived,
+    group,
+    stored,
+)
+from lineage.store.planning.graph_state import EdgeType, JobCounts, JobOutput, KnownChange, Prune, RunUsage, Seen
+from lineage.store.planning.observations import Timeline
+from lineage.store.planning.validity import Meaning, Period
+from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
+
 __all__ = [
+    "CHANGE",
+    "COLUMN",
+    "DIAGNOSTIC",
+    "JOB",
     "LABELS",
-    "RELATIONSHIPS",
+    "LINEAGE",
     "MOVING_TIMES",
     "NOT_LINEAGE",
+    "OBSERVED",
+    "PRUNE",
+    "READS",
+    "RELATIONSHIPS",
+    "RUN",
     "SCHEMA_VERSION",
+    "TABLE",
+    "USAGE",
+    "USERS",
+    "WRITES",
     "Changes",
     "Node",
     "Properties",
@@ -27,20 +61,6 @@ __all__ = [
 SCHEMA_VERSION = 18
 """The version that this program writes. Each `migrations/NNNN_*.cypher` of a store leads to version NNNN."""
 
-
-class PropertyType(Enum):
-    """What a property holds."""
-
-    TEXT = "text"
-    TEXTS = "texts"
-    INTEGER = "integer"
-    INTEGERS = "integers"
-    NUMBER = "number"
-    FLAG = "flag"
-    TIME = "time"
-    DAY = "day"
-
-
 _TEXT, _TEXTS, _INTEGER, _FLAG, _TIME = (
     PropertyType.TEXT,
     PropertyType.TEXTS,
@@ -48,157 +68,265 @@ _TEXT, _TEXTS, _INTEGER, _FLAG, _TIME = (
     PropertyType.FLAG,
     PropertyType.TIME,
 )
-Properties = Mapping[str, PropertyType]
 
-_USERS: Properties = {
-    "users": _TEXTS,
-    "user_queries": PropertyType.INTEGERS,
-    "other_users": _INTEGER,
-    "other_queries": _INTEGER,
-}
+
+def _known_change(*, replaced: bool, remade: bool, **stated: Any) -> KnownChange:
+    return KnownChange(DatasetChange(**stated), replaced, remade)
+
+
+def _stored_diagnostic(
+    *, code: DiagnosticCode, severity: Severity, message: str, span: Span | None, hint: str | None, **others: Any
+) -> StoredDiagnostic:
+    return StoredDiagnostic(Diagnostic(code, severity, message, span=span, hint=hint), **others)
+
+
+def _span(*numbers: int | None) -> Span | None:
+    return Span(*(number for number in numbers if number is not None)) if numbers[0] is not None else None
+
+
+def _user_properties(users: UserCounts) -> tuple[Any, ...]:
+    names, queries = [user for user, _ in users.named], [number for _, number in users.named]
+    return names, queries, users.others, users.other_queries
+
+
+def _user_counts(
+    users: list[str] | None, queries: list[int] | None, others: int | None, other_queries: int | None
+) -> UserCounts:
+    return UserCounts(tuple(zip(users or (), queries or (), strict=True)), others or 0, other_queries or 0)
+
+
+_USERS = group(
+    "users",
+    {"users": _TEXTS, "user_queries": PropertyType.INTEGERS, "other_users": _INTEGER, "other_queries": _INTEGER},
+    _user_properties,
+    _user_counts,  # before version 3 users were not counted
+)
+USERS = PropertyMap(lambda users: users, _USERS)
+
+# A property is added at the end of its label: the embedded store adds columns there, and copies rows in by position.
+TABLE = PropertyMap(
+    StoredDataset,
+    stored("namespace", _TEXT),
+    derived("name", _TEXT, lambda dataset: short_name(dataset.display_name)),
+    stored("kind", _TEXT, encode=str, decode=DatasetKind),
+    stored("dialect", _TEXT),
+    stored("schema_known", _FLAG),
+    stored("aliases", _TEXTS),
+    stored("first_seen", _TIME),
+    stored("last_seen", _TIME),
+    stored("dropped_at", _TIME),
+    derived("search", _TEXT, lambda dataset: dataset.name.lower()),
+    stored("description", _TEXT),
+    stored("tags", _TEXTS),
+    stored("written_at", _TIME),
+    stored("schema_at", _TIME),
+    stored("kind_at", _TIME),
+    # Before version 15, `name` was the full name.
+    stored("full_name", _TEXT, field="name", decode=lambda full, name: full or name, reads=("full_name", "name")),
+    stored("spelling", _TEXT),
+    stored("spelled_at", _TIME),
+    keyed=True,
+)
+COLUMN = PropertyMap(
+    StoredColumn,
+    stored("dataset", _TEXT),
+    stored("path", _TEXT),
+    derived("name", _TEXT),  # by `column_node`, which knows how the table's name is written
+    stored("data_type", _TEXT),
+    stored("ordinal", _INTEGER),
+    stored("inferred", _FLAG),
+    stored("parent", _TEXT),
+    stored("dropped_at", _TIME),
+    derived("search", _TEXT, lambda column: "\n".join((column.path, *column.aliases)).lower()),
+    stored("description", _TEXT),
+    stored("tags", _TEXTS),
+    stored("aliases", _TEXTS),
+    stored("first_seen", _TIME),
+    stored("spelling", _TEXT),
+    stored("last_ordinal", _INTEGER),
+    keyed=True,
+)
+JOB = PropertyMap(
+    StoredJob,
+    stored("kind", _TEXT, encode=str, decode=JobKind),
+    stored("sql", _TEXT),
+    stored("dialect", _TEXT),
+    stored("operation", _TEXT),
+    stored("source", _TEXT),
+    stored("source_line", _INTEGER),
+    stored("completeness", _TEXT, encode=str, decode=Completeness),
+    stored("first_seen", _TIME),
+    stored("last_seen", _TIME),
+    stored("retired_at", _TIME),
+    stored("file_key", _TEXT),
+    stored(
+        "positions",
+        _TEXTS,
+        encode=lambda positions: [":".join(map(str, one)) for one in positions],
+        decode=lambda texts: tuple(SourcePosition(*map(int, text.split(":"))) for text in texts or ()),
+    ),
+    keyed=True,
+)
+RUN = PropertyMap(
+    StoredRun,
+    stored("kind", _TEXT),
+    stored("source", _TEXT),
+    stored("at", _TIME),
+    stored("last_seen", _TIME),
+    # As JSON: their names are the ingest's own.
+    stored("counts", _TEXT, encode=lambda counts: json.dumps(dict(counts)), decode=json.loads),
+    stored("seconds", PropertyType.NUMBER),
+    stored("complete_sources", _TEXTS),
+    keyed=True,
+)
+CHANGE = PropertyMap(
+    _known_change,
+    stored("kind", _TEXT, field="stated.kind", encode=str, decode=ChangeKind),
+    stored("dataset", _TEXT, field="stated.dataset"),
+    stored("other", _TEXT, field="stated.other"),
+    stored("at", _TIME, field="stated.at"),
+    stored("replaced", _FLAG),
+    stored("path", _TEXT, field="stated.column"),
+    stored("remade", _FLAG),
+    stored("spelling", _TEXT, field="stated.spelling"),
+)
+DIAGNOSTIC = PropertyMap(
+    _stored_diagnostic,
+    stored("code", _TEXT, field="diagnostic.code", encode=str, decode=DiagnosticCode),
+    stored("severity", _TEXT, field="diagnostic.severity", encode=str, decode=Severity),
+    stored("message", _TEXT, field="diagnostic.message"),
+    stored("advice", _TEXT, field="diagnostic.hint"),
+    group(
+        "diagnostic.span",
+        {"span_start": _INTEGER, "span_end": _INTEGER, "span_line": _INTEGER, "span_column": _INTEGER},
+        lambda span: span or (None, None, None, None),
+        _span,
+    ),
+    stored("source", _TEXT),
+    stored("job", _TEXT),
+    stored("run", _TEXT),
+    stored("last_seen", _TIME),
+    stored("file_key", _TEXT),
+)
+USAGE = PropertyMap(
+    RunUsage,
+    stored("run", _TEXT),
+    stored("day", PropertyType.DAY),
+    stored("reads", _INTEGER),
+    stored("writes", _INTEGER),
+    _USERS,
+    stored("last_read", _TIME),
+    stored("last_write", _TIME),
+)
+PRUNE = PropertyMap(Prune, stored("older_than", _TIME), stored("at", _TIME))
 
 LABELS: Mapping[str, Properties] = {
-    "Table": {
-        "namespace": _TEXT,
-        "name": _TEXT,
-        "kind": _TEXT,
-        "dialect": _TEXT,
-        "schema_known": _FLAG,
-        "aliases": _TEXTS,
-        "first_seen": _TIME,
-        "last_seen": _TIME,
-        "dropped_at": _TIME,
-        "search": _TEXT,
-        "description": _TEXT,
-        "tags": _TEXTS,
-        "written_at": _TIME,
-        "schema_at": _TIME,
-        "kind_at": _TIME,
-        "full_name": _TEXT,
-        "spelling": _TEXT,
-        "spelled_at": _TIME,
-    },
-    "Column": {
-        "dataset": _TEXT,
-        "path": _TEXT,
-        "name": _TEXT,
-        "data_type": _TEXT,
-        "ordinal": _INTEGER,
-        "inferred": _FLAG,
-        "parent": _TEXT,
-        "dropped_at": _TIME,
-        "search": _TEXT,
-        "description": _TEXT,
-        "tags": _TEXTS,
-        "aliases": _TEXTS,
-        "first_seen": _TIME,
-        "spelling": _TEXT,
-        "last_ordinal": _INTEGER,
-    },
-    "Job": {
-        "kind": _TEXT,
-        "sql": _TEXT,
-        "dialect": _TEXT,
-        "operation": _TEXT,
-        "source": _TEXT,
-        "source_line": _INTEGER,
-        "completeness": _TEXT,
-        "first_seen": _TIME,
-        "last_seen": _TIME,
-        "retired_at": _TIME,
-        "file_key": _TEXT,
-        "positions": _TEXTS,
-    },
-    "Run": {
-        "kind": _TEXT,
-        "source": _TEXT,
-        "at": _TIME,
-        "last_seen": _TIME,
-        "counts": _TEXT,
-        "seconds": PropertyType.NUMBER,
-        "complete_sources": _TEXTS,
-    },
-    "Change": {
-        "kind": _TEXT,
-        "dataset": _TEXT,
-        "other": _TEXT,
-        "at": _TIME,
-        "replaced": _FLAG,
-        "path": _TEXT,
-        "remade": _FLAG,
-        "spelling": _TEXT,
-    },
-    "Diagnostic": {
-        "code": _TEXT,
-        "severity": _TEXT,
-        "message": _TEXT,
-        "advice": _TEXT,
-        "span_start": _INTEGER,
-        "span_end": _INTEGER,
-        "span_line": _INTEGER,
-        "span_column": _INTEGER,
-        "source": _TEXT,
-        "job": _TEXT,
-        "run": _TEXT,
-        "last_seen": _TIME,
-        "file_key": _TEXT,
-    },
-    "Usage": {
-        "run": _TEXT,
-        "day": PropertyType.DAY,
-        "reads": _INTEGER,
-        "writes": _INTEGER,
-        **_USERS,
-        "last_read": _TIME,
-        "last_write": _TIME,
-    },
-    "Prune": {"older_than": _TIME, "at": _TIME},
+    "Table": TABLE.types,
+    "Column": COLUMN.types,
+    "Job": JOB.types,
+    "Run": RUN.types,
+    "Change": CHANGE.types,
+    "Diagnostic": DIAGNOSTIC.types,
+    "Usage": USAGE.types,
+    "Prune": PRUNE.types,
     "Held": {"owner": _TEXT, "text": _TEXT, "parts": _TEXTS, "finished": _FLAG, "held_at": _TIME},
 }
-"""Every label with its properties beside `key`, which is unique within the label."""
+"""The properties of every label, besides `key`, which is unique within the label."""
 
 NOT_LINEAGE = frozenset({"Held"})
-"""Labels of what is only kept for a while, and has no part in a dump of the graph."""
+"""Labels of temporary nodes, which a dump of the graph leaves out."""
 
 MOVING_TIMES = frozenset({"written_at", "schema_at", "kind_at", "spelled_at"})
-"""Times that decide what comes late, and move with each ingest. They have no part in a dump either."""
+"""Times that decide about late batches and move with each ingest. A dump leaves them out, too."""
 
-_COLUMN, _TABLE = ("Column", "Column"), ("Column", "Table")
-_OF_ROWS = (("Table", "Table"), ("Table", "Column"))
-"""What is decided by which rows a table has."""
-_SEEN: Properties = {"first_seen": _TIME, "last_seen": _TIME}
-_HELD: Properties = {"valid_from": _TIME, "valid_to": _TIME, "last_seen": _TIME}
-_EDGE: Properties = {
-    "job": _TEXT,
-    "subtypes": _TEXTS,
-    "masking": _FLAG,
-    "limited": _FLAG,
-    "ambiguous": _FLAG,
-    "spans": _TEXTS,
+_FIRST_SEEN, _LAST_SEEN = stored("first_seen", _TIME), stored("last_seen", _TIME)
+READS = PropertyMap(Seen, _FIRST_SEEN, _LAST_SEEN)
+WRITES = PropertyMap(
+    JobOutput,
+    _FIRST_SEEN,
+    _LAST_SEEN,
+    stored(
+        "observations",
+        _TEXTS,
+        field="timeline",
+        encode=Timeline.to_texts,
+        decode=lambda texts, last_seen: Timeline.from_texts(texts or [], last_seen),
+        reads=("observations", "last_seen"),
+    ),
+)
+OBSERVED = PropertyMap(
+    JobCounts,
+    stored("observations", _INTEGER),
+    stored("duration_us", _INTEGER, decode=lambda duration: duration or 0),  # not counted before version 3
+    _USERS,
+)
+
+_MEANING = (
+    stored("subtypes", _TEXTS, field="meaning.subtypes", encode=lambda subtypes: [*map(str, subtypes)]),
+    stored("masking", _FLAG, field="meaning.masking"),
+    stored("limited", _FLAG, field="meaning.limited"),
+    stored("ambiguous", _FLAG, field="meaning.ambiguous"),
+    stored("spans", _TEXTS, encode=lambda chains: [*map(chain_text, chains)], decode=chains_from),
+)
+_WHILE_LIVE = (stored("first_seen", _TIME, field="start"), _LAST_SEEN)
+_ONCE_RETIRED = (stored("valid_from", _TIME, field="start"), stored("valid_to", _TIME, field="end"), _LAST_SEEN)
+
+
+def _column_period(
+    start: datetime,
+    last_seen: datetime,
+    subtypes: Iterable[str],
+    spans: tuple[Chain, ...],
+    masking: bool,
+    limited: bool,
+    ambiguous: bool,
+    end: datetime | None = None,
+) -> Period:
+    meaning = Meaning(tuple(map(Subtype, subtypes)), masking, limited, ambiguous)
+    return Period(start, end, last_seen, meaning, spans)
+
+
+LINEAGE: Mapping[str, PropertyMap[Period]] = {
+    str(EdgeType.CONTRIBUTES): PropertyMap(_column_period, *_MEANING, *_WHILE_LIVE),
+    str(EdgeType.REFERENCES): PropertyMap(_column_period, *_MEANING, *_WHILE_LIVE),
+    str(EdgeType.FEEDS): PropertyMap(partial(Period, end=None), *_WHILE_LIVE),
+    EdgeType.CONTRIBUTES.retired: PropertyMap(_column_period, *_MEANING, *_ONCE_RETIRED),
+    EdgeType.REFERENCES.retired: PropertyMap(_column_period, *_MEANING, *_ONCE_RETIRED),
+    EdgeType.FEEDS.retired: PropertyMap(Period, *_ONCE_RETIRED),
 }
+"""The properties of each type of lineage, live and retired, besides `job`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelationshipType:
-    """The pairs of labels that a type joins, its properties, and which of these tell two of the same ends apart."""
+    """The pairs of labels that a type joins, its properties, and which of these identify one between two nodes."""
 
     ends: tuple[tuple[str, str], ...]
     properties: Properties = field(default_factory=dict)
     identity: tuple[str, ...] = ()
 
 
+_COLUMN_TO_COLUMN, _TABLE_TO_TABLE = ("Column", "Column"), ("Table", "Table")
+_ENDS = {
+    EdgeType.CONTRIBUTES: (_COLUMN_TO_COLUMN,),
+    EdgeType.REFERENCES: (_COLUMN_TO_COLUMN, ("Column", "Table"), _TABLE_TO_TABLE, ("Table", "Column")),
+    EdgeType.FEEDS: (_TABLE_TO_TABLE,),
+}
+
+
+def _lineage_types() -> Iterator[tuple[str, RelationshipType]]:
+    for of, ends in _ENDS.items():
+        for name, identity in ((str(of), ("job",)), (of.retired, ("job", "valid_from"))):
+            yield name, RelationshipType(ends, {"job": _TEXT, **LINEAGE[name].types}, identity)
+
+
 RELATIONSHIPS: Mapping[str, RelationshipType] = {
     "HAS_COLUMN": RelationshipType((("Table", "Column"),)),
-    "HAS_FIELD": RelationshipType((_COLUMN,)),
-    "CONTRIBUTES": RelationshipType((_COLUMN,), {**_EDGE, **_SEEN}, ("job",)),
-    "CONTRIBUTED": RelationshipType((_COLUMN,), {**_EDGE, **_HELD}, ("job", "valid_from")),
-    "REFERENCES": RelationshipType((_COLUMN, _TABLE, *_OF_ROWS), {**_EDGE, **_SEEN}, ("job",)),
-    "REFERENCED": RelationshipType((_COLUMN, _TABLE, *_OF_ROWS), {**_EDGE, **_HELD}, ("job", "valid_from")),
-    "FEEDS": RelationshipType((("Table", "Table"),), {"job": _TEXT, **_SEEN}, ("job",)),
-    "FED": RelationshipType((("Table", "Table"),), {"job": _TEXT, **_HELD}, ("job", "valid_from")),
-    "READS": RelationshipType((("Job", "Table"),), _SEEN),
-    "WRITES": RelationshipType((("Job", "Table"),), {**_SEEN, "observations": _TEXTS}),
-    "OBSERVED": RelationshipType((("Run", "Job"),), {"observations": _INTEGER, "duration_us": _INTEGER, **_USERS}),
+    "HAS_FIELD": RelationshipType((_COLUMN_TO_COLUMN,)),
+    **dict(_lineage_types()),
+    "READS": RelationshipType((("Job", "Table"),), READS.types),
+    "WRITES": RelationshipType((("Job", "Table"),), WRITES.types),
+    "OBSERVED": RelationshipType((("Run", "Job"),), OBSERVED.types),
     "REPORTED": RelationshipType((("Run", "Diagnostic"),)),
     "ABOUT": RelationshipType((("Diagnostic", "Job"),)),
     "OF": RelationshipType((("Usage", "Table"), ("Usage", "Column"))),

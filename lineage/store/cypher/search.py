@@ -9,7 +9,6 @@ from lineage.model.json_values import find_unstorable
 from lineage.model.names import split_dataset_key
 from lineage.model.namespaces import normal_place
 from lineage.store.cypher.backend import Transaction
-from lineage.store.cypher.reads import stored_dataset
 from lineage.store.cypher.records import dataset_from
 from lineage.store.cypher.statements import query
 from lineage.store.values import SearchHit, StoredDataset
@@ -57,7 +56,7 @@ def _find_datasets(transaction: Transaction, wanted: str) -> list[StoredDataset]
 
     def read(statement: str, **row: str) -> list[StoredDataset]:
         rows = transaction.read(query(statement), [row])
-        return [stored_dataset(dataset_from(found["n"])) for found in rows]
+        return [dataset_from(found["n"]) for found in rows]
 
     def key_of(dataset: StoredDataset) -> Iterable[str]:
         return (dataset.key,)

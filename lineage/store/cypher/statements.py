@@ -8,6 +8,7 @@ from functools import cache
 from importlib import resources
 
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, PropertyType
+from lineage.store.planning.graph_state import EdgeType
 
 __all__ = [
     "LADYBUG_TYPES",
@@ -30,6 +31,20 @@ LADYBUG_TYPES: Mapping[PropertyType, str] = {
     PropertyType.TIME: "TIMESTAMP",
     PropertyType.DAY: "DATE",
 }
+
+
+def _live_or_retired(*types: EdgeType) -> str:
+    return "|".join(f"`{name}`" for of in types for name in (str(of), of.retired))
+
+
+_EDGE_TYPES = {
+    "any_edge": _live_or_retired(EdgeType.CONTRIBUTES, EdgeType.REFERENCES),
+    "any_contribution": _live_or_retired(EdgeType.CONTRIBUTES),
+    "any_reference": _live_or_retired(EdgeType.REFERENCES),
+    "any_feed": _live_or_retired(EdgeType.FEEDS),
+    "contributed": EdgeType.CONTRIBUTES.retired,
+}
+"""What `<word>` stands for in every statement: lineage as it is now, and as it was."""
 
 _NAME = re.compile(r"^// name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
@@ -127,10 +142,13 @@ def scripts(store: str) -> dict[int, tuple[str, ...]]:
 def _named(file: str) -> dict[str, str]:
     text = resources.files("lineage.store").joinpath(file).read_text(encoding="utf-8")
     _, *pieces = _NAME.split(text)
-    return {name: _COMMENT.sub("", body).strip() for name, body in zip(pieces[::2], pieces[1::2], strict=True)}
+    return {
+        name: _fill(_COMMENT.sub("", body).strip(), _EDGE_TYPES)
+        for name, body in zip(pieces[::2], pieces[1::2], strict=True)
+    }
 
 
-def _fill(statement: str, names: dict[str, str]) -> str:
+def _fill(statement: str, names: Mapping[str, str]) -> str:
     for name, value in names.items():
         statement = statement.replace(f"<{name}>", value)
     return statement

@@ -21,20 +21,20 @@ RETURN j.key AS wanted, j.key AS job, t.key AS dataset, e
 
 // Of units, `jobs` are those of all keys: whose a row is must be looked at.
 // name: edges_of_units
-MATCH (t:`Table`)-[h:HAS_COLUMN]->(b:`Column`)<-[e:CONTRIBUTES|CONTRIBUTED|`REFERENCES`|REFERENCED]-(a)
+MATCH (t:`Table`)-[h:HAS_COLUMN]->(b:`Column`)<-[e:<any_edge>]-(a)
 WHERE t.key IN $keys
 HINT (((t JOIN h) JOIN b) JOIN e) JOIN a
 WITH t, b, e, a WHERE e.job IN $jobs
 RETURN t.key AS wanted, a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, b.key AS target, t.key AS output, e
 
 // name: row_edges_of_units
-MATCH (t:`Table`)<-[e:`REFERENCES`|REFERENCED]-(a)
+MATCH (t:`Table`)<-[e:<any_reference>]-(a)
 WHERE t.key IN $keys AND e.job IN $jobs
 HINT (t JOIN e) JOIN a
 RETURN t.key AS wanted, a.key AS source, coalesce(a.dataset, a.key) AS from_dataset, t.key AS target, t.key AS output, e
 
 // name: feeds_of_units
-MATCH (t:`Table`)<-[e:FEEDS|FED]-(a:`Table`)
+MATCH (t:`Table`)<-[e:<any_feed>]-(a:`Table`)
 WHERE t.key IN $keys AND e.job IN $jobs
 HINT (t JOIN e) JOIN a
 RETURN t.key AS wanted, a.key AS source, a.key AS from_dataset, t.key AS target, t.key AS output, e

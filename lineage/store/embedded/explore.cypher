@@ -53,7 +53,7 @@ offset(id(b)) * 2 + CASE WHEN label(b) = 'Table' THEN 1 ELSE 0 END
 offset(id(c)) * 2 + CASE WHEN label(c) = 'Table' THEN 1 ELSE 0 END
 
 // name: way
-CASE label(e) WHEN 'CONTRIBUTES' THEN 0 WHEN 'CONTRIBUTED' THEN 0 WHEN 'HAS_FIELD' THEN 6 WHEN 'HAS_COLUMN' THEN 7
+CASE label(e) WHEN 'CONTRIBUTES' THEN 0 WHEN '<contributed>' THEN 0 WHEN 'HAS_FIELD' THEN 6 WHEN 'HAS_COLUMN' THEN 7
   ELSE CASE WHEN label(c) = 'Table' THEN 4 ELSE 2 END END + CASE WHEN e.masking THEN 1 ELSE 0 END
 
 // name: held_now

@@ -58,7 +58,7 @@ WITH node, a.key AS key ORDER BY key LIMIT $count
 RETURN collect(node) AS nodes, collect(key) AS keys
 
 // name: way
-CASE WHEN e:CONTRIBUTES|CONTRIBUTED THEN 0 WHEN e:HAS_FIELD THEN 6 WHEN b:`Table` THEN 4 ELSE 2 END
+CASE WHEN e:<any_contribution> THEN 0 WHEN e:HAS_FIELD THEN 6 WHEN b:`Table` THEN 4 ELSE 2 END
 
 // name: held_now
 true

@@ -11,11 +11,11 @@ from lineage.model.names import ColumnPath, column_key, renamed_path, split_data
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import DatasetKind
 from lineage.store.planning.columns import ensure_column, with_parents
-from lineage.store.planning.graph_state import Dataset, GraphState, JobOutput
+from lineage.store.planning.graph_state import GraphState, JobOutput
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.validity import History, Period, end_at, join
-from lineage.store.values import StoredColumn
+from lineage.store.values import StoredColumn, StoredDataset
 
 __all__ = ["drop_column", "rename_column"]
 
@@ -79,7 +79,7 @@ def _see(state: GraphState, dataset: str, at: datetime) -> None:
     """Make a dataset of which only this change is known."""
     if dataset not in state.datasets:
         namespace, name = split_dataset_key(dataset)
-        state.datasets[dataset] = Dataset(dataset, namespace, name, DatasetKind.TABLE, None, False, at, at)
+        state.datasets[dataset] = StoredDataset(dataset, namespace, name, DatasetKind.TABLE, None, False, (), at, at)
 
 
 def _move_lineage(state: GraphState, keys: Mapping[str, str], at: datetime) -> None:

@@ -13,12 +13,13 @@ from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.planning.chunks import Stage
 from lineage.store.planning.columns import complete_column, ensure_column, let_go, with_parents
 from lineage.store.planning.dataset_references import Mention, latest
-from lineage.store.planning.graph_state import Dataset, GraphState, KnownChange, change_key
+from lineage.store.planning.graph_state import GraphState, KnownChange, change_key
 from lineage.store.planning.intake import DatasetNews, Intake
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.rival_definitions import columns_of_other_files
 from lineage.store.planning.validity import end_at, together
+from lineage.store.values import StoredDataset
 
 __all__ = [
     "AllDrops",
@@ -78,7 +79,7 @@ def see_dataset(state: GraphState, key: str, mention: Mention, drops: Sequence[d
     state.datasets[key] = _dropped(dataset, drops)
 
 
-def _dropped(dataset: Dataset, drops: Sequence[datetime]) -> Dataset:
+def _dropped(dataset: StoredDataset, drops: Sequence[datetime]) -> StoredDataset:
     """Return the dataset as dropped by the last of these DROPs, unless it was made again since or came later."""
     at = max((at for at in (*drops, dataset.dropped_at) if at is not None), default=None)
     if at is not None and (dataset.first_seen > at or dataset.was_made_since(at)):
@@ -249,8 +250,8 @@ def revive_made_of(state: GraphState, dataset: str, dropped_at: datetime, drops:
             state.histories[pair] = together((*others, longer))
 
 
-def _new_dataset(key: str, mention: Mention) -> Dataset:
+def _new_dataset(key: str, mention: Mention) -> StoredDataset:
     namespace, name = mention.names or split_dataset_key(key)
     seen = mention.first_seen
     spelling = spelling_of(name, mention.spelling)
-    return Dataset(key, namespace, name, DatasetKind.TABLE, None, False, seen, seen, spelling=spelling)
+    return StoredDataset(key, namespace, name, DatasetKind.TABLE, None, False, (), seen, seen, spelling=spelling)

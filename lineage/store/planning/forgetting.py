@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.store.planning.datasets import AllDrops
-from lineage.store.planning.graph_state import GraphState, JobNode, Seen
+from lineage.store.planning.graph_state import GraphState, Seen
 from lineage.store.planning.job_outputs import Units
 from lineage.store.planning.renames import join_jobs, join_units, moved
 from lineage.store.planning.validity import join
-from lineage.store.values import JobIdentity
+from lineage.store.values import JobIdentity, StoredJob
 
 __all__ = ["plan_rekeying", "plan_retirement"]
 
@@ -34,7 +34,7 @@ def plan_rekeying(before: GraphState, identities: Mapping[str, JobIdentity]) -> 
     def key_of(job: str) -> str:
         return identities[job].key if job in identities else job
 
-    def renamed(key: str, job: JobNode) -> tuple[str, JobNode]:
+    def renamed(key: str, job: StoredJob) -> tuple[str, StoredJob]:
         known = identities.get(key)
         if known is None:
             return key, job

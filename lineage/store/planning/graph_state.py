@@ -6,46 +6,42 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
 
-from lineage.model.batch import DatasetChange, DiagnosticRecord, JobKind
-from lineage.model.evidence import SourcePosition
+from lineage.model.batch import DatasetChange
 from lineage.model.names import column_key
-from lineage.model.statement import Completeness, DatasetKind
 from lineage.model.usage import UserCounts, latest
 from lineage.store.planning.observations import UNOBSERVED, Timeline
 from lineage.store.planning.validity import History
-from lineage.store.values import StoredColumn
+from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun, StoredUsage
 
 __all__ = [
-    "Dataset",
-    "FoundDiagnostic",
-    "JobNode",
-    "KnownChange",
-    "JobEdge",
-    "Prune",
     "EdgeType",
-    "RunNode",
-    "Seen",
     "GraphState",
+    "JobCounts",
+    "JobEdge",
     "JobOutput",
-    "UsageNode",
+    "KnownChange",
+    "Prune",
+    "RunUsage",
+    "Seen",
     "change_key",
+    "usage_key",
 ]
 
 
 class EdgeType(StrEnum):
-    """A type of lineage; `ended` is the type that its relationships move to when they no longer hold."""
+    """A type of lineage. A relationship that is retired moves to the type `retired`."""
 
     CONTRIBUTES = "CONTRIBUTES"
     REFERENCES = "REFERENCES"
     FEEDS = "FEEDS"
 
     @property
-    def ended(self) -> str:
-        """The type of relationships that have ended."""
-        return _ENDED[self]
+    def retired(self) -> str:
+        """The type of relationships that no longer hold."""
+        return _RETIRED[self]
 
 
-_ENDED = {EdgeType.CONTRIBUTES: "CONTRIBUTED", EdgeType.REFERENCES: "REFERENCED", EdgeType.FEEDS: "FED"}
+_RETIRED = {EdgeType.CONTRIBUTES: "CONTRIBUTED", EdgeType.REFERENCES: "REFERENCED", EdgeType.FEEDS: "FED"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,75 +70,6 @@ class JobEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
-    """A `Table` node.
-
-    `written_at` is when a job was last seen to write it, `schema_at` since when its newest whole schema is known to
-    hold, and `kind_at` the same of its kind. `spelling` is the name as it is written, where that is otherwise, and
-    `spelled_at` when a definition last wrote the name; None where only references have.
-    """
-
-    key: str
-    namespace: str
-    name: str
-    kind: DatasetKind
-    dialect: str | None
-    schema_known: bool
-    first_seen: datetime
-    last_seen: datetime
-    aliases: tuple[str, ...] = ()
-    dropped_at: datetime | None = None
-    description: str | None = None
-    tags: tuple[str, ...] = ()
-    written_at: datetime | None = None
-    schema_at: datetime | None = None
-    kind_at: datetime | None = None
-    spelling: str | None = None
-    spelled_at: datetime | None = None
-
-    @property
-    def display_name(self) -> str:
-        """The name as it is written."""
-        return self.spelling or self.name
-
-    def was_made_since(self, dropped_at: datetime) -> bool:
-        """Return whether it was written at the time of a DROP or later, or described later."""
-        return (self.written_at is not None and self.written_at >= dropped_at) or (
-            self.schema_at is not None and self.schema_at > dropped_at
-        )
-
-    def seen(self, first: datetime, last: datetime) -> Dataset:
-        """Return the dataset as seen at these times too."""
-        if self.first_seen <= first and last <= self.last_seen:
-            return self
-        return replace(self, first_seen=min(self.first_seen, first), last_seen=max(self.last_seen, last))
-
-
-@dataclass(frozen=True, slots=True)
-class JobNode:
-    """A `Job` node. `retired_at`: since when the source that it stood in no longer holds it."""
-
-    key: str
-    kind: JobKind
-    sql: str | None
-    dialect: str | None
-    operation: str | None
-    source: str | None
-    source_line: int | None
-    completeness: Completeness
-    first_seen: datetime
-    last_seen: datetime
-    retired_at: datetime | None = None
-    file_key: str | None = None
-    positions: tuple[SourcePosition, ...] = ()
-
-    @property
-    def origin(self) -> str | None:
-        """What tells its source from all others: the file's key, else the source itself."""
-        return self.file_key or self.source
-
-
-@dataclass(frozen=True, slots=True)
 class Seen:
     """When a job was first and last seen to read a dataset."""
 
@@ -167,29 +94,6 @@ class JobOutput:
     timeline: Timeline = UNOBSERVED
 
 
-@dataclass(frozen=True, slots=True)
-class RunNode:
-    """A `Run` node. `last_seen` moves when the same content is ingested again."""
-
-    key: str
-    kind: str
-    source: str
-    at: datetime
-    last_seen: datetime
-    counts: tuple[tuple[str, int], ...]
-    seconds: float | None
-    complete_sources: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundDiagnostic:
-    """A `Diagnostic` node, the run that last reported it, and that run's time."""
-
-    record: DiagnosticRecord
-    run: str
-    last_seen: datetime
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class JobCounts:
     """What one run counted of a job."""
@@ -199,27 +103,19 @@ class JobCounts:
     users: UserCounts = field(default_factory=UserCounts)
 
 
-@dataclass(frozen=True, slots=True)
-class UsageNode:
-    """A `Usage` node: what one run counted of a dataset or column on a day."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunUsage(StoredUsage):
+    """What one run counted of the use of a dataset or column on a day."""
 
     run: str
-    of: str
-    of_column: bool
-    day: date
-    reads: int
-    writes: int
-    users: UserCounts = field(default_factory=UserCounts)
-    last_read: datetime | None = None
-    last_write: datetime | None = None
 
     @property
     def key(self) -> str:
         """The key of its node."""
         return usage_key(self.run, self.of, self.day)
 
-    def joined(self, other: UsageNode) -> UsageNode:
-        """Return what the run counted of both, which have become one dataset or column."""
+    def joined(self, other: RunUsage) -> RunUsage:
+        """Return the counts of both, which have become one dataset or column."""
         return replace(
             self,
             reads=self.reads + other.reads,
@@ -270,18 +166,18 @@ def change_key(change: DatasetChange) -> str:
 class GraphState:
     """What was read, or what shall be. The values are frozen; a plan changes the dictionaries of its own copy."""
 
-    datasets: dict[str, Dataset] = field(default_factory=dict)
+    datasets: dict[str, StoredDataset] = field(default_factory=dict)
     columns: dict[str, StoredColumn] = field(default_factory=dict)
-    jobs: dict[str, JobNode] = field(default_factory=dict)
+    jobs: dict[str, StoredJob] = field(default_factory=dict)
     reads: dict[tuple[str, str], Seen] = field(default_factory=dict)
     units: dict[tuple[str, str], JobOutput] = field(default_factory=dict)
     histories: dict[JobEdge, History] = field(default_factory=dict)
-    runs: dict[str, RunNode] = field(default_factory=dict)
+    runs: dict[str, StoredRun] = field(default_factory=dict)
     observed: dict[tuple[str, str], JobCounts] = field(default_factory=dict)
     changes: dict[str, KnownChange] = field(default_factory=dict)
     prunes: dict[str, Prune] = field(default_factory=dict)
-    diagnostics: dict[str, FoundDiagnostic] = field(default_factory=dict)
-    usage: dict[str, UsageNode] = field(default_factory=dict)
+    diagnostics: dict[str, StoredDiagnostic] = field(default_factory=dict)
+    usage: dict[str, RunUsage] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     """The key that each dataset of several keys goes by, if it is another."""
     bound_columns: frozenset[str] = frozenset()

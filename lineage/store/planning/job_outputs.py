@@ -9,10 +9,11 @@ from datetime import datetime
 
 from lineage.model.batch import JobRecord
 from lineage.store.planning.datasets import AllDrops
-from lineage.store.planning.graph_state import GraphState, JobEdge, JobNode, JobOutput, Seen
+from lineage.store.planning.graph_state import GraphState, JobEdge, JobOutput, Seen
 from lineage.store.planning.intake import Observation, Stated
 from lineage.store.planning.observations import ABSENT, UNOBSERVED, Timeline
 from lineage.store.planning.validity import Period, end_at, extend, set_window
+from lineage.store.values import StoredJob
 
 __all__ = ["Units"]
 
@@ -55,7 +56,7 @@ class Units:
             for output in self.outputs[job.key] - observation.outputs.keys():
                 self._replace(job, output, None, ABSENT, observed, moments)
 
-    def retire(self, job: JobNode, at: datetime) -> None:
+    def retire(self, job: StoredJob, at: datetime) -> None:
         """End what a job states from then on, unless it was observed since: its source no longer holds it."""
         if job.first_seen > at:
             return
@@ -71,7 +72,7 @@ class Units:
         if job.last_seen <= at and job.retired_at is None:
             self.state.jobs[job.key] = replace(job, retired_at=at)
 
-    def _job(self, record: JobRecord) -> JobNode:
+    def _job(self, record: JobRecord) -> StoredJob:
         known = self.state.jobs.get(record.key)
         first_seen, last_seen = record.first_seen, record.last_seen
         retired_at = min((at for at in self.absences.get(record.key, ()) if at > last_seen), default=None)
@@ -81,7 +82,7 @@ class Units:
                 return replace(known, first_seen=first_seen)
             if known.retired_at is not None and known.retired_at > last_seen:
                 retired_at = known.retired_at
-        return JobNode(
+        return StoredJob(
             key=record.key,
             kind=record.kind,
             sql=record.sql,
@@ -97,7 +98,7 @@ class Units:
             positions=record.positions,
         )
 
-    def _is_outranked(self, record: JobRecord, known: JobNode) -> bool:
+    def _is_outranked(self, record: JobRecord, known: StoredJob) -> bool:
         """Return whether what is known of a job was said at the same moment and holds against a record."""
         outputs, tie = self.outputs[record.key], record.ties[1]
         if tie and not outputs and not record.writes:

@@ -13,11 +13,11 @@ from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.columns import let_go
 from lineage.store.planning.dataset_references import latest
-from lineage.store.planning.graph_state import Dataset, GraphState, JobEdge, JobNode, JobOutput, Seen, UsageNode
+from lineage.store.planning.graph_state import GraphState, JobEdge, JobOutput, RunUsage, Seen
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.validity import end_at, join
-from lineage.store.values import StoredColumn
+from lineage.store.values import StoredColumn, StoredDataset, StoredJob
 
 __all__ = ["Rekeying", "apply_move", "join_jobs", "join_units", "moved", "spelled_by"]
 
@@ -49,7 +49,7 @@ def apply_move(state: GraphState, change: DatasetChange, known: NamesOverTime) -
         state.datasets[target] = spelled_by(dataset, change)
 
 
-def spelled_by(dataset: Dataset, change: DatasetChange) -> Dataset:
+def spelled_by(dataset: StoredDataset, change: DatasetChange) -> StoredDataset:
     """Return a dataset that has its name by a RENAME, written as that writes it, unless a later definition does."""
     spelling = spelling_of(dataset.name, change.spelling)
     if spelling is None or (dataset.spelled_at is not None and dataset.spelled_at > change.at):
@@ -130,11 +130,10 @@ class Rekeying:
         state.observed = moved(state.observed, self._observed, max)
         for pair in [pair for pair in state.histories if _feeds_itself(pair)]:
             del state.histories[pair]
-        state.usage = moved(state.usage, self._usage, UsageNode.joined)
+        state.usage = moved(state.usage, self._usage, RunUsage.joined)
         for key, found in state.diagnostics.items():
-            if found.record.job is not None:
-                record = replace(found.record, job=self._job_key(found.record.job))
-                state.diagnostics[key] = replace(found, record=record)
+            if found.job is not None:
+                state.diagnostics[key] = replace(found, job=self._job_key(found.job))
 
     def _node_key(self, key: str) -> str:
         """Return the new key of a dataset or a column."""
@@ -151,7 +150,7 @@ class Rekeying:
                 return definition_job_key(new)
         return key if self.column_as_named is None else event_job_key_under(key, self.keys)
 
-    def _dataset(self, key: str, dataset: Dataset) -> tuple[str, Dataset]:
+    def _dataset(self, key: str, dataset: StoredDataset) -> tuple[str, StoredDataset]:
         new = self.keys.get(key, key)
         if new == key:
             return key, dataset
@@ -184,7 +183,7 @@ class Rekeying:
             spelling=first.spelling if first.inferred <= second.inferred else second.spelling,
         )
 
-    def _job(self, key: str, job: JobNode) -> tuple[str, JobNode]:
+    def _job(self, key: str, job: StoredJob) -> tuple[str, StoredJob]:
         new = self._job_key(key)
         return new, replace(job, key=new)
 
@@ -200,7 +199,7 @@ class Rekeying:
         run, job = key
         return (run, self._job_key(job)), value
 
-    def _usage(self, _: str, used: UsageNode) -> tuple[str, UsageNode]:
+    def _usage(self, _: str, used: RunUsage) -> tuple[str, RunUsage]:
         moved = replace(used, of=self._node_key(used.of))
         return moved.key, moved
 
@@ -224,7 +223,7 @@ def _feeds_itself(pair: JobEdge) -> bool:
     return pair.source == pair.from_dataset == pair.output
 
 
-def _join_datasets(arriving: Dataset, there: Dataset) -> Dataset:
+def _join_datasets(arriving: StoredDataset, there: StoredDataset) -> StoredDataset:
     kind_of = max((there, arriving), key=lambda one: one.kind_at or _NEVER)
     written = max((there, arriving), key=lambda one: one.spelled_at or _NEVER)
     joined = replace(
@@ -246,7 +245,7 @@ def _join_datasets(arriving: Dataset, there: Dataset) -> Dataset:
     return joined.seen(there.first_seen, there.last_seen)
 
 
-def join_jobs(arriving: JobNode, there: JobNode) -> JobNode:
+def join_jobs(arriving: StoredJob, there: StoredJob) -> StoredJob:
     """Return two jobs as one."""
     newest = arriving if arriving.last_seen >= there.last_seen else there
     return replace(newest, first_seen=min(arriving.first_seen, there.first_seen))

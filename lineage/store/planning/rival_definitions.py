@@ -7,7 +7,8 @@ from datetime import datetime
 
 from lineage.model.batch import JobKind
 from lineage.model.files import FileKey
-from lineage.store.planning.graph_state import GraphState, JobNode
+from lineage.store.planning.graph_state import GraphState
+from lineage.store.values import StoredJob
 
 __all__ = ["columns_of_other_files", "live_writers"]
 
@@ -37,16 +38,16 @@ def columns_of_other_files(state: GraphState, absent: Mapping[str, datetime]) ->
     return kept
 
 
-def _file_jobs(state: GraphState, dataset: str) -> list[JobNode]:
+def _file_jobs(state: GraphState, dataset: str) -> list[StoredJob]:
     jobs = (state.jobs.get(job) for job, output in state.units if output == dataset)
     return [job for job in jobs if job is not None and job.kind is JobKind.SQL_FILE]
 
 
-def _was_observed(state: GraphState, job: JobNode, dataset: str, at: datetime) -> bool:
+def _was_observed(state: GraphState, job: StoredJob, dataset: str, at: datetime) -> bool:
     return any(moment == at for moment, _ in state.units[job.key, dataset].timeline.points)
 
 
-def _is_other(job: JobNode, by_schema: Collection[JobNode]) -> bool:
+def _is_other(job: StoredJob, by_schema: Collection[StoredJob]) -> bool:
     """Return whether a job is of another project than the schema, or defines the table in another file."""
     if job.kind is not JobKind.SQL_FILE or any(job.file_key == one.file_key for one in by_schema):
         return False
@@ -54,5 +55,5 @@ def _is_other(job: JobNode, by_schema: Collection[JobNode]) -> bool:
     return defines or _project(job) not in {_project(one) for one in by_schema}
 
 
-def _project(job: JobNode) -> str | None:
+def _project(job: StoredJob) -> str | None:
     return None if job.file_key is None else FileKey.parse(job.file_key).project

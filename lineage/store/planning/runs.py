@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lineage.model.batch import UNFINISHED
-from lineage.model.names import is_column_key
 from lineage.model.usage import UserCounts
-from lineage.store.planning.graph_state import FoundDiagnostic, GraphState, JobCounts, RunNode, UsageNode
+from lineage.store.planning.graph_state import GraphState, JobCounts, RunUsage
 from lineage.store.planning.intake import Intake
+from lineage.store.values import StoredDiagnostic, StoredRun
 
 __all__ = ["record_run", "record_usage"]
 
@@ -17,17 +17,17 @@ def record_run(state: GraphState, intake: Intake) -> None:
     """Store the run, its observations and diagnostics. Counts are overwritten, never added up."""
     run = intake.run
     known = state.runs.get(run.key)
-    finishes = known is not None and UNFINISHED in dict(known.counts) and not run.is_unfinished
+    finishes = known is not None and UNFINISHED in known.counts and not run.is_unfinished
     state.runs[run.key] = (
         replace(known, last_seen=max(known.last_seen, run.at))
         if known and not finishes
-        else RunNode(
+        else StoredRun(
             key=run.key,
             kind=run.kind,
             source=run.source,
             at=known.at if known else run.began or run.at,
             last_seen=max(known.last_seen, run.at) if known else run.at,
-            counts=tuple(sorted(run.counts.items())),
+            counts=dict(sorted(run.counts.items())),
             seconds=run.seconds,
             complete_sources=tuple(sorted(intake.complete_sources)),
         )
@@ -42,10 +42,9 @@ def record_usage(state: GraphState, intake: Intake) -> None:
     """Store what the run counted of the use of datasets and columns."""
     run = intake.run
     for record in intake.usage:
-        used = UsageNode(
+        used = RunUsage(
             run=run.key,
             of=record.of,
-            of_column=is_column_key(record.of),
             day=record.day,
             reads=record.reads,
             writes=record.writes,
@@ -65,11 +64,9 @@ def _replace_diagnostics(state: GraphState, intake: Intake) -> None:
     observed = {observation.job.key: observation.job.last_seen for observation in intake.observations}
     late_jobs = {key for key, seen in observed.items() if key in state.jobs and seen < state.jobs[key].last_seen}
     sources = {*intake.complete_sources, *(record.origin for record in intake.diagnostics if record.job is None)}
-    newer = {
-        found.record.origin for found in state.diagnostics.values() if found.record.job is None and found.last_seen > at
-    }
+    newer = {found.origin for found in state.diagnostics.values() if found.job is None and found.last_seen > at}
     for key, found in list(state.diagnostics.items()):
-        job, source = found.record.job, found.record.origin
+        job, source = found.job, found.origin
         if job in observed:
             restated = job not in late_jobs
         else:
@@ -78,4 +75,7 @@ def _replace_diagnostics(state: GraphState, intake: Intake) -> None:
             del state.diagnostics[key]
     for record in intake.diagnostics:
         if record.job not in late_jobs if record.job is not None else record.origin not in newer:
-            state.diagnostics[record.key] = FoundDiagnostic(record, intake.run.key, at)
+            found = StoredDiagnostic(
+                record.diagnostic, record.source, record.job, record.file_key, run=intake.run.key, last_seen=at
+            )
+            state.diagnostics[found.key] = found

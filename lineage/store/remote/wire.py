@@ -26,7 +26,7 @@ PATH = "/api/v1/store"
 """Where a service has the methods: one route each below this path."""
 
 
-ROUTES_VERSION = 8
+ROUTES_VERSION = 9
 """Changes with what the methods take and give: a client speaks to a service of its own version only."""
 
 

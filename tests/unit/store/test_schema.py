@@ -1,4 +1,4 @@
-"""The graph's schema is told once in graph.py; the files of Cypher agree with it."""
+"""The graph has one schema, `cypher/schema.py`; the files of Cypher agree with it."""
 
 from __future__ import annotations
 

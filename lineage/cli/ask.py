@@ -1,4 +1,4 @@
-"""`lineage impact`, `lineage root-cause` and `lineage path`: questions to a store."""
+"""`lineage impact`, `lineage root-cause` and `lineage path`: traversals of the graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from rich.cells import cell_len
 from rich.text import Text
 
-from lineage.cli.evidence import called_apart, evidence_of, excerpts, with_evidence
+from lineage.cli.evidence import evidence_of, excerpts, unique_sources, with_evidence
 from lineage.cli.listing import Look, OutputFormat, console, counted, line_width, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
 from lineage.model.names import is_column_key, split_name
@@ -39,8 +39,8 @@ __all__ = [
 
 
 def complete_name(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer names of the store for what is typed so far; nothing, where there is no store."""
-    from lineage.store.errors import StoreError  # noqa: PLC0415  completion must be quick to load
+    """Return the names in the store that complete what is typed; none without a store."""
+    from lineage.store.errors import StoreError  # noqa: PLC0415  completion must start quickly
 
     try:
         with open_store(context.params.get("store"), read_only=True) as store:
@@ -54,17 +54,20 @@ def complete_name(context: typer.Context, incomplete: str) -> list[str]:
 NameArgument = Annotated[
     str, typer.Argument(help="A column (schema.table.column) or a table.", autocompletion=complete_name)
 ]
-HopsOption = Annotated[int, typer.Option("--max-hops", min=1, help="How many edges to follow.")]
+HopsOption = Annotated[int, typer.Option("--max-hops", min=1, help="Follow at most this many edges.")]
 ReferencesOption = Annotated[
     int | None,
-    typer.Option("--max-references", min=0, help="How many of them may be references (joins, filters, …); else any."),
+    typer.Option("--max-references", min=0, help="Follow at most this many references (joins, filters, …) on a path."),
 ]
 KindOption = Annotated[
-    list[EdgeKind] | None, typer.Option("--kind", help="Follow only this kind of edge.", case_sensitive=False)
+    list[EdgeKind] | None,
+    typer.Option(
+        "--kind", help="Follow only edges of this kind.", metavar="contributes|references", case_sensitive=False
+    ),
 ]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, help="How many columns to reach at most.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of columns to reach.")]
 HopLimitOption = Annotated[
-    int | None, typer.Option("--limit-per-hop", min=1, help="How many columns to reach at most on each hop.")
+    int | None, typer.Option("--limit-per-hop", min=1, help="Maximum number of columns to reach per hop.")
 ]
 DATES = [
     "%Y-%m-%d",
@@ -73,12 +76,17 @@ DATES = [
     "%Y-%m-%dT%H:%M:%S.%f",
     "%Y-%m-%dT%H:%M:%S.%f%z",
 ]
-"""How times are written in options."""
+"""Accepted formats of times in options."""
 AsOfOption = Annotated[
     datetime | None,
-    typer.Option("--as-of", formats=DATES, help="Ask the graph as it was then (UTC, if no zone is given)."),
+    typer.Option(
+        "--as-of",
+        formats=DATES,
+        metavar="TIME",
+        help="Query the graph as of this time, such as 2026-01-31 or 2026-01-31T08:00:00+01:00. UTC without an offset.",
+    ),
 ]
-RowsOption = Annotated[int, typer.Option("--rows", min=0, help="Rows of the table to show; 0 shows all.")]
+RowsOption = Annotated[int, typer.Option("--rows", min=0, help="Maximum number of rows to show; 0 shows all.")]
 
 
 _STEP_COLUMNS = ("path", "step", "source", "kind", "subtypes", "target", "job", "file", "line", "sql")
@@ -103,11 +111,12 @@ def impact(
     rows: RowsOption = 40,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """What depends on this column or table? Downstream, over any number of hops.
+    """What depends on this column or table? Follows lineage downstream.
 
-    CONTRIBUTES: the value itself flows there. REFERENCES: it decides which rows or which of several values.
+    CONTRIBUTES: the value itself flows to the column. REFERENCES: it decides which rows or which of several values
+    the column has.
 
-    Example: lineage impact shop.orders.amount --max-references 0
+    Example, values only: lineage impact shop.orders.amount --max-references 0
     """
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
     with open_store(store, read_only=True) as opened:
@@ -128,7 +137,7 @@ def root_cause(
     rows: RowsOption = 40,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Where does this column or table come from? Upstream, to the columns that nothing contributes to.
+    """Where does this column or table come from? Follows lineage upstream, to the columns that have no sources.
 
     Example: lineage root-cause mart.revenue.total
     """
@@ -145,13 +154,13 @@ def path(
     store: StoreOption = None,
     max_hops: HopsOption = 20,
     kind: KindOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many paths to show.")] = 3,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of paths to show.")] = 3,
     as_of: AsOfOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """How does one column or table reach another? The shortest paths, with the SQL that proves each step.
+    """How does one column or table reach another? Shows the shortest paths, with the SQL that proves each step.
 
-    Where none of these carries a value, but a longer one does, the shortest of those is shown as well.
+    If these are references only, the shortest path on which a value flows is shown as well.
 
     Example: lineage path raw.users.email mart.contacts.address
     """
@@ -163,7 +172,7 @@ def path(
             flows = replace(options, kinds=frozenset((EdgeKind.CONTRIBUTES,)))
             routes += shortest_paths(opened, source, target, limit=1, options=flows)
         if not routes:
-            note(f"no path of at most {counted(max_hops, 'hop')} from {source.name} to {target.name}", "yellow")
+            note(f"no path from {source.name} to {target.name} within {counted(max_hops, 'hop')}", "yellow")
             _note_unknown_then(opened, options.as_of, source, target)
         if output is OutputFormat.JSON:
             print_object(with_evidence([route.to_dict() for route in routes], _jobs_of(opened, routes)))
@@ -194,18 +203,18 @@ def _options(
 
 
 def _note_unknown_then(store: GraphStore, as_of: datetime | None, *asked: Target) -> None:
-    """Say of which datasets the graph knows nothing at the time that is asked for: an empty answer would mislead."""
+    """Print which datasets the graph did not know yet at `as_of`: an empty answer would be misleading."""
     if as_of is None:
         return
     for dataset in store.datasets({target.dataset for target in asked}):
         if as_of < dataset.first_seen:
             since = f"{dataset.first_seen.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
             name = dataset.display_name
-            note(f"the graph knows nothing of {name} before {since}, when it was first ingested", "yellow")
+            note(f"the graph has nothing about {name} before {since}, when it was first seen", "yellow")
 
 
 def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int) -> None:
-    """Print what a traversal reached: in JSON nearest first, else what the value flows to before what it influences."""
+    """Print an answer: JSON by distance; tables and CSV with flows of the value before references."""
     if output is OutputFormat.JSON:
         routes = (route for one in answer.columns for route in (one.route, one.contribution) if route is not None)
         print_object(with_evidence(answer.to_dict(), _jobs_of(store, routes)))
@@ -226,12 +235,12 @@ def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: 
     if listed:
         print_listing(columns, listed, output, _LOOK)
     if len(shown) < answer.total:
-        note(f"… and {answer.total - len(shown):,} more; --rows 0 shows all, --format json every path")
+        note(f"… and {answer.total - len(shown):,} more; --rows 0 shows all, --format json also the paths")
     if answer.possibly_affected:
         tables = ", ".join(affected.table for affected in answer.possibly_affected)
         note(f"possibly affected, by table-level lineage only: {tables}", "yellow")
     if answer.truncated:
-        note(f"cut short by {answer.truncated}", "yellow")
+        note(f"incomplete: stopped by {answer.truncated}", "yellow")
 
 
 def _print_headline(answer: Answer, upstream: bool) -> None:
@@ -244,7 +253,7 @@ def _print_headline(answer: Answer, upstream: bool) -> None:
 
 
 def _neighbour(reached: Reached, upstream: bool) -> str | None:
-    """Return the key of what comes before a column on its path; None where that is the start."""
+    """Return the key before a column on its path; None if that is the start."""
     if reached.hops <= 1:
         return None
     return reached.path[0].target if upstream else reached.path[-1].source
@@ -258,7 +267,7 @@ def _row(reached: Reached, upstream: bool, neighbour: str | None) -> tuple[objec
 
 
 def _jobs_of(store: GraphStore, routes: Iterable[Route]) -> dict[str, StoredJob]:
-    """Return the jobs that state the steps of routes, by key."""
+    """Return the jobs that the steps of routes come from, by key."""
     keys = {step.job for route in routes for step in route.steps}
     return {job.key: job for job in store.jobs(keys)} if keys else {}
 
@@ -268,13 +277,13 @@ def _steps(routes: tuple[Route, ...], jobs: Mapping[str, StoredJob]) -> list[tup
     for number, route in enumerate(routes, 1):
         for position, step in enumerate(route.steps, 1):
             proof = next(iter(evidence_of(jobs.get(step.job), step.spans)), {})
-            place = (proof.get("file"), proof.get("line"), _proving(proof))
-            rows.append((number, position, step.source, step.kind, step.subtypes, step.target, step.job, *place))
+            sql = (proof.get("file"), proof.get("line"), _expressions(proof))
+            rows.append((number, position, step.source, step.kind, step.subtypes, step.target, step.job, *sql))
     return rows
 
 
-def _proving(proof: Mapping[str, Any]) -> str | None:
-    """Return the expressions of a proof in order, each once."""
+def _expressions(proof: Mapping[str, Any]) -> str | None:
+    """Return the distinct expressions of a proof, in order."""
     pieces = [proof, *proof["via"]] if proof else []
     return " → ".join(dict.fromkeys(piece["expression"] for piece in pieces)) or None
 
@@ -282,7 +291,7 @@ def _proving(proof: Mapping[str, Any]) -> str | None:
 def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
     jobs = _jobs_of(store, routes)
     names = names_of(store, {key for route in routes for step in route.steps for key in (step.source, step.target)})
-    sources = called_apart(jobs.values())
+    sources = unique_sources(jobs.values())
     out, width = console(), line_width(sys.stdout)
     for number, route in enumerate(routes, 1):
         composed = route.transformation
@@ -302,5 +311,5 @@ def _print_routes(store: GraphStore, routes: tuple[Route, ...]) -> None:
 
 
 def _with_rows(names: Mapping[str, str], key: str) -> str:
-    """Return a name; of a dataset it says that its rows are meant."""
+    """Return a name, marked `(rows)` for a dataset."""
     return names[key] if is_column_key(key) else f"{names[key]} (rows)"

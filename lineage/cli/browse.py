@@ -1,4 +1,4 @@
-"""`lineage search`, `lineage show` and `lineage columns`: what the graph holds, by name."""
+"""`lineage search`, `lineage show` and `lineage columns`: find and show tables and columns."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ _COLUMNS_LOOK = Look(
 
 
 class SearchType(StrEnum):
-    """What is looked for."""
+    """What to search for."""
 
     TABLE = "table"
     COLUMN = "column"
 
 
 def search(
-    text: Annotated[str, typer.Argument(help="A part of a name, in any case.")] = "",
+    text: Annotated[str, typer.Argument(help="Part of a name; case does not matter.")] = "",
     store: StoreOption = None,
     of: Annotated[SearchType | None, typer.Option("--type", help="Only tables, or only columns.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(help="Only what has this tag. May be given several times.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, the best first.")] = 20,
+    tag: Annotated[list[str] | None, typer.Option(help="Only results with this tag. Repeatable.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of results, best first.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
     as_json: JsonOption = False,
 ) -> None:
-    """Find tables and columns by a part of their name; whole names come first.
+    """Find tables and columns by part of their name; exact matches come first.
 
     Example: lineage search amount --type column --json
     """
     if not text.strip() and not tag:
-        raise typer.BadParameter("say what to look for: a part of a name, or --tag")
+        raise typer.BadParameter("give part of a name, or --tag")
     types = {None: ("Table", "Column"), SearchType.TABLE: ("Table",), SearchType.COLUMN: ("Column",)}[of]
     with open_store(store, read_only=True) as opened:
         hits = opened.search(text, types=types, tags=tuple(tag or ()), limit=limit + 1)
@@ -65,7 +65,7 @@ def search(
         print_object(found)
         return
     if not found:
-        note(f"nothing is called {text!r}" if text else "nothing has that tag", "yellow")
+        note(f"no table or column matches {text!r}" if text else "no table or column has these tags", "yellow")
         if near:
             note(f"did you mean {', '.join(f'`{name}`' for name in near)}?")
     if found or output is OutputFormat.CSV:
@@ -84,9 +84,9 @@ def show(
     output: FormatOption = OutputFormat.TABLE,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a table: what it is, its columns, what writes and reads it, and the tables next to it.
+    """Show a table: its columns, the jobs that write and read it, and its neighbours in the lineage.
 
-    Of a column its table is shown, with this column alone.
+    For a column, its table is shown with only this column.
 
     Example: lineage show shop.orders
     """
@@ -108,24 +108,24 @@ def show(
         if rows:
             print_listing(_COLUMNS, rows, output, _COLUMNS_LOOK)
         else:
-            note("no column of it is known", "yellow")
+            note("its columns are not known", "yellow")
 
 
 def columns(
     name: NameArgument,
     store: StoreOption = None,
-    dropped: Annotated[bool, typer.Option("--dropped", help="Columns that it once had, too.")] = False,
+    dropped: Annotated[bool, typer.Option("--dropped", help="Include dropped columns.")] = False,
     as_of: AsOfOption = None,
     rows: RowsOption = 0,
     output: FormatOption = OutputFormat.TABLE,
     as_json: JsonOption = False,
 ) -> None:
-    """List the columns of a table, in their order, with types and the names that they had before.
+    """List the columns of a table in order, with their types and earlier names.
 
     Example: lineage columns shop.orders --dropped
     """
     if dropped and as_of is not None:
-        raise typer.BadParameter("--dropped lists all columns that there ever were: leave --as-of out")
+        raise typer.BadParameter("--dropped lists the columns of all times and cannot be combined with --as-of")
     then = as_of.replace(tzinfo=UTC) if as_of is not None and as_of.tzinfo is None else as_of
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
@@ -138,9 +138,9 @@ def columns(
         print_object([_column_values(column) for column in listed])
         return
     if not listed:
-        note(f"no column of {dataset.display_name} is known", "yellow")
+        note(f"the columns of {dataset.display_name} are not known", "yellow")
     elif output is OutputFormat.TABLE:
-        guessed = "" if dataset.schema_known else "; its schema is not known: these are named by what uses it"
+        guessed = "" if dataset.schema_known else "; its schema is not known: these are the columns that queries use"
         say(f"{dataset.display_name}: {counted(len(listed), 'column')}{guessed}", subject=dataset.display_name)
     if listed or output is OutputFormat.CSV:
         shown = listed[: rows or None] if output is OutputFormat.TABLE else listed
@@ -150,7 +150,7 @@ def columns(
 
 
 def _described(store: GraphStore, keys: list[str]) -> list[dict[str, Any]]:
-    """Return tables and columns by key as JSON values, in this order."""
+    """Return these tables and columns as JSON values, in this order."""
     names = names_of(store, keys)
     datasets = {one.key: one for one in store.datasets({dataset_of(key) for key in keys})}
     of_columns = {one.key: one for one in store.columns_by_key([key for key in keys if is_column_key(key)])}
@@ -174,7 +174,7 @@ def _described(store: GraphStore, keys: list[str]) -> list[dict[str, Any]]:
 
 
 def _columns_of(store: GraphStore, target: Target, *, past: bool) -> list[StoredColumn]:
-    """Return the columns of a dataset, or the one that is meant; a dropped dataset's past ones, too."""
+    """Return the columns of a dataset, or the target column alone; with dropped ones if `past`."""
     found = store.columns([target.dataset], dropped=past)
     return [one for one in found if target.is_table or one.key == target.key]
 
@@ -212,7 +212,7 @@ def _facts(store: GraphStore, dataset: StoredDataset) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    """Yield what has a value, for people; of long lists the beginning."""
+    """Yield the facts that have a value as labels and texts; long lists are cut."""
     most = 10
     for name, value in facts.items():
         if name in ("key", "name", "namespace", "kind", "schema_known") or not value:

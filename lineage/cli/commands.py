@@ -1,7 +1,7 @@
-"""The commands by name, each with the line that `lineage --help` shows, so that listing them loads none.
+"""The commands by name, with the summaries of `lineage --help`, so that listing them imports none.
 
-Those of the other packages, and of third parties, join by the entry-point group `lineage.commands`; one that has no
-line here is loaded for its help.
+Other packages and third parties add commands through the entry-point group `lineage.commands`. A command without a
+summary here is imported for its help.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _OWN = {
 }
 
 SUMMARIES = {
-    "extract": "Show the column lineage that SQL states; store nothing.",
+    "extract": "Show the column lineage of SQL, without storing it.",
     "tables": "Show the tables that SQL reads and writes.",
     "impact": "What depends on this column or table?",
     "root-cause": "Where does this column or table come from?",
-    "path": "How does one column reach another? With the SQL as proof.",
-    "diff": "What came and went in the graph between two times?",
-    "search": "Find tables and columns by a part of their name.",
+    "path": "How does one column reach another, and which SQL proves it?",
+    "diff": "What changed in the graph between two times?",
+    "search": "Find tables and columns by part of their name.",
     "show": "Show a table: its columns, jobs and neighbours.",
     "columns": "List the columns of a table.",
-    "jobs": "List what states lineage, or show a job's SQL.",
+    "jobs": "List the jobs that lineage comes from, or show a job's SQL.",
     "diagnostics": "List what could not be resolved, and why.",
     "usage": "Who used this column or table, how often and when?",
     "runs": "What was ingested, when, and how much was resolved?",
@@ -52,7 +52,7 @@ SUMMARIES = {
     "forget": "Retire the lineage of a project, file, job or namespace.",
     "neo4j": "Run a local Neo4j server, without Docker.",
     "export": "Write the graph as OpenLineage events.",
-    "demo": "Ingest a week of a clinical database's log and query it.",
+    "demo": "Ingest a week of a clinical database's log and explore it.",
     "ingest": "Ingest lineage from SQL, query logs or OpenLineage.",
     "mcp": "Serve AI assistants over the Model Context Protocol.",
     "serve": "Serve GraphQL, and receive OpenLineage events.",
@@ -62,14 +62,14 @@ SUMMARIES = {
 
 
 def command_names() -> list[str]:
-    """Return the names of all commands: those of this package, then the others in order."""
+    """Return the names of all commands: those of this package first, then the others sorted."""
     return [*_OWN, *sorted(point.name for point in entry_points(group="lineage.commands"))]
 
 
 def load_command(name: str) -> Any:
-    """Return the command of that name, ready to be run; None if there is none.
+    """Return the command of that name; None if there is none.
 
-    Typer brings a click of its own, whose types are private.
+    Its type is Typer's bundled click command, which is private.
     """
     if name in _OWN:
         module, _, attribute = _OWN[name].partition(":")
@@ -80,9 +80,11 @@ def load_command(name: str) -> Any:
             return None
         found = points[0].load()
     if not isinstance(found, typer.Typer):
-        alone = typer.Typer(add_completion=False)
+        alone = typer.Typer()
         alone.command(name)(found)
         found = alone
+    # The help of every command looks like `lineage --help`.
+    found.rich_markup_mode, found._add_completion = None, False
     command = typer.main.get_command(found)
     command.name = name
     return command

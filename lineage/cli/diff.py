@@ -1,4 +1,4 @@
-"""`lineage diff`: what differs in the graph between two times."""
+"""`lineage diff`: compare the graph at two times."""
 
 from __future__ import annotations
 
@@ -32,21 +32,26 @@ _LOOK = Look(
 def diff(
     as_of: Annotated[
         list[datetime],
-        typer.Option("--as-of", formats=DATES, help="The two times, the earlier one first; one alone: until now. UTC."),
+        typer.Option(
+            "--as-of",
+            formats=DATES,
+            metavar="TIME",
+            help="Give it twice: the earlier time, then the later one. Given once, it is compared with now.",
+        ),
     ],
     table: Annotated[
-        str | None, typer.Argument(help="Only this table, and what leads into it.", autocompletion=complete_name)
+        str | None, typer.Argument(help="Only this table, and the edges into it.", autocompletion=complete_name)
     ] = None,
     store: StoreOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many edges to look at, at most.")] = 10_000,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of edges to compare.")] = 10_000,
     rows: RowsOption = 40,
     output: FormatOption = OutputFormat.TABLE,
     as_json: JsonOption = False,
 ) -> None:
-    """What differs in the graph between two times? Tables, columns and edges that came, went, were renamed or changed.
+    """What changed in the graph between two times? Shows tables, columns and edges: added, removed, renamed, changed.
 
-    A renamed column or table is one that was renamed, not one that went and another that came. A column that no
-    lineage names leaves no trace when a schema lacks it.
+    A rename is shown as one change, not as a removal and an addition. A column without lineage leaves no trace when
+    it disappears from a schema.
 
     Example: lineage diff --as-of 2026-01-01 --as-of 2026-02-01 --json
     """
@@ -67,13 +72,13 @@ def diff(
         if rows and len(listed) > rows:
             note(f"… and {len(listed) - rows:,} more; --rows 0 shows all")
     if found.truncated:
-        note(f"cut short: more edges differ than {limit:,}; --limit sets how many are looked at", "yellow")
+        note(f"incomplete: more than {limit:,} edges differ; compare more with --limit", "yellow")
 
 
 def _two_times(given: list[datetime]) -> tuple[datetime, datetime]:
     times = [at.replace(tzinfo=UTC) if at.tzinfo is None else at for at in given]
     if len(times) > 2:
-        raise typer.BadParameter(f"two times are compared, not {len(times)}", param_hint="--as-of")
+        raise typer.BadParameter(f"give one or two times, not {len(times)}", param_hint="--as-of")
     since, until = times if len(times) > 1 else (*times, datetime.now(UTC))
     if since > until:
         raise typer.BadParameter(f"{since} is after {until}: give the earlier time first", param_hint="--as-of")

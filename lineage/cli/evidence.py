@@ -1,4 +1,4 @@
-"""The SQL that proves an edge, as one line with the place marked."""
+"""The SQL that proves an edge, on one line with the expression underlined."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from lineage.model.evidence import Chain, places_of, position_in_source
 from lineage.model.expression_text import expression_around
 from lineage.store.values import StoredJob
 
-__all__ = ["called_apart", "evidence_of", "excerpts", "location", "with_evidence"]
+__all__ = ["evidence_of", "excerpts", "location", "unique_sources", "with_evidence"]
 
-_LEAST, _MOST = 16, 60
+_MIN_CONTEXT, _MAX_CONTEXT = 16, 60
 
 
-def called_apart(jobs: Collection[StoredJob]) -> dict[str, str]:
-    """Return how the source of each of these jobs (by key) is called: with its project where another is called so."""
+def unique_sources(jobs: Collection[StoredJob]) -> dict[str, str]:
+    """Return the source of each job by key, with its project if sources of several projects share the name."""
     files: dict[str | None, set[tuple[str | None, str | None]]] = defaultdict(set)
     for job in jobs:
         files[job.source].add((job.project, job.path))
@@ -35,9 +35,9 @@ def called_apart(jobs: Collection[StoredJob]) -> dict[str, str]:
 
 
 def location(job: StoredJob, start: int, source: str | None = None) -> tuple[str | None, int, int | None]:
-    """Return the file, line and column in which a place of a job's SQL stands; without a file, those in its SQL.
+    """Return the file, line and column of an offset in a job's SQL; without a file, those within the SQL.
 
-    `source` is how the job's source is called. The column is None where nothing says on which the SQL begins.
+    `source` is the name to show for the job's source. The column is None if the SQL's own column is not known.
     """
     sql = job.sql or ""
     in_source = position_in_source(sql, job.positions, start)
@@ -45,17 +45,17 @@ def location(job: StoredJob, start: int, source: str | None = None) -> tuple[str
         return source or job.source, *in_source
     line = sql.count("\n", 0, start) + 1
     column = start - sql.rfind("\n", 0, start)
-    # Stored before each statement's position was: of a job of several pieces the line is that of its own SQL.
+    # Older versions did not store positions: in a job of several statements the line counts within its own SQL.
     if not job.source_line:
         return None, line, column
     return source or job.source, line + job.source_line - 1, column if line > 1 else None
 
 
 def excerpts(job: StoredJob, chain: Chain, width: int, source: str | None = None) -> list[Text]:
-    """Return the lines that show a proof: each expression in its turn, with where it stands and the text around it.
+    """Return the lines that show a proof: each expression in order, with its position and the text around it.
 
-    `width` is how many characters a line may have (where both do not fit, the text begins a line of its own), `source`
-    how the job's source is called.
+    `width` is the maximum length of a line: if position and text do not fit, the text goes on the next line. `source`
+    is the name to show for the job's source.
     """
     lines: list[Text] = []
     shown: set[tuple[int, int]] = set()
@@ -68,26 +68,26 @@ def excerpts(job: StoredJob, chain: Chain, width: int, source: str | None = None
 
 
 def _excerpt(job: StoredJob, span: tuple[int, int], at: int, width: int, source: str | None) -> list[Text]:
-    """Return where a place of a job's SQL stands, and the text around it on one line, the expression underlined."""
+    """Return the position of a span in a job's SQL, and the text around it with the expression underlined."""
     sql = job.sql or ""
     start, end = span
     file, line_number, column = location(job, at, source)
     where = f"{file}:{line_number}" if file else f"{job.key}, line {line_number}"
-    place = f"{where}:{column}" if column is not None else where
-    beside = width - len(place) - 2
-    room = beside if end - start + 2 * _LEAST + 4 <= beside else width
-    around = max(_LEAST, min(_MOST, (room - (end - start) - 4) // 2))
+    position = f"{where}:{column}" if column is not None else where
+    beside = width - len(position) - 2
+    room = beside if end - start + 2 * _MIN_CONTEXT + 4 <= beside else width
+    around = max(_MIN_CONTEXT, min(_MAX_CONTEXT, (room - (end - start) - 4) // 2))
     begins = max((one.offset for one in job.positions if one.offset <= start), default=0)
     ends = min((one.offset - 2 for one in job.positions if one.offset > start), default=len(sql))
     left, right = max(begins, start - around), min(ends, end + around)
     line = Text(("… " if left > begins else "") + _one_line(sql[left:start]), style="dim", end="")
     line.append(_one_line(sql[start:end]), style="not dim bold underline")
     line.append(_one_line(sql[end:right]) + (" …" if right < ends else ""))
-    return [Text(f"{place}  ") + line] if room == beside else [Text(place), *wrap_styled(line, width)]
+    return [Text(f"{position}  ") + line] if room == beside else [Text(position), *wrap_styled(line, width)]
 
 
 def with_evidence(answer: Any, jobs: Mapping[str, StoredJob]) -> Any:
-    """Return an answer's JSON values, each step of its paths with the SQL that proves it, its file, line and column."""
+    """Return an answer's JSON values with the SQL, file, line and column that prove each step."""
     if isinstance(answer, list):
         return [with_evidence(one, jobs) for one in answer]
     if not isinstance(answer, dict):
@@ -99,15 +99,15 @@ def with_evidence(answer: Any, jobs: Mapping[str, StoredJob]) -> Any:
 
 
 def evidence_of(job: StoredJob | None, spans: Iterable[Chain]) -> list[dict[str, Any]]:
-    """Return the proofs in a job's SQL as JSON values: where the source is read, and in `via` what it passes through.
+    """Return the proofs in a job's SQL as JSON values: where the source is read, and in `via` where it passes through.
 
-    Each with the expression that it stands in, and its project, file, line and column.
+    Each has the expression around it, and its project, file, line and column.
     """
     if job is None or job.sql is None:
         return []
     proofs = []
     for chain in spans:
-        first, *others = (_piece(job, job.sql, *place) for place in places_of(chain))
+        first, *others = (_piece(job, job.sql, *span) for span in places_of(chain))
         proofs.append({**first, "via": others})
     return proofs
 

@@ -1,4 +1,4 @@
-"""`lineage export …`: the graph in other formats."""
+"""`lineage export`: write the graph in other formats."""
 
 from __future__ import annotations
 
@@ -23,27 +23,29 @@ from lineage.store import open_store
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Write the graph in other formats: OpenLineage events.", no_args_is_help=True)
+app = typer.Typer(help="Write the graph as OpenLineage events.", no_args_is_help=True)
 
 
 @app.callback()
 def export() -> None:
-    """Write the graph in other formats: OpenLineage events."""
+    """Write the graph as OpenLineage events."""
 
 
 @app.command("openlineage")
 def openlineage(
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="A file, packed if it ends in .gz; the standard output, if left out."),
+        typer.Option("--output", "-o", help="Output file, compressed if it ends in .gz. Default: standard output."),
     ] = None,
     namespace: Annotated[
-        str | None, typer.Option(help="Only what is written in this namespace, such as postgres://host:5432.")
+        str | None, typer.Option(help="Only datasets of this namespace, such as postgres://host:5432, and their jobs.")
     ] = None,
     as_of: AsOfOption = None,
     store: StoreOption = None,
 ) -> None:
-    """Write the graph as OpenLineage events, one a line: a JobEvent a job, a DatasetEvent a dataset that none writes.
+    """Write the graph as OpenLineage events, one JSON object per line.
+
+    Each job becomes a JobEvent; each dataset that no job writes becomes a DatasetEvent.
 
     Example: lineage export openlineage --output lineage.ndjson
     """
@@ -67,6 +69,6 @@ def _writing(path: Path | None) -> Iterator[TextIO]:
             raw = stack.enter_context(path.open("wb"))
         except OSError as error:
             raise typer.BadParameter(f"{path} cannot be written: {error.strerror}", param_hint="--output") from error
-        # Without a time in its head, so that the same graph gives the same file.
+        # Without a timestamp in the header, so that the same graph gives the same file.
         packed = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)) if path.suffix == ".gz" else raw
         yield stack.enter_context(TextIOWrapper(cast("BinaryIO", packed), encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""`lineage extract` and `lineage tables`: what SQL says, without a store."""
+"""`lineage extract` and `lineage tables`: lineage of SQL, without a store."""
 
 from __future__ import annotations
 
@@ -36,16 +36,18 @@ from lineage.sql.script.script import Script
 
 __all__ = ["extract", "tables"]
 
-FilesArgument = Annotated[list[str] | None, typer.Argument(help="SQL files; `-` or nothing reads standard input.")]
+FilesArgument = Annotated[
+    list[str] | None, typer.Argument(help="SQL files. `-` or no file reads standard input.", metavar="[FILE]...")
+]
 ReportOption = Annotated[
     Path | None,
     typer.Option(
         "--report",
-        help="Report how much of a folder's SQL, or of the rows of a JSON-lines file, is resolved, and why not more.",
+        help="Report how much SQL of a folder or JSON Lines file is resolved, and why the rest is not.",
         exists=True,
     ),
 ]
-SqlOption = Annotated[str | None, typer.Option("--sql", "-q", help="The SQL itself, in place of files.")]
+SqlOption = Annotated[str | None, typer.Option("--sql", "-q", help="SQL text, instead of files.")]
 
 
 _EDGES = Look(
@@ -71,10 +73,10 @@ def extract(
     store: SchemasFromOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Show the column lineage that SQL states. Nothing is stored, nothing is executed.
+    """Show the column lineage of SQL. Nothing is stored or executed.
 
-    Each line is one edge: a value that flows (CONTRIBUTES) or an influence without value (REFERENCES). Of a statement
-    that cannot be resolved, the tables that it reads and writes are shown (FEEDS).
+    Each line is one edge: the value flows (CONTRIBUTES), or it only influences the result (REFERENCES). If a statement
+    cannot be resolved, its source and target tables are shown (FEEDS).
 
     Example: lineage extract -d postgres -q "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
     """
@@ -97,7 +99,7 @@ def extract(
             columns = ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place")
             print_listing(columns, rows, output, _EDGES)
         elif statements:
-            note(f"no lineage found in {counted(len(statements), 'statement')}")
+            note(f"no lineage in {counted(len(statements), 'statement')}")
     _finish(statements, problems)
 
 
@@ -142,7 +144,7 @@ def tables(
 def _rows(
     number: int, statement: StatementLineage, with_file: bool, written: Mapping[str, str]
 ) -> Iterator[tuple[object, ...]]:
-    """Yield a statement's edges as rows; those between tables, where there is nothing else."""
+    """Yield a statement's edges as rows; without edges, its table-level lineage."""
     operation = statement.operation
     for edge in statement.edges:
         source = _named(edge.source.table, edge.source.column, written)
@@ -157,9 +159,9 @@ def _rows(
 
 
 def _written_names(statements: list[StatementLineage], schemas: Catalog, naming: Naming) -> dict[str, str]:
-    """Return how the names of tables and columns are written: as definitions do, else as a catalog does, or first use.
+    """Return the spelling of table and column names: from definitions, else from a catalog, else from the first use.
 
-    A column is found by its table's name, a dot, and its own.
+    The key of a column is its table's name, a dot, and its own name.
     """
     found: dict[str, str] = {}
     for table in schemas.completed(naming):
@@ -190,21 +192,21 @@ def _named(table: str | None, column: str | None, written: Mapping[str, str]) ->
 
 
 def _texts(files: list[str] | None, sql: str | None) -> tuple[dict[str, str], list[Diagnostic]]:
-    """Return the texts by file, and what is wrong with files; those that are no text are left out."""
+    """Return the texts by file, and the problems with files. Files that are not text are left out."""
     if sql is not None:
         if files:
             raise typer.BadParameter("give files or --sql, not both")
         return {"": sql}, []
     if not files or files == ["-"]:
         if sys.stdin.isatty():
-            note("reading SQL from standard input; end with Ctrl-D")
+            note("reading SQL from standard input; press Ctrl-D to finish")
         return {"": sys.stdin.read()}, []
     texts, problems = {}, []
     for name in files:
         try:
             text, problem = decode_sql(Path(name).read_bytes(), name)
         except OSError as error:
-            reason = "a link that leads nowhere" if Path(name).is_symlink() else error.strerror
+            reason = "broken symbolic link" if Path(name).is_symlink() else error.strerror
             raise typer.BadParameter(f"{name}: {reason}") from error
         if text is not None:
             texts[name] = text
@@ -214,7 +216,7 @@ def _texts(files: list[str] | None, sql: str | None) -> tuple[dict[str, str], li
 
 
 def _finish(statements: list[StatementLineage], problems: list[Diagnostic]) -> None:
-    """Print what was found on the way; end with 1 where some of the input could not be used."""
+    """Print the diagnostics; exit with 1 if some of the input could not be used."""
     failed = not statements or bool(problems)
     for problem in problems:
         note(str(problem), "red")

@@ -15,7 +15,7 @@ INPUT_ERRORS, WRONG_USE, UNREACHABLE = 1, 2, 3
 
 
 def explain_failure(error: Exception) -> int | None:
-    """Print what went wrong, with a hint, and return the exit code; None for an error that is a defect of ours."""
+    """Print an error and its hint, and return the exit code; None for an unexpected error."""
     if isinstance(error, StoreError):
         code = UNREACHABLE if isinstance(error, StoreUnreachableError | StoreFullError) else INPUT_ERRORS
     elif isinstance(error, ServerError):

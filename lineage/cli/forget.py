@@ -1,4 +1,4 @@
-"""`lineage forget`: ends what a project, a file, a job or a namespace says, though nothing says otherwise."""
+"""`lineage forget`: retire the lineage of a project, a file, a job or a namespace."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ __all__ = ["forget"]
 
 def forget(
     project: Annotated[
-        str | None, typer.Option(help="A project, as `ingest sql` shows it; or `(before projects)`.")
+        str | None, typer.Option(help="A project, as `ingest sql` shows it, or `(before projects)`.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option(help="A file, or a folder of files: a path in its project, absolute without one.")
+        str | None, typer.Option(help="A file or folder: its path in the project, or absolute without a project.")
     ] = None,
     job: Annotated[str | None, typer.Option(help="The key of a job.")] = None,
     namespace: Annotated[str | None, typer.Option(help="Jobs that write datasets of this namespace.")] = None,
     environment: Annotated[
-        str | None, typer.Option(help="Of SQL files those read so: DIALECT,NAMESPACE,DATABASE,SCHEMA.")
+        str | None, typer.Option(help="SQL files ingested with these settings: DIALECT,NAMESPACE,DATABASE,SCHEMA.")
     ] = None,
     store: StoreOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would end.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be retired; change nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Retire the lineage of a project, a file, a job or a namespace, now. `--as-of` still shows it.
+    """Retire the lineage of a project, a file, a job or a namespace. `--as-of` still shows it.
 
-    What is given holds of each job that is meant. What is ingested again is live again.
+    Several options select the jobs that match all of them. Ingest a job again to make its lineage live again.
 
     Example: lineage forget --project github.com/acme/shop --dry-run
     """
     if all(given is None for given in (project, source, job, namespace, environment)):
-        raise typer.BadParameter("say what: --project, --source, --job, --namespace or --environment")
+        raise typer.BadParameter("give --project, --source, --job, --namespace or --environment")
     wanted = JobSelection(project, source, job, namespace, environment)
     with open_store(store, read_only=dry_run) as opened:
         heads = opened.select_jobs(wanted)
@@ -53,7 +53,7 @@ def forget(
         if ask:
             note(f"this retires {found}")
             if not sys.stdin.isatty():
-                note("nothing was changed; say --yes to retire them", "red")
+                note("nothing was changed; confirm with --yes", "red")
                 raise typer.Exit(2)
             typer.confirm("Retire them?", abort=True, err=True)
         done = not dry_run and bool(keys)
@@ -62,6 +62,6 @@ def forget(
     if output is OutputFormat.JSON:
         print_object({"retired": done, "jobs": keys, "files": len(files), "edges": edges})
     elif not keys:
-        note("no live job is meant by that", "yellow")
+        note("no live job matches", "yellow")
     else:
         say(f"{'retired' if done else 'this would retire'} {found}")

@@ -1,4 +1,4 @@
-"""`lineage jobs` and `lineage diagnostics`: what states lineage, and what could not be resolved."""
+"""`lineage jobs` and `lineage diagnostics`: the jobs that lineage comes from, and what could not be resolved."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _FOUND = ("severity", "code", "place", "message", "hint")
 
 
 def _complete_job(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer keys of jobs for what is typed so far; nothing, where there is no store."""
-    from lineage.store.errors import StoreError  # noqa: PLC0415  completion must be quick to load
+    """Return the job keys that complete what is typed; none without a store."""
+    from lineage.store.errors import StoreError  # noqa: PLC0415  completion must start quickly
 
     try:
         with open_store(context.params.get("store"), read_only=True) as store:
@@ -40,7 +40,7 @@ def _complete_job(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _complete_source(context: typer.Context, incomplete: str) -> list[str]:
-    """Offer the files of which something was found."""
+    """Return the files with diagnostics that complete what is typed."""
     from lineage.store.errors import StoreError  # noqa: PLC0415
 
     try:
@@ -50,28 +50,28 @@ def _complete_source(context: typer.Context, incomplete: str) -> list[str]:
         return []
 
 
-ProjectOption = Annotated[str | None, typer.Option(help="Only of this project's SQL files.")]
+ProjectOption = Annotated[str | None, typer.Option(help="Only SQL files of this project.")]
 
 
 def jobs(
     key: Annotated[
-        str | None, typer.Argument(help="A job's key: it is shown with its SQL.", autocompletion=_complete_job)
+        str | None, typer.Argument(help="Key of a job: show it with its SQL.", autocompletion=_complete_job)
     ] = None,
     store: StoreOption = None,
     table: Annotated[
         str | None, typer.Option(help="Only jobs that read or write this table.", autocompletion=complete_name)
     ] = None,
-    kind: Annotated[list[JobKind] | None, typer.Option(help="Only jobs of this kind.")] = None,
+    kind: Annotated[list[JobKind] | None, typer.Option(help="Only jobs of this kind. Repeatable.")] = None,
     project: ProjectOption = None,
     source: Annotated[
-        str | None, typer.Option(help="Only those of a SQL file, or of a folder: a path in its project.")
+        str | None, typer.Option(help="Only jobs of this SQL file or folder: its path in the project.")
     ] = None,
-    retired: Annotated[bool, typer.Option("--retired", help="Retired jobs, too.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="How many; 0 lists all.")] = 40,
+    retired: Annotated[bool, typer.Option("--retired", help="Include retired jobs.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Maximum number of jobs; 0 lists all.")] = 40,
     output: FormatOption = OutputFormat.TABLE,
     as_json: JsonOption = False,
 ) -> None:
-    """What states lineage: views, SQL files, query templates, events; each with what it reads and writes.
+    """List the jobs that lineage comes from: views, SQL files, query templates, events. Shows what they read and write.
 
     Example: lineage jobs --table shop.orders --kind query
     """
@@ -94,30 +94,34 @@ def jobs(
         print_object([_job_values(job, names) for job in found])
         return
     if not found:
-        note("no job is meant by that", "yellow")
+        note("no job matches", "yellow")
     if found or output is OutputFormat.CSV:
         print_listing(_JOBS, [_job_row(job, names) for job in found], output, _JOBS_LOOK)
     if len(shown) < len(keys):
         note(f"… and {len(keys) - len(shown):,} more; --limit 0 lists all")
     if key is not None and output is OutputFormat.TABLE:
         for job in found:
-            say(job.sql or "its SQL is not known")
+            say(job.sql or "no SQL is stored for this job")
 
 
 def diagnostics(
     store: StoreOption = None,
-    code: Annotated[list[DiagnosticCode] | None, typer.Option(help="Only those of this code.")] = None,
-    severity: Annotated[list[Severity] | None, typer.Option(help="Only those of this severity.")] = None,
+    code: Annotated[
+        list[DiagnosticCode] | None, typer.Option(help="Only diagnostics with this code. Repeatable.", metavar="CODE")
+    ] = None,
+    severity: Annotated[list[Severity] | None, typer.Option(help="Only diagnostics of this severity.")] = None,
     source: Annotated[
-        str | None, typer.Option(help="Only those of this file.", autocompletion=_complete_source)
+        str | None, typer.Option(help="Only diagnostics of this file.", autocompletion=_complete_source)
     ] = None,
     project: ProjectOption = None,
-    job: Annotated[str | None, typer.Option(help="Only those of this job.", autocompletion=_complete_job)] = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="How many, the worst first; 0 lists all.")] = 40,
+    job: Annotated[str | None, typer.Option(help="Only diagnostics of this job.", autocompletion=_complete_job)] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=0, help="Maximum number of diagnostics, worst first; 0 lists all.")
+    ] = 40,
     output: FormatOption = OutputFormat.TABLE,
     as_json: JsonOption = False,
 ) -> None:
-    """What could not be resolved, and why: the worst first, each with its file, line and a hint.
+    """List what could not be resolved, and why: worst first, each with file, line and hint.
 
     Example: lineage diagnostics --severity error --project shop
     """
@@ -129,7 +133,7 @@ def diagnostics(
         print_object([_diagnostic_values(one) for one in shown])
         return
     if not found:
-        note("no diagnostic is stored for that", "yellow")
+        note("no diagnostic matches", "yellow")
     if found or output is OutputFormat.CSV:
         rows = [
             (_severity(one), one.diagnostic.code, _place(one), one.diagnostic.message, one.diagnostic.hint)
@@ -148,7 +152,7 @@ def _diagnostics(
     project: str | None,
     job: str | None,
 ) -> list[StoredDiagnostic]:
-    """Return the diagnostics that are meant, the worst first."""
+    """Return the diagnostics that match, worst first."""
     order = list(Severity)
     found = [
         one

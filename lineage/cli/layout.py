@@ -1,6 +1,6 @@
-"""Rows and columns as lines of a given width: no name is broken, columns without values are left out.
+"""Lay out rows and columns within a given width. Names are not broken, and empty columns are left out.
 
-Where the columns do not fit beside each other, the first ones stay a table and the rest of each row goes below it.
+If the columns do not fit side by side, the first ones form a table and the others go below each row.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How columns of a listing are shown to people.
+    """How people see the columns of a listing.
 
-    `names` are columns of dotted names: what all of one column begin with is said once, above. `words` are columns of
-    text, which may be broken between words. `cuts` are the columns behind which the table may end where not all
-    fit; what is left stands below each row, by its form in `phrases` (`"{} statements"`), else behind its column's
-    name. `styles` are rich's, by column.
+    `names` are columns of dotted names: their common prefix is printed once, above the table. `words` are columns of
+    text, which may wrap. `cuts` are the columns after which the table may end if not all columns fit. The rest goes
+    below each row, formatted by `phrases` (`"{} statements"`), else after the column's name. `styles` are rich styles
+    by column.
     """
 
     names: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Look:
 
 @dataclass(slots=True)
 class _Column:
-    """A column that has values: of each row the pieces of its cell, which are not broken."""
+    """A column that has values. Each cell is a list of pieces, which are not broken."""
 
     name: str
     cells: list[list[str]]
@@ -63,14 +63,14 @@ class _Column:
 
 
 def lay_out(columns: Sequence[str], rows: Sequence[Sequence[Any]], look: Look, width: int | None) -> Iterator[Text]:
-    """Yield the lines of a listing; without a width they are as long as they need to be, and names stand in full."""
+    """Yield the lines of a listing; without a width, lines have any length and names are printed in full."""
     shown = _columns(columns, rows, look)
     if width is not None and (beginnings := _take_beginnings(shown, look)):
         for line in wrap(beginnings, width):
             yield Text(line, style="dim")
     beside, widths = _fit(shown, look, width)
     if width is not None and sum(widths) + len(_GAP) * (beside - 1) > width:
-        # Not even these fit: a line of its own for the first name.
+        # Not even these fit: the first name gets a line to itself.
         shown.sort(key=lambda column: column.name not in look.names)
         beside, widths = 1, [shown[0].natural]
     yield from _table(shown[:beside], widths, shown[beside:], look, width)
@@ -88,7 +88,7 @@ def cell_text(value: Any) -> str:
 
 
 def wrap(text: str, width: int | None) -> list[str]:
-    """Return a text in lines of at most so many characters; words, and what stands in backticks, are not broken.
+    """Wrap a text at `width` characters; words and text in backticks are not broken.
 
     >>> wrap("no column `my amount` in shop.orders", 20)
     ['no column', '`my amount` in', 'shop.orders']
@@ -100,7 +100,7 @@ def wrap(text: str, width: int | None) -> list[str]:
 
 
 def wrap_styled(text: Text, width: int) -> list[Text]:
-    """Return a text in lines of at most so many characters; words are not broken."""
+    """Wrap a styled text at `width` characters; words are not broken."""
     plain, begin, cuts = text.plain, 0, []
     for word in re.finditer(r"\S+", plain):
         if word.start() > begin and cell_len(plain[begin : word.end()]) > width:
@@ -113,7 +113,7 @@ def wrap_styled(text: Text, width: int) -> list[Text]:
 
 
 def _packed(pieces: list[str], width: int, indent: str = "") -> list[str]:
-    """Return pieces in lines that begin with `indent`, as many in each as fit."""
+    """Fill lines that begin with `indent` with pieces."""
     lines: list[str] = []
     for piece in pieces:
         if lines and cell_len(lines[-1]) + 1 + cell_len(piece) <= width:
@@ -135,7 +135,7 @@ def _columns(columns: Sequence[str], rows: Sequence[Sequence[Any]], look: Look) 
 
 
 def _pieces(value: Any, words: bool) -> list[str]:
-    """Return what of a cell is not broken: its words, the items of a list with their commas, or all of it."""
+    """Return the unbreakable pieces of a cell: its words, the items of a list with their commas, or all of it."""
     if isinstance(value, list | tuple | set | frozenset):
         items = [visible_line(str(item)) for item in value]
         return [f"{item}," for item in items[:-1]] + items[-1:]
@@ -146,7 +146,7 @@ def _pieces(value: Any, words: bool) -> list[str]:
 
 
 def _take_beginnings(columns: list[_Column], look: Look) -> str | None:
-    """Cut off what all names of a column begin with; return what says so."""
+    """Remove the common prefix from the names of each column; return the line that reports it."""
     named = {column.name: _names(column) for column in columns if column.name in look.names}
     every = sorted(set().union(*named.values()))
     said: dict[str, list[str]] = {}
@@ -162,12 +162,12 @@ def _take_beginnings(columns: list[_Column], look: Look) -> str | None:
 
 
 def _names(column: _Column) -> list[str]:
-    """Return the different names of a column."""
+    """Return the distinct names of a column, sorted."""
     return sorted({piece.removesuffix(",") for cell in column.cells for piece in cell})
 
 
 def _common_beginning(names: list[str]) -> str:
-    """Return the whole parts that all of several sorted names begin with; of each at least its last part is left.
+    """Return the common prefix of sorted names, in whole parts; at least the last part of each name remains.
 
     >>> _common_beginning(["a.b.c", "a.b.cd"]), _common_beginning(["a.b", "a.b.c"]), _common_beginning(["a.b", "c.d"])
     ('a.b.', 'a.', '')
@@ -175,7 +175,7 @@ def _common_beginning(names: list[str]) -> str:
     first, last = names[0], names[-1]
     if first == last:
         return ""
-    # Of paths whole folders: a dot may stand within a file's name.
+    # Paths are cut at folders: a file name may contain dots.
     separator = "/" if any("/" in name for name in names) else "."
     same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     bare = _QUOTED.sub(lambda quoted: "x" * len(quoted.group()), first)
@@ -183,7 +183,7 @@ def _common_beginning(names: list[str]) -> str:
 
 
 def _fit(columns: list[_Column], look: Look, width: int | None) -> tuple[int, list[int]]:
-    """Return how many columns stand beside each other, and how wide they are."""
+    """Return how many columns fit side by side, and their widths."""
     natural = [column.natural for column in columns]
     if width is None:
         return len(columns), natural
@@ -201,7 +201,7 @@ def _fit(columns: list[_Column], look: Look, width: int | None) -> tuple[int, li
 
 
 def _share(least: list[int], natural: list[int], spare: int) -> list[int]:
-    """Return widths between the least and the natural ones, the spare room shared evenly."""
+    """Return widths between the least and the natural ones; the spare room is shared evenly."""
     widths = list(least)
     while spare and (narrow := [at for at, width in enumerate(widths) if width < natural[at]]):
         for at in narrow[:spare]:
@@ -234,7 +234,7 @@ def _line(texts: list[str], columns: list[_Column], widths: list[int], *, header
 
 
 def _phrase(column: _Column, row: int, look: Look) -> list[str]:
-    """Return what stands below a row of one of its columns, in pieces that are not broken."""
+    """Return the text of a column below a row, in unbreakable pieces."""
     pieces = column.cells[row]
     if not pieces or pieces == ["yes"]:
         return pieces and [column.name]
@@ -245,7 +245,7 @@ def _phrase(column: _Column, row: int, look: Look) -> list[str]:
 
 
 def _below(columns: list[_Column], row: int, look: Look, width: int | None) -> Iterator[str]:
-    """Yield the lines below a row: the names each on its own, then all else."""
+    """Yield the lines below a row: each name on its own line, then the rest."""
     rest: list[str] = []
     for column in columns:
         pieces = _phrase(column, row, look)

@@ -1,7 +1,7 @@
-"""Printing listings: as a table for people, as JSON or CSV for programs. Colour and width only on a terminal.
+"""Print listings: as a table for people, as JSON or CSV for programs. Colour and width apply to terminals only.
 
-What is printed comes from SQL, logs and events of others: characters that steer a terminal are made visible. CSV keeps
-all else as it is, also what a spreadsheet would take for a formula: it is data for programs.
+Output contains text from SQL, logs and events, so control characters are escaped. CSV is data for programs: nothing
+else is escaped, not even what a spreadsheet would run as a formula.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WIDE = 1000
 
 
 class OutputFormat(StrEnum):
-    """How a listing is printed."""
+    """Output formats."""
 
     TABLE = "table"
     JSON = "json"
@@ -35,7 +35,7 @@ class OutputFormat(StrEnum):
 
 
 class _Console(Console):
-    """A console that shows steering characters, wherever they stand; its own are no text."""
+    """A console that escapes control characters in text."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
@@ -44,7 +44,7 @@ class _Console(Console):
 
 
 def line_width(stream: TextIO) -> int | None:
-    """Return how long a line may be: as COLUMNS says, else as the terminal is wide; None for a file or a pipe."""
+    """Return the maximum length of a line: COLUMNS, else the width of the terminal; None for a file or pipe."""
     given = os.environ.get("COLUMNS", "")
     if given.isdecimal() and int(given):
         return int(given)
@@ -52,13 +52,13 @@ def line_width(stream: TextIO) -> int | None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that breaks no line by itself; into a file or a pipe, lines are as long as they need to be."""
+    """Return a console that does not wrap lines."""
     stream = sys.stderr if stderr else sys.stdout
     return _Console(file=stream, highlight=False, soft_wrap=True, width=line_width(stream) or _WIDE)
 
 
 def say(text: str, style: str = "", *, subject: str = "", stderr: bool = False) -> None:
-    """Print a line for people, broken between words where it is too long; it may begin with what it is about."""
+    """Print a line for people, wrapped at words. A `subject` at its beginning is highlighted."""
     width = line_width(sys.stderr if stderr else sys.stdout)
     out = console(stderr=stderr)
     text, subject = visible(text), visible(subject)
@@ -71,12 +71,12 @@ def say(text: str, style: str = "", *, subject: str = "", stderr: bool = False) 
 
 
 def note(text: str, style: str | None = None) -> None:
-    """Print a line for people beside the answer: to the standard error stream."""
+    """Print a line for people to standard error."""
     say(text, style or "", stderr=True)
 
 
 def counted(number: int, what: str) -> str:
-    """Return a number of things, in the singular where it is one.
+    """Return a number and a noun, in the plural unless the number is 1.
 
     >>> counted(1, "file"), counted(1200, "file")
     ('1 file', '1,200 files')
@@ -87,7 +87,7 @@ def counted(number: int, what: str) -> str:
 def print_listing(
     columns: Sequence[str], rows: Iterable[Sequence[Any]], output: OutputFormat, look: Look | None = None
 ) -> None:
-    """Print rows under named columns. JSON gives a list of objects, CSV a header and a line a row."""
+    """Print rows under named columns. JSON prints a list of objects, CSV a header and one line per row."""
     if output is OutputFormat.JSON:
         print(json.dumps([dict(zip(columns, row, strict=True)) for row in rows], indent=2, default=str))
         return

@@ -1,4 +1,4 @@
-"""`lineage`: the command line as a whole, and how errors become exit codes. A command is loaded when it is used."""
+"""The command line `lineage`. A command is imported when it is used; errors become exit codes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["app", "run"]
 
 
 class _Commands(TyperGroup):
-    """The commands of this package, and those that others add."""
+    """The commands of this package and of entry points."""
 
     _listing = False
 
@@ -26,7 +26,7 @@ class _Commands(TyperGroup):
         return command_names()
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """Return a command, loaded if need be; while all are listed, only what the list shows of it."""
+        """Return a command, imported if necessary; while help lists all commands, only its summary."""
         if cmd_name not in self.commands:
             if self._listing and cmd_name in SUMMARIES:
                 return TyperCommand(cmd_name, help=SUMMARIES[cmd_name])
@@ -37,7 +37,7 @@ class _Commands(TyperGroup):
         return self.commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: Any) -> Any:
-        """Return the command that is called; the error about an unknown one names the nearest of all commands."""
+        """Return the command to run; an error about an unknown one suggests similar names."""
         names = command_names()
         if args and args[0] not in names:
             for name in names:
@@ -45,7 +45,7 @@ class _Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, which lists all commands."""
+        """Write the help with the list of commands."""
         self._listing = True
         try:
             super().format_help(ctx, formatter)
@@ -53,7 +53,7 @@ class _Commands(TyperGroup):
             self._listing = False
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Return the commands that begin so, each with its line of help."""
+        """Return the commands that start with `incomplete`, each with its summary."""
         self._listing = True
         try:
             return super().shell_complete(ctx, incomplete)
@@ -65,7 +65,7 @@ app = typer.Typer(
     name="lineage",
     cls=_Commands,
     help="Column-level data lineage: what depends on this column, and where does it come from?",
-    epilog="Exit codes: 0 done, 1 done with errors in the input, 2 wrong use, 3 the store cannot be reached.",
+    epilog="Exit codes: 0 success, 1 some of the input failed, 2 usage error, 3 the store is unavailable.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # boxes take as long to load as all the rest
@@ -89,15 +89,15 @@ def main(
 
 
 def run() -> None:
-    """Run the command line; end the process with the exit code."""
-    if logging.lastResort is not None:  # what prints warnings where nobody set logging up
+    """Run the command line and exit with its exit code."""
+    if logging.lastResort is not None:  # prints warnings where logging is not configured
         logging.lastResort.setFormatter(VisibleFormatter())
     try:
         app(prog_name="lineage")
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe, such as `head`, has seen enough
+        sys.stderr.close()  # the reader of the pipe, such as `head`, has closed it
     except Exception as error:
-        # The classes of errors are loaded here: before, that would load the stores and the parser for every command.
+        # Imported late: the error classes import the stores and the parser.
         from lineage.cli.failures import explain_failure  # noqa: PLC0415
 
         code = explain_failure(error)

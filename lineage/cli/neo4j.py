@@ -1,4 +1,4 @@
-"""`lineage neo4j start|stop|status`: a real Neo4j on this machine, for those who have no Docker."""
+"""`lineage neo4j`: start, stop and inspect a local Neo4j server, without Docker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from lineage.neo4j_server.release import VERSION
 
 __all__ = ["app"]
 
-app = typer.Typer(name="neo4j", help="Run a real Neo4j on this machine, without Docker.", no_args_is_help=True)
+app = typer.Typer(name="neo4j", help="Run a local Neo4j server, without Docker.", no_args_is_help=True)
 
 _WRONG_USE, _UNREACHABLE = 2, 3
 
@@ -42,22 +42,29 @@ class _Format(StrEnum):
 
 _Home = Annotated[
     Path | None,
-    typer.Option("--home", help="Folder of the server's data; else LINEAGE_NEO4J_HOME, else the user's data folder."),
+    typer.Option(
+        "--home", help="Folder of the server and its data. Default: LINEAGE_NEO4J_HOME, else the user's data folder."
+    ),
 ]
-_FormatOption = Annotated[_Format, typer.Option("--format", help="How to print.")]
+_FormatOption = Annotated[_Format, typer.Option("--format", help="Output format.")]
 
 
 @app.command()
 def start(
     home: _Home = None,
-    bolt_port: Annotated[int | None, typer.Option(help="Port for Bolt; else a free one.")] = None,
-    http_port: Annotated[int | None, typer.Option(help="Port for the Browser; else a free one.")] = None,
-    heap: Annotated[str, typer.Option(help="Memory for queries.")] = "512m",
-    page_cache: Annotated[str, typer.Option(help="Memory that keeps the store's pages.")] = "256m",
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait until it answers.")] = 120.0,
+    bolt_port: Annotated[int | None, typer.Option(help="Bolt port. Default: a free port.")] = None,
+    http_port: Annotated[int | None, typer.Option(help="HTTP port of Neo4j Browser. Default: a free port.")] = None,
+    heap: Annotated[str, typer.Option(help="Heap size.")] = "512m",
+    page_cache: Annotated[str, typer.Option(help="Page cache size.")] = "256m",
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for the server to answer.")] = 120.0,
     output: _FormatOption = _Format.TABLE,
 ) -> None:
-    """Start Neo4j on the loopback address, fetching it once; one that runs already is left as it is."""
+    """Start Neo4j, on the loopback address.
+
+    The first start downloads it. A server that is already running is left alone.
+
+    Example: lineage neo4j start --heap 1g --page-cache 512m
+    """
     begun = time.monotonic()
     with _errors_as_exit_codes(), _progress() as report:
         settings = ServerSettings(heap, page_cache, bolt_port, http_port)
@@ -66,30 +73,33 @@ def start(
         _print_json(_facts(server))
         return
     _print_pairs(f"Neo4j {VERSION} answers after {time.monotonic() - begun:.1f} s", _facts(server))
-    typer.echo(f"Use it by --store {server.bolt_uri} or LINEAGE_STORE={server.bolt_uri}")
+    typer.echo(f"Use it with --store {server.bolt_uri} or LINEAGE_STORE={server.bolt_uri}")
 
 
 @app.command()
 def stop(
     home: _Home = None,
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait before it is killed.")] = 60.0,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait before killing the process.")] = 60.0,
 ) -> None:
-    """Stop Neo4j; its data stays."""
+    """Stop Neo4j. Its data is kept."""
     with _errors_as_exit_codes():
         stopped = stop_server(home, timeout=timeout)
-    typer.echo("Neo4j is stopped" if stopped else f"Neo4j does not run in {home or default_home()}")
+    typer.echo("Neo4j is stopped" if stopped else f"Neo4j is not running in {home or default_home()}")
 
 
 @app.command()
 def status(home: _Home = None, output: _FormatOption = _Format.TABLE) -> None:
-    """Say where Neo4j answers and what it takes; exit with 3 when it does not run or does not answer."""
+    """Show the addresses, memory and disk use of Neo4j.
+
+    Exits with 3 if it is not running or does not answer.
+    """
     with _errors_as_exit_codes():
         found = server_status(home)
     if found is None:
         if output is _Format.JSON:
             _print_json({"running": False, "home": str(home or default_home())})
         else:
-            typer.echo(f"Neo4j does not run in {home or default_home()}; start it with `lineage neo4j start`")
+            typer.echo(f"Neo4j is not running in {home or default_home()}; start it with `lineage neo4j start`")
         raise typer.Exit(_UNREACHABLE)
     facts = {
         "running": True,
@@ -101,7 +111,7 @@ def status(home: _Home = None, output: _FormatOption = _Format.TABLE) -> None:
     if output is _Format.JSON:
         _print_json(facts)
     else:
-        answers = "answers" if found.responding else "runs and does not answer"
+        answers = "is running" if found.responding else "is running but does not answer"
         taken = {"memory": _megabytes(found.memory_bytes), "store": _megabytes(found.store_bytes)}
         _print_pairs(f"Neo4j {VERSION} {answers}", _facts(found.server) | taken)
     if not found.responding:
@@ -113,7 +123,7 @@ def _errors_as_exit_codes() -> Iterator[None]:
     try:
         yield
     except ServerError as error:
-        # A message that ends with lines of a log has its hint below them.
+        # A message with log lines has its hint on a separate line.
         gap = "\n" if "\n" in str(error) else "; "
         typer.echo(f"error: {error}{gap}{error.hint}" if error.hint else f"error: {error}", err=True)
         raise typer.Exit(_UNREACHABLE if isinstance(error, ServerStartError) else _WRONG_USE) from error
@@ -151,4 +161,4 @@ def _print_json(value: dict[str, Any]) -> None:
 
 
 def _megabytes(count: int | None) -> str:
-    return "not known" if count is None else f"{count / 1e6:.0f} MB"
+    return "unknown" if count is None else f"{count / 1e6:.0f} MB"

@@ -62,22 +62,26 @@ CatalogOption = Annotated[
     typer.Option(
         "--catalog",
         "-c",
-        help="Table schemas: DDL (.sql) or JSON ({table: {column: type}}). May be given several times.",
+        help="Table schemas: a DDL file (.sql) or JSON ({table: {column: type}}). Repeatable.",
+        metavar="FILE",
         exists=True,
         dir_okay=False,
     ),
 ]
 NamespaceOption = Annotated[
     str,
-    typer.Option(help="OpenLineage namespace of the datasets, such as postgres://host:5432; else the dialect's name."),
+    typer.Option(
+        help="OpenLineage namespace of the datasets, such as postgres://host:5432. Default: the name of the dialect."
+    ),
 ]
-DatabaseOption = Annotated[str | None, typer.Option(help="Database of names that have a schema and no database.")]
-SchemaOption = Annotated[str | None, typer.Option(help="Schema of names that have none.")]
+DatabaseOption = Annotated[str | None, typer.Option(help="Database for names that have a schema only.")]
+SchemaOption = Annotated[str | None, typer.Option(help="Schema for names without one.")]
 FunctionsOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--functions",
-        help="Functions that mask or aggregate, beside those that are known: a TOML file. May be given several times.",
+        help="TOML file with more masking and aggregating functions. Repeatable.",
+        metavar="FILE",
         exists=True,
         dir_okay=False,
     ),
@@ -86,15 +90,15 @@ BudgetOption = Annotated[
     list[str] | None,
     typer.Option(
         "--budget",
-        help="What one statement may ask for before it is traced at table level: nesting=200, characters=4000000, "
-        "seconds=60, edges=2000000. May be given several times.",
+        help="Limit for one statement; beyond it, the statement is traced at table level. Defaults: nesting=200, "
+        "characters=4000000, seconds=60, edges=2000000. Repeatable.",
         metavar="NAME=NUMBER",
     ),
 ]
 
 
 class SetOperations(StrEnum):
-    """What the output of a set operation references: what decides its rows, or all that the LineageX paper says."""
+    """What the output of a set operation references: what decides its rows, or (LineageX paper) all branches."""
 
     EXACT = "exact"
     PAPER = "paper"
@@ -104,18 +108,18 @@ SetOperationsOption = Annotated[
     SetOperations,
     typer.Option(
         "--set-operations",
-        help="exact: UNION ALL references nothing, since no row depends on the other branch. "
-        "paper: the output of every set operation references its branches, as in the LineageX paper.",
+        help="exact: UNION ALL references nothing, because no row depends on the other branch. "
+        "paper: the output of every set operation references all its branches, as in the LineageX paper.",
     ),
 ]
-FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="How to print.")]
+FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Short for --format json.")]
 StoreOption = Annotated[
     str | None,
     typer.Option(
         "--store",
         "-s",
-        help="A path (embedded store), bolt://… (Neo4j) or http://… (a running service); default ./lineage.lbug.",
+        help="Path of an embedded store, bolt://… (Neo4j) or http://… (a running service). Default: ./lineage.lbug.",
         envvar="LINEAGE_STORE",
     ),
 ]
@@ -125,13 +129,13 @@ SchemasFromOption = Annotated[
     typer.Option(
         "--store",
         "-s",
-        help="A store whose tables' schemas count, as in an ingest into it: a path, bolt://… or http://….",
+        help="Use the table schemas of this store as well: a path, bolt://… or http://….",
     ),
 ]
 
 
 def chosen_format(output: OutputFormat, as_json: bool) -> OutputFormat:
-    """Return how to print: what `--format` says, or JSON for `--json`."""
+    """Return the format of `--format`, or JSON for `--json`."""
     return OutputFormat.JSON if as_json else output
 
 
@@ -144,10 +148,10 @@ def extraction_options(
     budget: list[str] | None = None,
     set_operations: SetOperations = SetOperations.EXACT,
 ) -> ExtractionOptions:
-    """Return the extraction options that the command's options amount to.
+    """Return the extraction options for the options of a command.
 
     Raises:
-        typer.BadParameter: a file of functions, or a setting of the budget, is wrong.
+        typer.BadParameter: a file of functions or a limit is invalid.
     """
     try:
         return options_for(
@@ -166,10 +170,10 @@ def extraction_options(
 
 
 def read_catalogs(paths: list[Path] | None, dialect: str) -> Catalog:
-    """Return the schemas of several DDL and JSON files; the later of two that name a table counts.
+    """Return the schemas of several DDL and JSON files. A later file overrides an earlier one.
 
     Raises:
-        typer.BadParameter: one cannot be read.
+        typer.BadParameter: a file cannot be read.
     """
     catalog = Catalog((), dialect)
     for path in paths or ():
@@ -182,10 +186,10 @@ def read_catalogs(paths: list[Path] | None, dialect: str) -> Catalog:
 
 
 def read_schemas(paths: list[Path] | None, options: ExtractionOptions, store: str | None) -> Catalog:
-    """Return the schemas of DDL and JSON files, and those that a store has, which count after them.
+    """Return the schemas of DDL and JSON files and of a store. Files take precedence.
 
     Raises:
-        typer.BadParameter: a file cannot be read, or the store has several namespaces and none is given.
+        typer.BadParameter: a file cannot be read, or the store has several namespaces and none was given.
         StoreError: the store could not be read.
     """
     naming = options.naming
@@ -200,6 +204,8 @@ def read_schemas(paths: list[Path] | None, options: ExtractionOptions, store: st
             known = {dataset.namespace for dataset in opened.datasets() if dataset.schema_known}
             if namespace not in known and len(known) > 1:
                 listed = ", ".join(sorted(known))
-                raise typer.BadParameter(f"say which: the store has {listed}", param_hint="--namespace")
+                raise typer.BadParameter(
+                    f"the store has several namespaces, choose one of: {listed}", param_hint="--namespace"
+                )
             namespace = namespace if namespace in known else next(iter(known), namespace)
         return Catalog.from_store(opened, naming.dialect, namespace).as_learnt().updated(given)

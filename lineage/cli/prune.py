@@ -1,4 +1,4 @@
-"""`lineage prune`: retires lineage of ad-hoc statements that was not seen for some time."""
+"""`lineage prune`: retire ad-hoc lineage that was not seen for some time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _HOURS = {"h": 1, "d": 24, "w": 168}
 
 
 def _moment(value: str) -> datetime:
-    """Return the moment that an age (`90d`) or a date means.
+    """Return the time of an age (`90d`) or a date.
 
     Raises:
-        typer.BadParameter: it is neither.
+        typer.BadParameter: the value is neither.
     """
     if age := _AGE.fullmatch(value.strip()):
         return datetime.now(UTC) - timedelta(hours=int(age.group(1)) * _HOURS[age.group(2).lower()])
@@ -34,17 +34,17 @@ def _moment(value: str) -> datetime:
 
 
 def prune(
-    older_than: Annotated[str, typer.Option(help="An age (90d, 12h, 4w), or a date.")],
+    older_than: Annotated[str, typer.Option(help="An age (90d, 12h, 4w) or a date (2026-01-31).")],
     store: StoreOption = None,
 ) -> None:
     """Retire lineage of ad-hoc statements (INSERT, MERGE, UPDATE) not seen since a date.
 
-    It ends now; `--as-of` an earlier time still shows it. Reading an old log again does not revive it: what ran before
-    the date goes into the history. Views and SQL files end when their definition changes, not by age.
+    `--as-of` an earlier time still shows it. Ingesting an old log again does not make it live again. Lineage of views
+    and SQL files is retired when their definition changes, not by age.
 
     Example: lineage prune --older-than 90d
     """
     moment = _moment(older_than)
     with open_store(store) as opened:
         count = opened.prune(moment)
-    say(f"{counted(count, 'edge')} ended that had last been seen before {moment:%Y-%m-%d %H:%M} UTC")
+    say(f"retired {counted(count, 'edge')} last seen before {moment:%Y-%m-%d %H:%M} UTC")

@@ -1,4 +1,4 @@
-"""`lineage extract --report`: how much of a body of SQL is resolved, why the rest is not, and what takes long."""
+"""`lineage extract --report`: how much SQL is resolved, why the rest is not, and which texts take longest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_ROWS = 10
 
 @dataclass(slots=True)
 class Coverage:
-    """Counts of statements by completeness, reasons for what is less than full, and the slowest texts."""
+    """Statements by completeness, the reasons for incomplete ones, and the slowest texts."""
 
     texts: int = 0
     statements: Counter[str] = field(default_factory=Counter)
@@ -53,10 +53,10 @@ class Coverage:
 
 
 def texts_of(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the SQL of a folder's files, of a JSON-lines file's rows (field `sql` or `query`), or of one file.
+    """Yield the SQL of a folder's files, of a JSON Lines file's rows (field `sql` or `query`), or of one file.
 
     Raises:
-        typer.BadParameter: a row is not JSON, or has no SQL; the message names its line. Or a folder has no SQL files.
+        typer.BadParameter: a row is not JSON or has no SQL (the message names its line), or a folder has no SQL files.
     """
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in SQL_SUFFIXES and p.is_file())
@@ -73,7 +73,7 @@ def texts_of(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _text_of(file: Path, name: str) -> Iterator[tuple[str, str]]:
-    """Yield a file's name and text; what is wrong with it is said, and one that is no text is left out."""
+    """Yield a file's name and text. Problems are printed; a file that is not text is left out."""
     text, problem = decode_sql(file.read_bytes(), name)
     if problem is not None:
         note(str(problem), "red")
@@ -88,12 +88,12 @@ def _sql_of(line: str, path: Path, number: int) -> str:
         raise typer.BadParameter(f"{path}:{number}: not JSON: {error.msg}") from error
     found = next((row[name] for name in _SQL_FIELDS if isinstance(row.get(name), str)), None)
     if found is None:
-        raise typer.BadParameter(f"{path}:{number}: no field of {', '.join(_SQL_FIELDS)} holds SQL")
+        raise typer.BadParameter(f"{path}:{number}: no SQL in any of the fields {', '.join(_SQL_FIELDS)}")
     return str(found)
 
 
 def measure_coverage(path: Path, options: ExtractionOptions, catalog: Catalog) -> Coverage:
-    """Return how much of the texts is resolved: a folder's files with each other, as an ingest does; each row alone."""
+    """Return how much of the SQL is resolved: a folder's files together, as an ingest does; each row on its own."""
     report = Coverage()
     if path.is_dir():
         _measure(report, dict(texts_of(path)), options, catalog)
@@ -104,7 +104,7 @@ def measure_coverage(path: Path, options: ExtractionOptions, catalog: Catalog) -
 
 
 def _measure(report: Coverage, texts: dict[str, str], options: ExtractionOptions, catalog: Catalog) -> None:
-    """Add texts that are resolved with each other to a report. What a text needs of others is a part of its time."""
+    """Add texts that are resolved together to a report. Time spent on other texts they need counts as theirs."""
     alone = next(iter(texts)) if len(texts) == 1 else ""
     names = list(texts)
     ends = [time.perf_counter()]
@@ -123,7 +123,7 @@ def _measure(report: Coverage, texts: dict[str, str], options: ExtractionOptions
 
 
 def _general(reason: str) -> str:
-    """Return a reason without the names that stand in it, so that alike ones count together."""
+    """Return a reason without the names in it, so that similar reasons count together."""
     return re.sub(r"`[^`]*`", "`…`", reason)
 
 

@@ -1,4 +1,4 @@
-"""`lineage runs`: the ingests that were stored, the latest first."""
+"""`lineage runs`: list the ingests, latest first."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _READ = (("rows", "row"), ("events", "event"), ("files", "file"))
 
 def runs(
     store: StoreOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="How many, the latest first; 0 lists all.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Maximum number, latest first; 0 lists all.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """What was ingested, when, and how much of it was resolved? A log that is followed is a run a micro-batch.
+    """What was ingested, when, and how much of it was resolved? Following a log makes one run per micro-batch.
 
-    A run that is `unfinished` is being stored, or was interrupted: ingest the same again to complete it.
+    An `unfinished` run is in progress or was interrupted: ingest the same input again to complete it.
 
     Example: lineage runs --limit 5
     """
     with open_store(store, read_only=True) as opened:
         found = _latest(opened, limit)
     if not found:
-        note("nothing was ingested yet", "yellow")
+        note("nothing has been ingested yet", "yellow")
     if output is OutputFormat.JSON:
         print_object([_described(run) for run in found])
     elif found or output is OutputFormat.CSV:
@@ -42,7 +42,7 @@ def runs(
 
 
 def _latest(store: GraphStore, limit: int) -> list[StoredRun]:
-    """Return the latest ingests. One that several texts define a table in is stored in parts; the last one counts."""
+    """Return the latest ingests. An ingest stored in several parts has its counts in the last one."""
     asked = limit or 1_000
     while True:
         stored = store.runs(asked)

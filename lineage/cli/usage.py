@@ -1,4 +1,4 @@
-"""`lineage usage`: who used a dataset or a column, how often and when, by day."""
+"""`lineage usage`: who used a table or column, how often and when, by day."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def usage(
     name: NameArgument,
     store: StoreOption = None,
     days: Annotated[
-        int | None, typer.Option("--days", min=1, help="Only the last so many days, with today (UTC); else all.")
+        int | None, typer.Option("--days", min=1, help="Only this many days, up to today (UTC). Default: all.")
     ] = None,
     rows: RowsOption = 40,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Who used this column or table, how often and when? By day, the latest first.
+    """Who used this column or table, how often and when? By day, latest first.
 
-    Reads and writes are queries, as the logs that were ingested have them.
+    Reads and writes count the queries in ingested logs.
 
     Example: lineage usage shop.orders.amount --days 30
     """
@@ -46,7 +46,7 @@ def usage(
     total = total_usage(found)
     if not found:
         span = f" in {_last_days(days)}" if days else ""
-        note(f"no use of {target.name} is known{span}{f'; the last was on {last}' if last else ''}", "yellow")
+        note(f"no known use of {target.name}{span}{f'; last used on {last}' if last else ''}", "yellow")
     if output is OutputFormat.JSON:
         print_object({"key": target.key, "name": target.name, **total.to_dict(), "by_day": _by_day(found)})
         return

@@ -356,7 +356,7 @@ def test_what_is_forgotten_is_said_first_and_asked_for(tmp_path: Path, store: Pa
     assert (done.code, done.out) == (0, "this would retire 1 job of 1 file, with 1 live edge\n")
     done = lineage("forget", "--project", "a", "-s", store)
     assert done.code == 2
-    assert "say --yes" in done.err
+    assert "confirm with --yes" in done.err
     assert len(live(store)) == 2
     assert lineage("forget", "-s", store).code == 2
     done = lineage("forget", "--source", "orders.sql", "--project", "a", "--yes", "-s", store)

@@ -66,7 +66,7 @@ def test_csv(store: Path) -> None:
 def test_nothing_yet(tmp_path: Path) -> None:
     open_store(tmp_path / "empty.lbug").close()
     done = lineage("runs", "-s", tmp_path / "empty.lbug")
-    assert (done.code, done.out, done.err) == (0, "", "nothing was ingested yet\n")
+    assert (done.code, done.out, done.err) == (0, "", "nothing has been ingested yet\n")
 
 
 def test_the_help_has_an_example() -> None:

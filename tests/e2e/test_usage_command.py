@@ -48,7 +48,7 @@ def test_only_the_last_days(store: Path) -> None:
     done = lineage("usage", "orders", "--days", 2, "-s", store)
     assert (done.code, done.out) == (0, "")
     recent = TODAY - timedelta(days=2)
-    assert done.err == f"no use of orders is known in the last 2 days; the last was on {recent}\n"
+    assert done.err == f"no known use of orders in the last 2 days; last used on {recent}\n"
 
 
 def test_a_column_as_json(store: Path) -> None:
@@ -70,7 +70,7 @@ def test_rows_beyond_the_limit_are_said(store: Path) -> None:
 @pytest.mark.parametrize("output", ["table", "csv", "json"])
 def test_no_use_is_said_in_a_line(store: Path, output: str) -> None:
     done = lineage("usage", "orders.note", "-s", store, "-f", output)
-    assert (done.code, done.err) == (0, "no use of orders.note is known\n")
+    assert (done.code, done.err) == (0, "no known use of orders.note\n")
 
 
 def test_the_help_has_an_example() -> None:

@@ -15,13 +15,13 @@ from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilt
 from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import (
     AppliedChanges,
+    BufferedText,
     DatasetUsage,
     Direction,
     EdgeChange,
     FeedKey,
     FormerName,
     GraphDump,
-    HeldText,
     Hop,
     JobHead,
     JobIdentity,
@@ -104,7 +104,7 @@ class GraphStore(Protocol):
             StoreError: the store could not be reached or written.
         """
 
-    def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> list[str]:
+    def buffer_texts(self, texts: Iterable[BufferedText], release: Collection[str] = ()) -> list[str]:
         """Hold texts, and let go of those with the keys `release`, in one transaction; twice is as once.
 
         Return the keys of all texts that are then held of their owners, sorted.
@@ -113,19 +113,19 @@ class GraphStore(Protocol):
             StoreError: the store could not be reached or written; nothing has changed then.
         """
 
-    def apply_and_hold(
-        self, batch: LineageBatch, texts: Iterable[HeldText], release: Collection[str] = ()
+    def apply_and_buffer(
+        self, batch: LineageBatch, texts: Iterable[BufferedText], release: Collection[str] = ()
     ) -> tuple[AppliedChanges, list[str]]:
-        """Apply a batch and hold texts, in one transaction; return what `apply` and `hold` return.
+        """Apply a batch and hold texts, in one transaction; return what `apply` and `buffer_texts` return.
 
         Raises:
             StoreError: the store could not be reached or written; nothing of both is stored then.
         """
 
-    def held(self, owners: Collection[str]) -> list[HeldText]:
+    def buffered_texts(self, owners: Collection[str]) -> list[BufferedText]:
         """Return what is held of these owners, sorted by key."""
 
-    def drop_held(self, open_before: datetime, finished_before: datetime) -> int:
+    def drop_buffered_texts(self, open_before: datetime, finished_before: datetime) -> int:
         """Let go of what was held before: in any case, and of owners that have ended. Return how many texts."""
 
     def job_keys(self) -> list[str]:

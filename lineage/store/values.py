@@ -25,7 +25,7 @@ __all__ = [
     "FeedKey",
     "FormerName",
     "GraphDump",
-    "HeldText",
+    "BufferedText",
     "Hop",
     "JobHead",
     "JobIdentity",
@@ -418,7 +418,7 @@ class AppliedChanges:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldText:
+class BufferedText:
     """A text that is held for its owner (a run that has not ended, say); `key` is the owner, a `~` and a name.
 
     Neither owner nor name holds a `~`.

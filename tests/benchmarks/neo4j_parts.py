@@ -26,12 +26,12 @@ from pyspark.sql import SparkSession
 
 from lineage.model.batch import LineageBatch
 from lineage.store import open_store
-from lineage.store.cypher.changes import counted, difference
+from lineage.store.cypher.changes import count_changes, difference
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, by_kind
 from lineage.store.neo4j.backend import for_rows, with_times
-from lineage.store.planning.chunks import BatchPart, whole
+from lineage.store.planning.chunks import BatchPart, whole_batch
 from lineage.store.planning.graph_state import GraphState
-from lineage.store.planning.intake import take_in
+from lineage.store.planning.intake import resolve_intake
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.plan import plan
 from tests.benchmarks._warehouse import BEGIN, Warehouse
@@ -92,7 +92,7 @@ def run() -> dict[str, Any]:
 def _bare(verb: str, address: Neo4jAddress, told: LineageBatch, size: int, threads: int) -> int:
     """Write all that the batch leaves in an empty graph, rows by rows; return how many edges a second."""
     naming = NamesOverTime()
-    changes = difference(GraphState(), plan(GraphState(), take_in(whole(told), naming), naming))
+    changes = difference(GraphState(), plan(GraphState(), resolve_intake(whole_batch(told), naming), naming))
     steps: list[tuple[str, list[dict[str, Any]]]] = []
     for (label,), nodes in by_kind(changes.created_nodes):
         steps.append((_node(verb, label), [{"key": one.key, **one.properties} for one in nodes]))
@@ -117,7 +117,7 @@ def _bare(verb: str, address: Neo4jAddress, told: LineageBatch, size: int, threa
             pieces = [rows[at : at + size] for at in range(0, len(rows), size)]
             for done in [pool.submit(write, statement, piece, times) for piece in pieces]:
                 done.result()
-    return round(counted(changes).edges_created / (time.perf_counter() - start))
+    return round(count_changes(changes).edges_created / (time.perf_counter() - start))
 
 
 def _node(verb: str, label: str) -> str:

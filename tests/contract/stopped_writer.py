@@ -12,7 +12,7 @@ import sys
 from lineage.model.batch import LineageBatch
 from lineage.store import GraphStore, open_store
 from lineage.store.embedded import transaction
-from lineage.store.values import HeldText
+from lineage.store.values import BufferedText
 from tests.contract.telling import batch, day, query, view
 
 WIDTH = 100
@@ -32,21 +32,21 @@ def second() -> LineageBatch:
 
 def write_first(store: GraphStore) -> None:
     """Write what is there before."""
-    store.apply_and_hold(first(), [_text("a"), _text("b")])
+    store.apply_and_buffer(first(), [_text("a"), _text("b")])
 
 
 def write_second(store: GraphStore) -> None:
     """Write what changes it."""
-    store.apply_and_hold(second(), [_text("c"), _text("d")], ["run~a"])
+    store.apply_and_buffer(second(), [_text("c"), _text("d")], ["run~a"])
 
 
-def held(store: GraphStore) -> str:
+def buffered_texts(store: GraphStore) -> str:
     """Return the names of what is held."""
-    return "".join(text.key.partition("~")[2] for text in store.held(["run"]))
+    return "".join(text.key.partition("~")[2] for text in store.buffered_texts(["run"]))
 
 
-def _text(name: str) -> HeldText:
-    return HeldText(f"run~{name}", "run", name * 1_000, False, day(1))
+def _text(name: str) -> BufferedText:
+    return BufferedText(f"run~{name}", "run", name * 1_000, False, day(1))
 
 
 def _flows(source: str, target: str, columns: range) -> list[str]:

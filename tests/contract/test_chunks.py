@@ -120,8 +120,8 @@ def test_lanes_let_parts_pass_and_hold_back_who_writes_alone(neo4j_uri: Neo4jAdd
         _apply_all(store, before_jobs)
         jobs = [part for part in rest if parts.Stage.JOBS in part.stages]
         mine = jobs[0]
-        others = [part for part in jobs if not set(part.lanes) & set(mine.lanes)]
-        with held_lane(neo4j_uri, mine.lanes[0]):
+        others = [part for part in jobs if not set(part.stripes) & set(mine.stripes)]
+        with held_lane(neo4j_uri, mine.stripes[0]):
             _apply_all(store, others)
             assert len(live(store)) == sum(len(part.batch.edges) for part in others) > 0
             waiting = [_started(lambda: store.apply(mine)), _started(lambda: store.apply(batch(view("w", at=1))))]

@@ -63,7 +63,7 @@ def test_each_state_of_the_files_holds_whole_batches(
         before = (store.dump(), "ab")
         stopped_writer.write_second(store)
         after = (store.dump(), "bcd")
-        assert stopped_writer.held(store) == "bcd"
+        assert stopped_writer.buffered_texts(store) == "bcd"
     step = max(1, len(states) // STATES)
     seen = [_opened(state, read_only=bool(number % 2)) for number, state in enumerate(states[::step])]
     assert all(one in (before, after) for one in seen)
@@ -197,10 +197,10 @@ def _states_while_writing(folder: Path, copy_from: int) -> list[Path]:
 
 def _opened(path: Path, *, read_only: bool = False) -> tuple[GraphDump, str]:
     with open_store(path, read_only=read_only) as store:
-        return store.dump(), stopped_writer.held(store)
+        return store.dump(), stopped_writer.buffered_texts(store)
 
 
 def _applied_again(path: Path) -> tuple[GraphDump, str]:
     with open_store(path) as store:
         stopped_writer.write_second(store)
-        return store.dump(), stopped_writer.held(store)
+        return store.dump(), stopped_writer.buffered_texts(store)

@@ -15,10 +15,10 @@ import pytest
 from lineage.store import open_store
 from lineage.store.cypher.schema import LABELS, Changes, Node, PropertyType
 from lineage.store.cypher.statements import own_queries, query, write_statement
-from lineage.store.embedded import at_once as asking
+from lineage.store.embedded import batched_reads as asking
 from lineage.store.embedded import transaction
-from lineage.store.embedded.at_once import at_once
 from lineage.store.embedded.backend import EmbeddedBackend
+from lineage.store.embedded.batched_reads import batched_read
 from lineage.store.embedded.projections import projection
 from lineage.store.embedded.transaction import EmbeddedTransaction
 from tests.contract.random_batches import random_batch
@@ -68,23 +68,23 @@ def test_many_keys_at_once_are_answered_as_each_alone(tmp_path: Path, monkeypatc
     # A key twice, and one that is not there; of units, some of the jobs that write an output.
     units = [{"output": key, "jobs": sorted(chance.sample(jobs, len(jobs) // 2))} for key in (*tables, "no/t")]
     keys = {"Table": [*tables, tables[0], "no/t"], "Job": [*jobs, jobs[0], "no job"]}
-    names = [*own_queries("embedded", "at_once"), "datasets_by_key", "jobs_by_key"]
+    names = [*own_queries("embedded", "batched_reads"), "datasets_by_key", "jobs_by_key"]
     for name in names:
-        many = at_once(query(name))
+        many = batched_read(query(name))
         assert many is not None, name
         rows: list[dict[str, Any]] = units if many.of_units else [{"key": key} for key in keys[many.label.strip("`")]]
         found = []
         for many_keys in (1, 1_000_000):
             _ask_at_once_from(many_keys, monkeypatch)
             found.append(_read(backend, query(name), rows))
-        assert sorted(map(_told, found[0])) == sorted(map(_told, found[1])), name
+        assert sorted(map(_to_json, found[0])) == sorted(map(_to_json, found[1])), name
         assert found[0], name
     backend.close()
 
 
 def test_many_keys_are_asked_for_one_by_one_where_a_list_would_scan_too_many_nodes() -> None:
     of_nodes, of_columns, of_units = (
-        at_once(query(name)) for name in ("datasets_by_key", "columns_of_dataset", "edges_of_units")
+        batched_read(query(name)) for name in ("datasets_by_key", "columns_of_dataset", "edges_of_units")
     )
     assert of_nodes is not None
     assert of_columns is not None
@@ -97,10 +97,10 @@ def test_many_keys_are_asked_for_one_by_one_where_a_list_would_scan_too_many_nod
 
 
 def test_no_node_is_scanned_for_where_several_are_looked_up_by_key(backend: EmbeddedBackend) -> None:
-    named = {name for name in _written() if (many := at_once(query(name))) is not None and many.by_index}
+    named = {name for name in _written() if (many := batched_read(query(name))) is not None and many.by_index}
     assert {"datasets_by_key", "jobs_by_key", "columns_by_key", "held_by_key", "runs_by_key", "usage_keys"} <= named
     asked: list[tuple[str, dict[str, Any]]] = [
-        (many.statement, {"keys": ["a", "b"]}) for name in named if (many := at_once(query(name))) is not None
+        (many.statement, {"keys": ["a", "b"]}) for name in named if (many := batched_read(query(name))) is not None
     ]
     for label, properties in LABELS.items():
         asked.append((write_statement("delete_nodes", label), {"keys": ["a", "b"]}))
@@ -125,7 +125,7 @@ def test_properties_alone_are_what_a_whole_node_or_relationship_has(tmp_path: Pa
     for statement in statements:
         assert projection(statement) is not None, statement
         whole, alone = (_read(backend, statement, [{}], is_current=is_current) for is_current in (False, True))
-        assert sorted(map(_told, whole)) == sorted(map(_told, alone)), statement
+        assert sorted(map(_to_json, whole)) == sorted(map(_to_json, alone)), statement
     backend.close()
 
 
@@ -174,7 +174,7 @@ def test_many_nodes_are_updated_and_deleted_as_each_alone(tmp_path: Path, monkey
                 node.label for nodes in (step.created_nodes, step.updated_nodes, step.deleted_nodes) for node in nodes
             }
             backend.writing(partial(EmbeddedTransaction.write, changes=step))
-            found[-1].append(_told({"all": _read(backend, f"MATCH (n:`{label}`) RETURN n ORDER BY n.key", [{}])}))
+            found[-1].append(_to_json({"all": _read(backend, f"MATCH (n:`{label}`) RETURN n ORDER BY n.key", [{}])}))
         backend.close()
     assert found[0] == found[1]
 
@@ -207,7 +207,7 @@ def _explain(one: EmbeddedTransaction, statement: str, parameters: dict[str, Any
     return EmbeddedTransaction(one._statements).read(f"EXPLAIN {statement}", [parameters])
 
 
-def _told(row: dict[str, Any]) -> str:
+def _to_json(row: dict[str, Any]) -> str:
     """Return a row's text: what a relationship of another type has is none of it."""
     return repr(
         sorted(

@@ -151,7 +151,7 @@ def test_sql_of_recordings_is_masked_wherever_it_is_kept(tmp_path: Path) -> None
     assert "'DE'" in json.dumps(events)
     with open_store(path) as store:
         EventIngest(store).take(events)
-        held = store.held([f"openlineage:{one['run']['runId']}" for one in events])
+        held = store.buffered_texts([f"openlineage:{one['run']['runId']}" for one in events])
     assert held
     from lineage_ingest.openlineage.run_state import RunState  # noqa: PLC0415
 
@@ -234,10 +234,10 @@ class Failing:
             raise StoreWriteError("the disk is full")
         return self._store.apply(batch)
 
-    def apply_and_hold(self, batch: LineageBatch, *texts: Any) -> Any:
+    def apply_and_buffer(self, batch: LineageBatch, *texts: Any) -> Any:
         if self.fails:
             raise StoreWriteError("the disk is full")
-        return self._store.apply_and_hold(batch, *texts)
+        return self._store.apply_and_buffer(batch, *texts)
 
 
 def test_after_a_failure_the_same_events_are_sent_again(store: GraphStore) -> None:
@@ -267,10 +267,10 @@ class Meanwhile:
             EventIngest(self._store).take([one])
         return self._store.apply(batch)
 
-    def apply_and_hold(self, batch: LineageBatch, *texts: Any) -> Any:
+    def apply_and_buffer(self, batch: LineageBatch, *texts: Any) -> Any:
         for one in self._other:
             EventIngest(self._store).take([one])
-        return self._store.apply_and_hold(batch, *texts)
+        return self._store.apply_and_buffer(batch, *texts)
 
 
 def test_two_processes_that_are_told_of_one_run_at_once(store: GraphStore) -> None:
@@ -284,22 +284,22 @@ def test_an_open_run_does_not_grow_with_its_events(store: GraphStore) -> None:
     ingest = EventIngest(store)
     for minute in range(20):
         ingest.take([event({"run": 1, "type": "RUNNING", "at": 1 + minute / 1440, "inputs": [f"pg.t{minute}"]})])
-    held = store.held(["openlineage:00000000-0000-0000-0000-000000000001"])
+    held = store.buffered_texts(["openlineage:00000000-0000-0000-0000-000000000001"])
     assert len(held) <= 5
     ingest.take([event({"run": 1, "at": 2, "outputs": ["pg.v"]})])
     assert len(feeds(store)) == 20
-    assert len(store.held(["openlineage:00000000-0000-0000-0000-000000000001"])) == 1
+    assert len(store.buffered_texts(["openlineage:00000000-0000-0000-0000-000000000001"])) == 1
 
 
 def test_what_is_held_is_let_go_in_time(store: GraphStore) -> None:
     runs = [f"openlineage:00000000-0000-0000-0000-00000000000{number}" for number in (1, 2)]
     EventIngest(store).take([event({"run": 1, "type": "START"}), event({"run": 2, "type": "COMPLETE"})])
-    assert {one.owner for one in store.held(runs)} == set(runs)
+    assert {one.owner for one in store.buffered_texts(runs)} == set(runs)
     nothing = timedelta(0)
     EventIngest(store, retention=Retention(of_ended=nothing)).take([])
-    assert {one.owner for one in store.held(runs)} == {runs[0]}
+    assert {one.owner for one in store.buffered_texts(runs)} == {runs[0]}
     EventIngest(store, retention=Retention(of_open=nothing)).take([])
-    assert store.held(runs) == []
+    assert store.buffered_texts(runs) == []
 
 
 # Stars
@@ -340,9 +340,9 @@ class FailingForStars(Failing):
         self.fails = batch.run.kind == "stars"
         return super().apply(batch)
 
-    def apply_and_hold(self, batch: LineageBatch, *texts: Any) -> Any:
+    def apply_and_buffer(self, batch: LineageBatch, *texts: Any) -> Any:
         self.fails = batch.run.kind == "stars"
-        return super().apply_and_hold(batch, *texts)
+        return super().apply_and_buffer(batch, *texts)
 
 
 # Names
@@ -497,4 +497,6 @@ def test_threads_share_one_ingest(store: GraphStore) -> None:
         for outcomes in threads.map(lambda one: ingest.take([one]), told):
             assert [one.accepted for one in outcomes] == [True]
     assert edges(store) == ["t ~> v ROWS", "t.a -> v.x IDENTITY"]
-    assert {len(store.held([f"openlineage:00000000-0000-0000-0000-00000000000{run}"])) for run in range(1, 9)} == {1}
+    assert {
+        len(store.buffered_texts([f"openlineage:00000000-0000-0000-0000-00000000000{run}"])) for run in range(1, 9)
+    } == {1}

@@ -21,7 +21,7 @@ from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreAccessError, StoreLockedError, StoreUnreachableError, StoreWriteError
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest
 from lineage.store.remote.wire import Effect, methods
-from lineage.store.values import Direction, FeedKey, HeldText, JobSelection
+from lineage.store.values import BufferedText, Direction, FeedKey, JobSelection
 from lineage.traversal import impact, resolve
 from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.roles import Role
@@ -93,7 +93,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "usage": ((key("users"),), {"since": day(3).date()}),
         "usages": (([key("users"), key("users.email")],), {}),
     }
-    own.hold([HeldText("run:1~a", "run:1", "text", finished=False, held_at=day(1))])
+    own.buffer_texts([BufferedText("run:1~a", "run:1", "text", finished=False, held_at=day(1))])
     reading = {name for name, method in methods().items() if method.effect is Effect.READS}
     assert set(calls) == reading
     with open_store(served.url) as remote:

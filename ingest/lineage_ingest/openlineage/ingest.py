@@ -16,7 +16,7 @@ from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.budget import Budget
 from lineage.store.protocol import GraphStore
-from lineage.store.values import AppliedChanges, HeldText
+from lineage.store.values import AppliedChanges, BufferedText
 from lineage_ingest.openlineage.dataset_ids import place_of
 from lineage_ingest.openlineage.observations import Observed, observed, observed_dataset
 from lineage_ingest.openlineage.run_batches import batches
@@ -139,7 +139,7 @@ class EventIngest:
         known = self._held(state)
         streaming = {run for run, one in known.items() if one.state.is_streaming}
         news = {run: new for run, new in state.items() if not _is_known(new, known.get(run))}
-        self._store.hold([_text(run, new, finished=False) for run, new in news.items()])
+        self._store.buffer_texts([_text(run, new, finished=False) for run, new in news.items()])
         # What was held before a crash and never applied is due, too.
         due = {run for run in state if run in news or not known[run].finished}
         done: dict[str, str] = {}
@@ -162,7 +162,7 @@ class EventIngest:
         known = self._held(state)
         expected: set[str] = set()
         due: dict[str, RunState] = {}
-        texts: list[HeldText] = []
+        texts: list[BufferedText] = []
         release: set[str] = set()
         for run, new in state.items():
             held = known.get(run)
@@ -190,7 +190,7 @@ class EventIngest:
     def _tidy(self, known: Mapping[str, _Held]) -> None:
         """Mark runs that have ended, and put together what is held in many texts."""
         for _ in range(_MAX_ROUNDS):
-            texts: list[HeldText] = []
+            texts: list[BufferedText] = []
             release: set[str] = set()
             for run, one in known.items():
                 ended = one.state.has_ended
@@ -198,7 +198,7 @@ class EventIngest:
                     text = _text(run, one.state, finished=ended)
                     texts.append(text)
                     release.update(one.keys - {text.key})
-            left = set(self._store.hold(texts, release)) - {text.key for text in texts}
+            left = set(self._store.buffer_texts(texts, release)) - {text.key for text in texts}
             # Another process has put together what it knew, meanwhile.
             again = {key.partition("~")[0] for key in left} & {text.owner for text in texts}
             if not again:
@@ -206,8 +206,8 @@ class EventIngest:
             known = self._held(again)
 
     def _held(self, runs: Iterable[str]) -> dict[str, _Held]:
-        texts: dict[str, list[HeldText]] = defaultdict(list)
-        for text in self._store.held(list(runs)):
+        texts: dict[str, list[BufferedText]] = defaultdict(list)
+        for text in self._store.buffered_texts(list(runs)):
             texts[text.owner].append(text)
         return {run: _Held.of(of_run) for run, of_run in texts.items()}
 
@@ -236,20 +236,20 @@ class EventIngest:
         return found
 
     def _apply_and_hold(
-        self, all_observed: Iterable[Observed], texts: Sequence[HeldText], release: Collection[str]
+        self, all_observed: Iterable[Observed], texts: Sequence[BufferedText], release: Collection[str]
     ) -> list[str]:
         """Apply what was observed, then hold texts: with the last batch, unless that opens stars, which come first."""
         listed = list(batches(all_observed))
         for batch in listed[:-1]:
             self._apply_batch(batch)
         if listed and not may_open_stars(self._store, listed[-1]):
-            applied, held = self._store.apply_and_hold(listed[-1], texts, release)
+            applied, held = self._store.apply_and_buffer(listed[-1], texts, release)
             self._count(applied)
             self._open_stars(listed[-1])  # those that another ingest brought meanwhile
             return held
         if listed:
             self._apply_batch(listed[-1])
-        return self._store.hold(texts, release)
+        return self._store.buffer_texts(texts, release)
 
     def _apply(self, all_observed: Iterable[Observed]) -> None:
         for batch in batches(all_observed):
@@ -277,7 +277,7 @@ class EventIngest:
                 return
             self._looked_at = now
         clock = datetime.now(UTC)
-        self._store.drop_held(clock - self._retention.of_open, clock - self._retention.of_ended)
+        self._store.drop_buffered_texts(clock - self._retention.of_open, clock - self._retention.of_ended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ class _Held:
     finished: bool
 
     @classmethod
-    def of(cls, texts: Sequence[HeldText]) -> _Held:
+    def of(cls, texts: Sequence[BufferedText]) -> _Held:
         state = merge_all(RunState.from_text(text.text) for text in texts)
         applied = any(text.finished and text.key == _key(text.owner, state) for text in texts)
         return cls(state, frozenset(text.key for text in texts), applied)
@@ -337,5 +337,5 @@ def _key(run: str, state: RunState) -> str:
     return f"{run}~{state.digest}"
 
 
-def _text(run: str, state: RunState, *, finished: bool) -> HeldText:
-    return HeldText(_key(run, state), run, state.to_text(), finished, datetime.now(UTC))
+def _text(run: str, state: RunState, *, finished: bool) -> BufferedText:
+    return BufferedText(_key(run, state), run, state.to_text(), finished, datetime.now(UTC))

@@ -61,10 +61,10 @@ class Backend(Protocol):
         """
 
     @property
-    def says_missing_ends(self) -> bool:
+    def reports_missing_ends(self) -> bool:
         """Whether a relationship with an end that is not there raises EndMissingError. Else it may be lost."""
 
-    def writing(self, work: Callable[[Transaction], T], lanes: Sequence[int] = ()) -> T:
+    def writing(self, work: Callable[[Transaction], T], stripes: Sequence[int] = ()) -> T:
         """Return what `work` returns, committed in one transaction, or raise with nothing stored.
 
         It is alone with the graph; in lanes (numbers below `planning.parts.LANES`), alone in these, beside writers in

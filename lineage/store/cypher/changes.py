@@ -27,7 +27,7 @@ from lineage.store.planning.graph_state import EdgeType, GraphState, JobEdge
 from lineage.store.planning.validity import History
 from lineage.store.values import AppliedChanges, StoredDataset
 
-__all__ = ["counted", "difference"]
+__all__ = ["count_changes", "difference"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -68,7 +68,7 @@ def _with_changed(record: Record, before: Record) -> Record:
     return replace(record, changed=tuple(k for k, v in record.properties.items() if v != before.properties.get(k, ...)))
 
 
-def counted(changes: Changes) -> AppliedChanges:
+def count_changes(changes: Changes) -> AppliedChanges:
     """Return how much a batch changed. Edges are those out of columns, not what ties tables to each other."""
 
     def edges(relationships: Iterable[Relationship], types: tuple[str, ...]) -> int:

@@ -15,9 +15,9 @@ from typing import Any
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.schema import Changes, Node
 from lineage.store.cypher.statements import query
-from lineage.store.values import HeldText
+from lineage.store.values import BufferedText
 
-__all__ = ["PIECE", "drop_held", "held", "hold"]
+__all__ = ["PIECE", "drop_buffered_texts", "buffered_texts", "buffer_texts"]
 
 PIECE = 60_000
 """Characters of a row's text. ladybug takes 262,144 bytes, and a character has up to four in UTF-8."""
@@ -25,7 +25,9 @@ PIECE = 60_000
 _Rows = dict[str, dict[str, Any]]
 
 
-def hold(transaction: Transaction, texts: Iterable[HeldText], release: Collection[str]) -> tuple[Changes, list[str]]:
+def buffer_texts(
+    transaction: Transaction, texts: Iterable[BufferedText], release: Collection[str]
+) -> tuple[Changes, list[str]]:
     """Return what holds the texts and lets go of those with the keys `release`; a text that is there as it is stays.
 
     And the keys of all texts that are then held of their owners, sorted.
@@ -46,7 +48,7 @@ def hold(transaction: Transaction, texts: Iterable[HeldText], release: Collectio
     return changes, sorted({_text_of(piece) for parts in after.values() for piece in parts})
 
 
-def held(transaction: Transaction, owners: Collection[str]) -> list[HeldText]:
+def buffered_texts(transaction: Transaction, owners: Collection[str]) -> list[BufferedText]:
     """Return what is held of these owners, sorted by key."""
     heads = _read(transaction, owners)
     pieces = _read(transaction, [piece for head in heads.values() for piece in head["parts"]])
@@ -58,11 +60,11 @@ def held(transaction: Transaction, owners: Collection[str]) -> list[HeldText]:
         rows.sort(key=lambda part: part[0])
         first = rows[0][1]
         text = "".join(row["text"] for _, row in rows)
-        found.append(HeldText(key, first["owner"], text, first["finished"], first["held_at"]))
+        found.append(BufferedText(key, first["owner"], text, first["finished"], first["held_at"]))
     return found
 
 
-def drop_held(transaction: Transaction, open_before: datetime, finished_before: datetime) -> int:
+def drop_buffered_texts(transaction: Transaction, open_before: datetime, finished_before: datetime) -> int:
     """Let go of what was held before: of owners that have not ended, and of those that have. Return how many texts."""
     rows = transaction.read(query("held_before"), [{"held_at": open_before}])
     rows += transaction.read(query("finished_held_before"), [{"held_at": finished_before}])
@@ -105,7 +107,7 @@ def _head(owner: str, parts: set[str]) -> Node:
     )
 
 
-def _pieces(text: HeldText) -> Iterable[Node]:
+def _pieces(text: BufferedText) -> Iterable[Node]:
     for number, start in enumerate(range(0, max(len(text.text), 1), PIECE)):
         piece = text.text[start : start + PIECE]
         properties = {"owner": text.owner, "text": piece, "finished": text.finished, "held_at": text.held_at}

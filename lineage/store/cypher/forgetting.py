@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from lineage.model.batch import JobKind
 from lineage.model.files import BEFORE_PROJECTS, FileKey, beginning
 from lineage.store.cypher.backend import Row, Transaction
-from lineage.store.cypher.changes import counted, difference
+from lineage.store.cypher.changes import count_changes, difference
 from lineage.store.cypher.loading import load_jobs, load_units_that_only_add
 from lineage.store.cypher.statements import query
 from lineage.store.planning.forgetting import plan_rekeying, plan_retirement
@@ -48,7 +48,7 @@ def prune(transaction: Transaction, older_than: datetime, *, at: datetime | None
     before = load_units_that_only_add(transaction, bounds)
     changes = difference(before, plan_pruning(before, bounds))
     transaction.write(changes)
-    return counted(changes).edges_ended
+    return count_changes(changes).edges_ended
 
 
 def retire_jobs(transaction: Transaction, keys: Collection[str], at: datetime) -> RetiredJobs:
@@ -58,7 +58,7 @@ def retire_jobs(transaction: Transaction, keys: Collection[str], at: datetime) -
     changes = difference(before, after)
     transaction.write(changes)
     ended = sum(job.retired_at is None and after.jobs[key].retired_at is not None for key, job in before.jobs.items())
-    return RetiredJobs(ended, counted(changes).edges_ended)
+    return RetiredJobs(ended, count_changes(changes).edges_ended)
 
 
 def rekey_jobs(transaction: Transaction, identities: Mapping[str, JobIdentity], sources: Collection[str] = ()) -> int:

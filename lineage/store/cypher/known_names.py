@@ -10,7 +10,7 @@ from lineage.model.names import dataset_of
 from lineage.store.cypher.backend import Transaction
 from lineage.store.cypher.records import alias_key, change_from
 from lineage.store.cypher.statements import query
-from lineage.store.planning.aliases import united
+from lineage.store.planning.aliases import find_main_keys
 from lineage.store.planning.chunks import BatchPart
 from lineage.store.planning.graph_state import KnownChange
 from lineage.store.planning.naming import NamesOverTime
@@ -40,23 +40,23 @@ def _aliases(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the aliases of the datasets that a part names, as the graph has them and with the part's own."""
     if not transaction.read(query("any_alias"), [{}]):
-        return {}, united({}, part.batch.aliases)
+        return {}, find_main_keys({}, part.batch.aliases)
     keys = _datasets_of(part) | {key for change in changes for key in change.stated.datasets}
     rows = transaction.read(query("aliases_by_key"), [{"key": alias_key(key)} for key in sorted(keys)])
     stored = {row["dataset"]: row["other"] for row in rows}
-    together = united(stored, part.batch.aliases)
+    together = find_main_keys(stored, part.batch.aliases)
     # What went by a key that now goes by another follows it.
     if losing := sorted(key for key in together if key not in stored):
         rows = transaction.read(query("aliases_of"), [{"key": key} for key in losing])
         stored |= {row["dataset"]: row["other"] for row in rows}
-        together = united(stored, part.batch.aliases)
+        together = find_main_keys(stored, part.batch.aliases)
     return stored, together
 
 
 def _datasets_of(part: BatchPart) -> set[str]:
     batch = part.batch
     found = {key for pair in batch.aliases for key in pair}
-    found.update(mention.name_then for mention in part.mentions or ())
+    found.update(reference.name_then for reference in part.references or ())
     for job in batch.jobs:
         found.update(job.reads)
         found.update(job.writes)

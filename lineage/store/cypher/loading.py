@@ -164,22 +164,22 @@ class _Loading:
         for change in self.state.changes.values():
             if change.stated.kind is ChangeKind.DROP and not change.replaced and not change.remade:
                 key = self.naming.after(change.stated.dataset, change.stated)
-                mention = self.intake.mentions.get(key)
-                if mention is not None and mention.made_again(change.stated.at):
+                reference = self.intake.references.get(key)
+                if reference is not None and reference.made_again(change.stated.at):
                     keys.add(key)
         return keys
 
     def _load_datasets(self, changed: set[str]) -> None:
         """Load the datasets that change or are mentioned, the columns of those whose columns may change."""
         with_columns = set(changed)
-        mentioned: set[str] = set()
+        referenced: set[str] = set()
         if self.intake.stages & {Stage.NODES, Stage.DATASETS}:
-            mentioned.update(self.intake.mentions)
+            referenced.update(self.intake.references)
         if Stage.NODES in self.intake.stages:
-            with_columns.update(key for key, mention in self.intake.mentions.items() if mention.columns)
+            with_columns.update(key for key, reference in self.intake.references.items() if reference.columns)
         if Stage.DATASETS in self.intake.stages:
             with_columns.update(news.key for news in self.intake.datasets)
-        for row in self._by_key("datasets_by_key", changed | mentioned):
+        for row in self._by_key("datasets_by_key", changed | referenced):
             dataset = dataset_from(row["n"])
             self.state.datasets[dataset.key] = dataset
         for row in self._by_key("columns_of_dataset", with_columns & self.state.datasets.keys()):

@@ -290,13 +290,13 @@ def usages(
         StoredUsage(
             of=key,
             day=day,
-            reads=sum(used.reads for used in counted),
-            writes=sum(used.writes for used in counted),
-            users=UserCounts.joined(used.users for used in counted),
-            last_read=latest(*(used.last_read for used in counted)),
-            last_write=latest(*(used.last_write for used in counted)),
+            reads=sum(used.reads for used in count_changes),
+            writes=sum(used.writes for used in count_changes),
+            users=UserCounts.joined(used.users for used in count_changes),
+            last_read=latest(*(used.last_read for used in count_changes)),
+            last_write=latest(*(used.last_write for used in count_changes)),
         )
-        for (key, day), counted in sorted(days.items())
+        for (key, day), count_changes in sorted(days.items())
     ]
 
 

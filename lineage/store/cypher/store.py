@@ -14,7 +14,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.store.cypher import event_buffer, forgetting, lists, pages, reads, search
 from lineage.store.cypher.annotations import describe, retire_edges
 from lineage.store.cypher.backend import Backend, EndMissingError, Transaction
-from lineage.store.cypher.changes import counted, difference
+from lineage.store.cypher.changes import count_changes, difference
 from lineage.store.cypher.dump import dump_graph
 from lineage.store.cypher.former_names import former_names
 from lineage.store.cypher.known_names import load_names
@@ -22,13 +22,13 @@ from lineage.store.cypher.loading import load_state
 from lineage.store.cypher.schema import Changes
 from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
-from lineage.store.planning.chunks import BatchPart, Stage, parted, whole
+from lineage.store.planning.chunks import BatchPart, Stage, split_batch, whole_batch
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.graph_state import GraphState
-from lineage.store.planning.intake import Intake, take_in
+from lineage.store.planning.intake import Intake, resolve_intake
 from lineage.store.planning.naming import NamesOverTime, as_replacements
 from lineage.store.planning.plan import plan
-from lineage.store.values import AppliedChanges, Direction, HeldText
+from lineage.store.values import AppliedChanges, BufferedText, Direction
 
 __all__ = ["CypherStore"]
 
@@ -92,31 +92,32 @@ class CypherStore:
         Raises:
             StoreError: the store could not be reached or written; nothing of the batch is stored then.
         """
-        return self._apply(batch if isinstance(batch, BatchPart) else whole(_with_replacements(batch)))[0]
+        return self._apply(batch if isinstance(batch, BatchPart) else whole_batch(_with_replacements(batch)))[0]
 
-    def apply_and_hold(
-        self, batch: LineageBatch, texts: Iterable[HeldText], release: Collection[str] = ()
+    def apply_and_buffer(
+        self, batch: LineageBatch, texts: Iterable[BufferedText], release: Collection[str] = ()
     ) -> tuple[AppliedChanges, list[str]]:
-        """Apply a batch and hold texts, in one transaction; return what `apply` and `hold` return.
+        """Apply a batch and hold texts, in one transaction; return what `apply` and `buffer_texts` return.
 
         Raises:
             StoreError: the store could not be reached or written; nothing of both is stored then.
         """
         listed = list(texts)
         return self._apply(
-            whole(_with_replacements(batch)), lambda transaction: event_buffer.hold(transaction, listed, release)
+            whole_batch(_with_replacements(batch)),
+            lambda transaction: event_buffer.buffer_texts(transaction, listed, release),
         )
 
     def _apply(self, part: BatchPart, beside: _Beside | None = None) -> tuple[AppliedChanges, list[str]]:
-        if Stage.JOBS in part.stages and not self._backend.says_missing_ends:
+        if Stage.JOBS in part.stages and not self._backend.reports_missing_ends:
             part = part.with_nodes()
         try:
             return self._apply_once(part, beside)
         except (EndMissingError, _MustBeAloneError) as conflict:
             # Another writer took away nodes that this part counts on, or this one takes away what others may.
-            if not part.lanes:
+            if not part.stripes:
                 raise StoreWriteError(f"{self.address}: {conflict}") from conflict
-            alone = part.with_nodes() if Stage.JOBS in part.stages else replace(part, lanes=())
+            alone = part.with_nodes() if Stage.JOBS in part.stages else replace(part, stripes=())
             return self._apply_once(alone, beside)
 
     def _apply_once(self, part: BatchPart, beside: _Beside | None) -> tuple[AppliedChanges, list[str]]:
@@ -126,14 +127,14 @@ class CypherStore:
             if since is not None and since < part.begins:
                 naming, intake, before = _load(transaction, part, since)
             changes = difference(before, plan(before, intake, naming))
-            if changes.deleted_nodes and part.lanes:
+            if changes.deleted_nodes and part.stripes:
                 raise _MustBeAloneError
             also, keys = beside(transaction) if beside is not None else (Changes(), [])
             # As one: of a batch whose rows are copied in, nothing else may be in the transaction.
             transaction.write(changes.joined(also))
-            return counted(changes), keys
+            return count_changes(changes), keys
 
-        return self._backend.writing(work, part.lanes)
+        return self._backend.writing(work, part.stripes)
 
     def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
         """Return a batch in parts that together leave what `apply(batch)` leaves, to be applied by several processes.
@@ -145,8 +146,8 @@ class CypherStore:
         batch = _with_replacements(batch)
 
         def work(transaction: Transaction) -> list[list[BatchPart]]:
-            part = whole(batch)
-            return parted(batch, load_names(transaction, part, part.begins).naming)
+            part = whole_batch(batch)
+            return split_batch(batch, load_names(transaction, part, part.begins).naming)
 
         return self._backend.reading(work)
 
@@ -156,7 +157,7 @@ class CypherStore:
     retire_jobs = _writing(forgetting.retire_jobs)
     rekey_jobs = _writing(forgetting.rekey_jobs)
 
-    def hold(self, texts: Iterable[HeldText], release: Collection[str] = ()) -> list[str]:
+    def buffer_texts(self, texts: Iterable[BufferedText], release: Collection[str] = ()) -> list[str]:
         """Hold texts, and let go of those with the keys `release`, in one transaction; twice is as once.
 
         Return the keys of all texts that are then held of their owners, sorted.
@@ -169,14 +170,14 @@ class CypherStore:
             return []
 
         def work(transaction: Transaction) -> list[str]:
-            changes, keys = event_buffer.hold(transaction, listed, release)
+            changes, keys = event_buffer.buffer_texts(transaction, listed, release)
             transaction.write(changes)
             return keys
 
         return self._backend.writing(work)
 
-    held = _reading(event_buffer.held)
-    drop_held = _writing(event_buffer.drop_held)
+    buffered_texts = _reading(event_buffer.buffered_texts)
+    drop_buffered_texts = _writing(event_buffer.drop_buffered_texts)
 
     find_datasets = _reading(search.find_datasets)
     count_search = _reading(search.count_search)
@@ -256,7 +257,7 @@ class CypherStore:
 def _load(transaction: Transaction, part: BatchPart, since: datetime) -> tuple[NamesOverTime, Intake, GraphState]:
     """Return what a part says, and what it may change in a graph whose changes since a time are known."""
     names = load_names(transaction, part, since)
-    intake = take_in(part, names.naming)
+    intake = resolve_intake(part, names.naming)
     return names.naming, intake, load_state(transaction, intake, names)
 
 

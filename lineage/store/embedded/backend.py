@@ -18,10 +18,10 @@ import ladybug
 from lineage.store.cypher.rekeying import REKEYED, rekey
 from lineage.store.cypher.schema import SCHEMA_VERSION
 from lineage.store.cypher.statements import query, scripts
-from lineage.store.embedded.deferred_writes import PENDING
+from lineage.store.embedded.deferred_writes import DEFERRED
 from lineage.store.embedded.explorer import EmbeddedExplorer
 from lineage.store.embedded.log_space import has_room
-from lineage.store.embedded.rwlock import Turns
+from lineage.store.embedded.rwlock import ReadWriteLock
 from lineage.store.embedded.statements import INTERRUPTED, Statements
 from lineage.store.embedded.transaction import EmbeddedTransaction
 from lineage.store.errors import (
@@ -47,7 +47,7 @@ CHECKPOINT_AFTER = 4_000
 """After so many changed rows the log is moved into the file. Until then ladybug keeps what each transaction changed,
 some 60 KB for 20 rows, and every later one looks through it. Moving it takes 0.1 s beside a thousand columns too."""
 
-VERSION_WITH_PENDING = 5
+VERSION_WITH_DEFERRED = 5
 
 _FULL = "Cannot write to file"
 """What ladybug says where the disk is full, or a file may not grow."""
@@ -83,23 +83,23 @@ class EmbeddedBackend:
         """
         self._path = path
         self._closed = False
-        self._turns = Turns()
+        self._lock = ReadWriteLock()
         self._readers = _Readers()
         self._changed_rows = 0
         self._unwritten = False
         self._database, self._statements = _open(path, read_only=read_only)
         try:
             self._version = self._stored_version()
-            self._rest_is_due = self._version >= VERSION_WITH_PENDING and self._has_pending()
-            if read_only and (self._version < target_version or self._rest_is_due):
+            self._writes_are_deferred = self._version >= VERSION_WITH_DEFERRED and self._has_deferred_writes()
+            if read_only and (self._version < target_version or self._writes_are_deferred):
                 self._written_by_another(target_version)
             if self._version < target_version:
-                if self._rest_is_due:  # it has the keys of the version that left it
+                if self._writes_are_deferred:  # it has the keys of the version that left it
                     self._migrate(min(target_version, REKEYED - 1))
-                    self._write_rest()
+                    self._write_deferred()
                 self._migrate(target_version)
-            if self._rest_is_due:
-                self._write_rest()
+            if self._writes_are_deferred:
+                self._write_deferred()
         except StoreError:
             self.close()
             raise
@@ -134,29 +134,29 @@ class EmbeddedBackend:
         return self._reading(lambda statements: work(EmbeddedExplorer(statements, view)))
 
     @property
-    def says_missing_ends(self) -> bool:
+    def reports_missing_ends(self) -> bool:
         """No: a MATCH that finds nothing creates nothing."""
         return False
 
-    def writing(self, work: Callable[[EmbeddedTransaction], T], lanes: Sequence[int] = ()) -> T:  # noqa: ARG002
+    def writing(self, work: Callable[[EmbeddedTransaction], T], stripes: Sequence[int] = ()) -> T:  # noqa: ARG002
         """Return what `work` returns, committed, or raise. Lanes are one here.
 
         Nothing is stored then, except where the new rows of a large batch were in and the disk failed on the rest of
         it: the next transaction, or who opens the file next, writes that first.
         """
-        with self._turns.writing():
-            if self._rest_is_due:
-                self._write_rest()
+        with self._lock.writing():
+            if self._writes_are_deferred:
+                self._write_deferred()
             answer = self._write(work)
-            if self._rest_is_due:
-                self._write_rest()
+            if self._writes_are_deferred:
+                self._write_deferred()
             if self._changed_rows >= CHECKPOINT_AFTER:
                 self._checkpoint()
             return answer
 
     def close(self) -> None:
         """Let go of the file. A second call does nothing."""
-        with self._turns.writing():
+        with self._lock.writing():
             if not self._closed:
                 self._closed = True
                 if self._unwritten:
@@ -169,7 +169,7 @@ class EmbeddedBackend:
                 self._database.close()
 
     def _reading(self, work: Callable[[Statements], T]) -> T:
-        with self._turns.reading(), self._explaining(StoreError), self._readers.one(self._database) as statements:
+        with self._lock.reading(), self._explaining(StoreError), self._readers.one(self._database) as statements:
             return _within("BEGIN TRANSACTION READ ONLY", statements, lambda: work(statements))
 
     def _write(self, work: Callable[[EmbeddedTransaction], T]) -> T:
@@ -177,9 +177,9 @@ class EmbeddedBackend:
         transaction = EmbeddedTransaction(self._statements, is_current=self._is_current)
         try:
             with self._explaining(StoreWriteError):
-                answer = _within("BEGIN TRANSACTION", self._statements, lambda: self._worked(work, transaction))
+                answer = _within("BEGIN TRANSACTION", self._statements, lambda: self._work(work, transaction))
             self._unwritten = False
-            self._rest_is_due |= transaction.leaves_rest
+            self._writes_are_deferred |= transaction.defers_writes
             self._changed_rows += transaction.changed_rows
             self._readers.note_new_rows(transaction.new_lineage_rows)
             return answer
@@ -188,7 +188,7 @@ class EmbeddedBackend:
                 with contextlib.suppress(RuntimeError):  # where there is no room for another, the old one goes on
                     self._statements.renew()
 
-    def _worked(self, work: Callable[[EmbeddedTransaction], T], transaction: EmbeddedTransaction) -> T:
+    def _work(self, work: Callable[[EmbeddedTransaction], T], transaction: EmbeddedTransaction) -> T:
         """Return what `work` returns; there is room for what it changed."""
         answer = work(transaction)
         rows = transaction.new_rows + transaction.changed_rows
@@ -202,9 +202,9 @@ class EmbeddedBackend:
             f"make room in {self._path.parent.absolute()}, then do the same again",
         )
 
-    def _write_rest(self) -> None:
-        self._write(EmbeddedTransaction.write_rest)
-        self._rest_is_due = False
+    def _write_deferred(self) -> None:
+        self._write(EmbeddedTransaction.write_deferred)
+        self._writes_are_deferred = False
 
     def _checkpoint(self) -> None:
         """Move the log into the file. The turn is ours: nobody reads an older state, which a checkpoint would wait for.
@@ -251,8 +251,8 @@ class EmbeddedBackend:
             )
         return int(version)
 
-    def _has_pending(self) -> bool:
-        return bool(self._statements.run_once(PENDING).get_num_tuples())
+    def _has_deferred_writes(self) -> bool:
+        return bool(self._statements.run_once(DEFERRED).get_num_tuples())
 
     def _written_by_another(self, target_version: int) -> None:
         """Have what this backend may not write be written, and open the file again."""
@@ -260,7 +260,7 @@ class EmbeddedBackend:
         self._database.close()
         EmbeddedBackend(self._path, target_version=target_version).close()
         self._database, self._statements = _open(self._path, read_only=True)
-        self._version, self._rest_is_due = target_version, False
+        self._version, self._writes_are_deferred = target_version, False
 
     def _migrate(self, target_version: int) -> None:
         """Take every step that is left, all in one transaction."""
@@ -282,14 +282,14 @@ class EmbeddedBackend:
 def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:
     _check_path(path, read_only=read_only)
     try:
-        return _connected(path, read_only=read_only)
+        return _connect(path, read_only=read_only)
     except RuntimeError as error:
         if read_only and "checkpoint recovery is pending" in str(error):
             database, statements = _open(path, read_only=False)
             statements.close()
             database.close()
             return _open(path, read_only=True)
-        raise _explained(path, str(error)) from error
+        raise _error_from(path, str(error)) from error
 
 
 class _Readers:
@@ -340,7 +340,7 @@ def _within(begin: str, statements: Statements, work: Callable[[], T]) -> T:
     return answer
 
 
-def _connected(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:
+def _connect(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:
     """Open the file and replay its log, as far as it can be read; where it cannot, it is kept and that is said.
 
     A process that was killed leaves its last entry in part, which was never committed. That shows as a log that ends
@@ -399,7 +399,7 @@ def _check_path(path: Path, *, read_only: bool) -> None:
         )
 
 
-def _explained(path: Path, message: str) -> StoreUnreachableError:
+def _error_from(path: Path, message: str) -> StoreUnreachableError:
     if "Could not set lock" in message:
         holder = _HOLDER.search(message)
         by = f"process {holder.group(1)}" if holder else "another process"

@@ -16,10 +16,10 @@ from typing import Any
 
 from lineage.store.cypher.schema import Changes, Node, Refresh, Relationship
 
-__all__ = ["FORGET_PENDING", "PENDING", "from_pieces", "to_pieces"]
+__all__ = ["DELETE_DEFERRED", "DEFERRED", "from_pieces", "to_pieces"]
 
-PENDING = "MATCH (p:Pending) RETURN p.text AS text ORDER BY p.number"
-FORGET_PENDING = "MATCH (p:Pending) DELETE p"
+DEFERRED = "MATCH (p:Pending) RETURN p.text AS text ORDER BY p.number"
+DELETE_DEFERRED = "MATCH (p:Pending) DELETE p"
 
 PIECE = 100_000
 """Characters of a row's text. ladybug takes 262,144 bytes, and a character has up to four in UTF-8 (two escaped)."""
@@ -29,7 +29,7 @@ def to_pieces(changes: Changes) -> list[str]:
     """Return the changes as text, in pieces that a row can hold; none for no change."""
     if not any(getattr(changes, one.name) for one in fields(changes)):
         return []
-    text = json.dumps(asdict(changes), default=_told)
+    text = json.dumps(asdict(changes), default=_to_json)
     return [text[start : start + PIECE] for start in range(0, len(text), PIECE)]
 
 
@@ -40,7 +40,7 @@ def from_pieces(pieces: Iterable[str]) -> Changes:
     >>> from_pieces(to_pieces(changes)) == changes
     True
     """
-    read = json.loads("".join(pieces), object_hook=_understood)
+    read = json.loads("".join(pieces), object_hook=_from_json)
     return Changes(
         deleted_relationships=tuple(Relationship(**one) for one in read["deleted_relationships"]),
         deleted_nodes=tuple(Node(**one) for one in read["deleted_nodes"]),
@@ -52,12 +52,12 @@ def from_pieces(pieces: Iterable[str]) -> Changes:
     )
 
 
-def _told(value: Any) -> dict[str, str]:
+def _to_json(value: Any) -> dict[str, str]:
     kind = "time" if isinstance(value, datetime) else "day"
     return {kind: value.isoformat()}
 
 
-def _understood(value: dict[str, Any]) -> Any:
+def _from_json(value: dict[str, Any]) -> Any:
     match value:
         case {"time": text, **rest} if not rest:
             return datetime.fromisoformat(text)

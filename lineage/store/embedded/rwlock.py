@@ -10,10 +10,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Turns"]
+__all__ = ["ReadWriteLock"]
 
 
-class Turns:
+class ReadWriteLock:
     """Lets readers in together, and a writer alone; readers that come while one waits stand behind it."""
 
     def __init__(self) -> None:

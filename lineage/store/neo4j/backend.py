@@ -46,7 +46,7 @@ from lineage.store.errors import (
 )
 from lineage.store.exploring import Explorer, View
 from lineage.store.neo4j.explorer import Neo4jExplorer
-from lineage.store.planning.chunks import LANES
+from lineage.store.planning.chunks import LOCK_STRIPES
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["Neo4jBackend", "for_rows", "with_times"]
@@ -61,7 +61,7 @@ RETRY_SECONDS = 15.0
 """For how long a transaction is tried again after a deadlock or another transient error."""
 
 # One node a lane, locked by a transaction that writes in it, in this order; who writes alone has all of them.
-_ALL_LANES = [f"lane {number}" for number in range(LANES)]
+_ALL_STRIPES = [f"lane {number}" for number in range(LOCK_STRIPES)]
 _LOCK = "UNWIND $keys AS key MATCH (m:Meta {key: key}) SET m.version = m.version"
 
 _PARAMETER = re.compile(r"\$(\w+)")
@@ -97,7 +97,7 @@ class Neo4jBackend:
         self._access = neo4j.READ_ACCESS if read_only else neo4j.WRITE_ACCESS
         self._driver = _connect(uri, login)
         try:
-            self._version = self._brought_up_to(target_version)
+            self._version = self._migrate(target_version)
         except StoreError:
             self._driver.close()
             raise
@@ -122,11 +122,11 @@ class Neo4jBackend:
         return self._explaining(StoreError, lambda: self._session_read(work))
 
     @property
-    def says_missing_ends(self) -> bool:
+    def reports_missing_ends(self) -> bool:
         """Yes: the server counts what it creates."""
         return True
 
-    def writing(self, work: Callable[[Neo4jTransaction], T], lanes: Sequence[int] = ()) -> T:
+    def writing(self, work: Callable[[Neo4jTransaction], T], stripes: Sequence[int] = ()) -> T:
         """Return what `work` returns, committed; after a deadlock or another transient error it runs again."""
 
         def write(keys: list[str]) -> T:
@@ -138,17 +138,17 @@ class Neo4jBackend:
             with self._driver.session(default_access_mode=self._access) as session:
                 return session.execute_write(locked)
 
-        def write_in_lanes() -> T:
-            if not lanes:
-                return write(_ALL_LANES)
+        def write_in_stripes() -> T:
+            if not stripes:
+                return write(_ALL_STRIPES)
             try:
-                return write([_ALL_LANES[lane] for lane in sorted(lanes)])
+                return write([_ALL_STRIPES[stripe] for stripe in sorted(stripes)])
             except (ConstraintError, TransientError):
                 # What these lanes would create came into another one under a name that was changed meanwhile, or it
                 # and the others lock each other out for as long as is tried. Alone, neither can be.
-                return write(_ALL_LANES)
+                return write(_ALL_STRIPES)
 
-        return self._explaining(StoreWriteError, write_in_lanes)
+        return self._explaining(StoreWriteError, write_in_stripes)
 
     def close(self) -> None:
         """Close the connections. A second call does nothing."""
@@ -182,9 +182,9 @@ class Neo4jBackend:
         try:
             return work()
         except (DriverError, Neo4jError) as error:
-            raise _explained(self._uri, error, failure) from error
+            raise _error_from(self._uri, error, failure) from error
 
-    def _brought_up_to(self, target_version: int) -> int:
+    def _migrate(self, target_version: int) -> int:
         """Take the migrations that are left; return the version. Each may run again after a crash."""
         rows = self.reading(lambda transaction: transaction.read(query("schema_version"), [{}]))
         version = int(rows[0]["version"]) if rows else 0
@@ -347,11 +347,11 @@ def _connect(uri: str, login: tuple[str, str]) -> neo4j.Driver:
         driver.verify_connectivity()
     except (DriverError, Neo4jError) as error:
         driver.close()
-        raise _explained(uri, error, StoreUnreachableError) from error
+        raise _error_from(uri, error, StoreUnreachableError) from error
     return driver
 
 
-def _explained(uri: str, error: DriverError | Neo4jError, failure: type[StoreError]) -> StoreError:
+def _error_from(uri: str, error: DriverError | Neo4jError, failure: type[StoreError]) -> StoreError:
     if isinstance(error, AuthError | Forbidden):
         return StoreAccessError(
             f"Neo4j at {uri} refuses user and password",

@@ -13,16 +13,16 @@ from datetime import datetime
 from lineage.model.names import column_key, split_dataset_key
 from lineage.model.namespaces import is_path, preferred_key
 from lineage.model.statement import DatasetKind
-from lineage.store.planning.columns import let_go
+from lineage.store.planning.columns import remove_columns
 from lineage.store.planning.graph_state import GraphState, JobEdge, JobOutput
 from lineage.store.planning.naming import NamesOverTime, column_as_named
 from lineage.store.planning.renames import Rekeying
-from lineage.store.planning.validity import History, holds_at, together
+from lineage.store.planning.validity import History, holds_at, merge_periods
 
-__all__ = ["join_aliased", "united"]
+__all__ = ["join_aliased", "find_main_keys"]
 
 
-def united(known: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def find_main_keys(known: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the key that each dataset of several goes by, once these pairs of keys name one dataset, too.
 
     >>> united({}, [("s3://b/t", "hive://m:1/d.t"), ("s3://b/t", "glue:x/d.t")])
@@ -70,7 +70,7 @@ def _join(state: GraphState, key: str, root: str) -> None:
     joined = _histories_of_joined_units(state, rekeying)
     rekeying.apply(state)
     state.histories.update(joined)
-    let_go(state, gone)
+    remove_columns(state, gone)
 
 
 def _columns_of_the_older_schema(state: GraphState, key: str, root: str) -> dict[str, datetime]:
@@ -110,7 +110,7 @@ def _histories_of_joined_units(state: GraphState, rekeying: Rekeying) -> dict[Jo
                 if held is not None and until != at:
                     ends = [end for end in (held.end, until) if end is not None]
                     periods.append(replace(held, start=at, end=min(ends, default=None), last_seen=at))
-            found[pair] = together(periods)
+            found[pair] = merge_periods(periods)
     return found
 
 

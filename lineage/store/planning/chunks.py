@@ -17,17 +17,17 @@ from zlib import crc32
 from lineage.model.batch import DatasetRecord, EdgeRecord, JobRecord, LineageBatch, UsageRecord
 from lineage.model.names import dataset_of
 from lineage.store.planning.dataset_references import (
-    Mention,
+    DatasetReference,
     edges_by_job,
-    find_mentions,
+    find_references,
     joined,
     times_of_records,
 )
 from lineage.store.planning.naming import NamesOverTime
 
-__all__ = ["LANES", "BatchPart", "Stage", "parted", "whole"]
+__all__ = ["LOCK_STRIPES", "BatchPart", "Stage", "split_batch", "whole_batch"]
 
-LANES = 16
+LOCK_STRIPES = 16
 """Into how many lanes jobs and datasets fall. A power of two. Parts of different lanes change nothing that
 is the same."""
 
@@ -58,26 +58,26 @@ class Stage(StrEnum):
 class BatchPart:
     """A part of a batch: the stages that it is for, and what of the batch they take in. It can be pickled.
 
-    `mentions` are the datasets that it is about; without them, all that the batch names. `lanes`: no two parts that
+    `references` are the datasets that it is about; without them, all that the batch names. `stripes`: no two parts that
     share one are written at the same time; a part without any is written alone.
     """
 
     batch: LineageBatch
     stages: frozenset[Stage] = frozenset(Stage)
-    mentions: tuple[Mention, ...] | None = None
-    lanes: tuple[int, ...] = ()
+    references: tuple[DatasetReference, ...] | None = None
+    stripes: tuple[int, ...] = ()
 
-    def mentions_today(self, naming: NamesOverTime) -> Mapping[str, Mention]:
+    def references_today(self, naming: NamesOverTime) -> Mapping[str, DatasetReference]:
         """Return what is said of each dataset that the part is about, by the dataset's key today."""
-        if self.mentions is not None:
-            return joined(self.mentions, naming)
+        if self.references is not None:
+            return joined(self.references, naming)
         if self.stages.isdisjoint({Stage.CHANGES, Stage.NODES, Stage.DATASETS}):
             return {}
-        return find_mentions(self.batch, naming)
+        return find_references(self.batch, naming)
 
     def with_nodes(self) -> BatchPart:
         """Return the part with the nodes that its relationships need, to be written alone."""
-        return replace(self, stages=self.stages | {Stage.NODES}, lanes=())
+        return replace(self, stages=self.stages | {Stage.NODES}, stripes=())
 
     @property
     def begins(self) -> datetime:
@@ -88,17 +88,17 @@ class BatchPart:
             (change.at for change in batch.changes),
             (record.at for record in batch.datasets if record.at is not None),
             (used.midnight for used in batch.usage),
-            (mention.first_seen for mention in self.mentions or ()),
+            (reference.first_seen for reference in self.references or ()),
         )
         return min(times, default=batch.run.at)
 
 
-def whole(batch: LineageBatch) -> BatchPart:
+def whole_batch(batch: LineageBatch) -> BatchPart:
     """Return the batch as its only part."""
     return BatchPart(batch)
 
 
-def parted(batch: LineageBatch, naming: NamesOverTime) -> list[list[BatchPart]]:
+def split_batch(batch: LineageBatch, naming: NamesOverTime) -> list[list[BatchPart]]:
     """Return the parts of a batch, in rounds. `naming` holds the batch's own changes, too."""
     parts = _Parting(batch, naming)
     rounds = [
@@ -116,7 +116,7 @@ class _Parting:
     def __init__(self, batch: LineageBatch, naming: NamesOverTime) -> None:
         self.batch = batch
         self.naming = naming
-        self.mentions = find_mentions(batch, naming)
+        self.references = find_references(batch, naming)
         time_of = times_of_records(batch)
         self.records: dict[str, list[DatasetRecord]] = defaultdict(list)
         for record in batch.datasets:
@@ -135,24 +135,26 @@ class _Parting:
         keys = {
             key for change in changes for name in change.datasets for key in (name, self.naming.after(name, change))
         }
-        return [self._part(Stage.CHANGES, mentions=tuple(self.mentions[key] for key in keys & self.mentions.keys()))]
+        return [
+            self._part(Stage.CHANGES, references=tuple(self.references[key] for key in keys & self.references.keys()))
+        ]
 
     def of_datasets(self, stage: Stage) -> list[BatchPart]:
         made = stage is Stage.NODES
 
         def size(key: str) -> int:
             described = sum(len(record.columns) for record in self.records.get(key, ()))
-            return 1 + len(self.mentions[key].columns) + described
+            return 1 + len(self.references[key].columns) + described
 
         return [
             self._part(
                 stage,
-                lanes,
-                mentions=tuple(self._mention(key, with_columns=made) for key in keys),
+                stripes,
+                references=tuple(self._mention(key, with_columns=made) for key in keys),
                 datasets=tuple(record for key in keys for record in self.records.get(key, ())),
                 usage=() if made else tuple(used for key in keys for used in self.usage.get(key, ())),
             )
-            for lanes, keys in _chunks({key: size(key) for key in self.mentions}, COLUMNS_IN_A_PART)
+            for stripes, keys in _chunks({key: size(key) for key in self.references}, COLUMNS_IN_A_PART)
         ]
 
     def of_jobs(self) -> list[BatchPart]:
@@ -170,11 +172,11 @@ class _Parting:
         return [
             self._part(
                 Stage.JOBS,
-                lanes,
+                stripes,
                 jobs=tuple(job for key in keys for job in records[key]),
                 edges=tuple(edge for key in keys for edge in stated(key)),
             )
-            for lanes, keys in _chunks({key: size(key) for key in records}, EDGES_IN_A_PART)
+            for stripes, keys in _chunks({key: size(key) for key in records}, EDGES_IN_A_PART)
         ]
 
     def of_retirement(self) -> list[BatchPart]:
@@ -192,21 +194,21 @@ class _Parting:
             )
         ]
 
-    def _mention(self, key: str, *, with_columns: bool) -> Mention:
-        mention = self.mentions[key]
-        return mention if with_columns else replace(mention, columns={})
+    def _mention(self, key: str, *, with_columns: bool) -> DatasetReference:
+        reference = self.references[key]
+        return reference if with_columns else replace(reference, columns={})
 
     def _part(
         self,
         stage: Stage,
-        lanes: tuple[int, ...] = (),
+        stripes: tuple[int, ...] = (),
         *,
-        mentions: tuple[Mention, ...] | None = None,
+        references: tuple[DatasetReference, ...] | None = None,
         **of_batch: object,
     ) -> BatchPart:
         ours = self.batch
         batch = LineageBatch(run=ours.run, changes=ours.changes, aliases=ours.aliases, **of_batch)  # type: ignore[arg-type]
-        return BatchPart(batch, frozenset({stage}), mentions, lanes)
+        return BatchPart(batch, frozenset({stage}), references, stripes)
 
 
 def _chunks(sizes: Mapping[str, int], at_most: int) -> Iterator[tuple[tuple[int, ...], Sequence[str]]]:
@@ -214,13 +216,13 @@ def _chunks(sizes: Mapping[str, int], at_most: int) -> Iterator[tuple[tuple[int,
 
     Where there is less than a chunk for each lane, chunks have several lanes.
     """
-    groups = LANES
+    groups = LOCK_STRIPES
     while groups > 1 and sum(sizes.values()) < at_most * groups:
         groups //= 2
     chunks: dict[int, list[list[str]]] = defaultdict(lambda: [[]])
     filled: dict[int, int] = defaultdict(int)
     for key, size in sizes.items():
-        group = crc32(key.encode()) % LANES % groups
+        group = crc32(key.encode()) % LOCK_STRIPES % groups
         if chunks[group][-1] and filled[group] + size > at_most:
             chunks[group].append([])
             filled[group] = 0
@@ -229,4 +231,4 @@ def _chunks(sizes: Mapping[str, int], at_most: int) -> Iterator[tuple[tuple[int,
     for turn in range(max(map(len, chunks.values()), default=0)):
         for group, in_turn in sorted(chunks.items()):
             if turn < len(in_turn):
-                yield tuple(range(group, LANES, groups)), in_turn[turn]
+                yield tuple(range(group, LOCK_STRIPES, groups)), in_turn[turn]

@@ -11,10 +11,10 @@ from lineage.model.names import ColumnPath, column_key
 from lineage.model.spelling import spelling_of
 from lineage.store.planning.graph_state import GraphState
 from lineage.store.planning.observations import UNOBSERVED
-from lineage.store.planning.validity import end_at
+from lineage.store.planning.validity import retire_at
 from lineage.store.values import StoredColumn
 
-__all__ = ["complete_column", "ensure_column", "let_go", "with_parents"]
+__all__ = ["complete_column", "ensure_column", "remove_columns", "with_parents"]
 
 _FOR_EVER = datetime.max.replace(tzinfo=UTC)
 _AS_THEY_ARE: Mapping[str, str] = {}
@@ -110,7 +110,7 @@ def _authority(column: StoredColumn | ColumnRecord) -> int:
     return 2 if not column.inferred else int(column.ordinal is not None)
 
 
-def let_go(state: GraphState, gone: Mapping[str, datetime]) -> None:
+def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
     """Part with columns that whole schemas no longer have, by key with the schema's time.
 
     Their lineage ends then. What is stated at that time or later keeps a column, and so does lineage of one that only
@@ -142,7 +142,7 @@ def _end_lineage(state: GraphState, gone: Mapping[str, datetime]) -> dict[str, d
         for key in {pair.source, pair.target} & gone.keys():
             history, at = state.histories[pair], gone[key]
             if history[-1].last_seen < at and not state.columns[key].inferred:
-                history = state.histories[pair] = end_at(history, at, UNOBSERVED)
+                history = state.histories[pair] = retire_at(history, at, UNOBSERVED)
             used = _FOR_EVER if history[-1].live else history[-1].last_seen
             last_used[key] = max(used, last_used.get(key, used))
     return last_used

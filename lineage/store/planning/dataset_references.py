@@ -12,16 +12,16 @@ from lineage.model.names import column_key, dataset_of, is_column_key, split_col
 from lineage.store.planning.naming import NamesOverTime
 
 __all__ = [
-    "Mention",
+    "DatasetReference",
     "edges_by_job",
-    "find_mentions",
+    "find_references",
     "joined",
     "times_of_records",
 ]
 
 
 @dataclass(slots=True)
-class Mention:
+class DatasetReference:
     """A dataset in a batch, by what it was called at a time (`name_then`, `at`): today's name follows from both.
 
     `written` is when a job was last seen to write it, `described` when a known schema last held; `defined` tells
@@ -62,20 +62,20 @@ class Mention:
             self.columns[path] = (first, last) if known is None else (min(known[0], first), max(known[1], last))
 
 
-def find_mentions(batch: LineageBatch, naming: NamesOverTime) -> dict[str, Mention]:
+def find_references(batch: LineageBatch, naming: NamesOverTime) -> dict[str, DatasetReference]:
     """Return what the batch says of each dataset, by its key today."""
-    found: dict[str, Mention] = {}
+    found: dict[str, DatasetReference] = {}
     edges = edges_by_job(batch)
 
-    def mentioned(name_then: str, first: datetime, last: datetime, named: datetime | None = None) -> Mention:
+    def referenced(name_then: str, first: datetime, last: datetime, named: datetime | None = None) -> DatasetReference:
         named = named or last
         key = naming.today(name_then, named)
-        mention = found.get(key)
-        if mention is None:
-            mention = found[key] = Mention(name_then, named, first, last)
+        reference = found.get(key)
+        if reference is None:
+            reference = found[key] = DatasetReference(name_then, named, first, last)
         else:
-            mention.see(name_then, first, last, named)
-        return mention
+            reference.see(name_then, first, last, named)
+        return reference
 
     for job in batch.jobs:
         first, last = job.first_seen, job.last_seen
@@ -90,32 +90,32 @@ def find_mentions(batch: LineageBatch, naming: NamesOverTime) -> dict[str, Menti
                 named.add(edge.target)
         written = {*job.writes, *(edge.output for edge in of_job)}
         for name_then in {*job.reads, *written, *columns}:
-            mention = mentioned(name_then, first, last)
+            reference = referenced(name_then, first, last)
             if name_then in written:
-                mention.written = latest(mention.written, last)
-                mention.defined = mention.defined or job.kind.defines_output
+                reference.written = latest(reference.written, last)
+                reference.defined = reference.defined or job.kind.defines_output
             for column in columns.get(name_then, ()):
-                mention.name_column(_path_today(column, last, naming), first, last)
+                reference.name_column(_path_today(column, last, naming), first, last)
     time_of = times_of_records(batch)
     for record in batch.datasets:
         at = time_of(record)
-        mention = mentioned(record.key, at, at)
+        reference = referenced(record.key, at, at)
         if naming.today(record.key, at) == record.key:
             # A record that was moved since has the name of its time.
-            mention.names = (record.namespace, record.name)
+            reference.names = (record.namespace, record.name)
         if record.schema_known:
-            mention.described = latest(mention.described, at)
-        mention.spelling = record.spelling or mention.spelling
+            reference.described = latest(reference.described, at)
+        reference.spelling = record.spelling or reference.spelling
         for one in record.columns:
             if one.spelling is not None:
-                mention.spellings[_path_today(column_key(record.key, one.path), at, naming)] = one.spelling
+                reference.spellings[_path_today(column_key(record.key, one.path), at, naming)] = one.spelling
     for used in batch.usage:
         name_then, named_at = dataset_of(used.of), used.named_at
         # Used on that day, not since its midnight: then it may not have been there.
         seen = min((at for at in (used.last_read, used.last_write) if at is not None), default=named_at)
-        mention = mentioned(name_then, seen, seen, named_at)
+        reference = referenced(name_then, seen, seen, named_at)
         if name_then != used.of:
-            mention.name_column(_path_today(used.of, named_at, naming), seen, seen)
+            reference.name_column(_path_today(used.of, named_at, naming), seen, seen)
     return found
 
 
@@ -124,12 +124,12 @@ def _path_today(key: str, at: datetime, naming: NamesOverTime) -> str:
     return naming.column_today(dataset, path, at)[1] if naming.renames_columns(dataset) else path
 
 
-def joined(mentions: Iterable[Mention], naming: NamesOverTime) -> dict[str, Mention]:
+def joined(references: Iterable[DatasetReference], naming: NamesOverTime) -> dict[str, DatasetReference]:
     """Return mentions by the dataset's key today; what has become one dataset since they were found is one."""
-    found: dict[str, Mention] = {}
-    for mention in mentions:
-        key = naming.today(mention.name_then, mention.at)
-        found[key] = _both(found[key], mention) if key in found else mention
+    found: dict[str, DatasetReference] = {}
+    for reference in references:
+        key = naming.today(reference.name_then, reference.at)
+        found[key] = _both(found[key], reference) if key in found else reference
     return found
 
 
@@ -161,14 +161,14 @@ def latest(one: datetime | None, other: datetime | None) -> datetime | None:
     return max(one, other) if one is not None and other is not None else one or other
 
 
-def _both(one: Mention, other: Mention) -> Mention:
+def _both(one: DatasetReference, other: DatasetReference) -> DatasetReference:
     newer = one if one.at >= other.at else other
     first, second = (one, other) if one.first_seen <= other.first_seen else (other, one)
     columns = dict(one.columns)
     for path, (began, last) in other.columns.items():
         known_first, known_last = columns.get(path, (began, last))
         columns[path] = (min(began, known_first), max(last, known_last))
-    return Mention(
+    return DatasetReference(
         name_then=newer.name_then,
         at=newer.at,
         first_seen=min(one.first_seen, other.first_seen),

@@ -11,14 +11,14 @@ from lineage.model.names import column_key, split_dataset_key
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.planning.chunks import Stage
-from lineage.store.planning.columns import complete_column, ensure_column, let_go, with_parents
-from lineage.store.planning.dataset_references import Mention, latest
+from lineage.store.planning.columns import complete_column, ensure_column, remove_columns, with_parents
+from lineage.store.planning.dataset_references import DatasetReference, latest
 from lineage.store.planning.graph_state import GraphState, KnownChange, change_key
 from lineage.store.planning.intake import DatasetNews, Intake
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
 from lineage.store.planning.rival_definitions import columns_of_other_files
-from lineage.store.planning.validity import end_at, together
+from lineage.store.planning.validity import merge_periods, retire_at
 from lineage.store.values import StoredDataset
 
 __all__ = [
@@ -26,9 +26,9 @@ __all__ = [
     "Drops",
     "date_datasets",
     "describe_datasets",
-    "end_dropped",
-    "part_with_columns",
-    "part_with_unclaimed",
+    "drop_dataset",
+    "remove_missing_columns",
+    "remove_unclaimed_columns",
     "remade_datasets",
     "remade_since",
     "revive_made_of",
@@ -53,28 +53,28 @@ def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> None:
 
     Times of datasets that are known are widened to the past only (see `date_datasets`).
     """
-    unknown = intake.mentions.keys() - state.datasets.keys()
-    for key, mention in intake.mentions.items():
-        see_dataset(state, key, mention, drops.get(key, ()))
+    unknown = intake.references.keys() - state.datasets.keys()
+    for key, reference in intake.references.items():
+        see_dataset(state, key, reference, drops.get(key, ()))
     # What is not known yet is written as it will stay: most of a first ingest.
     describe_datasets(state, intake, unknown)
-    for key, mention in intake.mentions.items():
-        for path, (first, last) in mention.columns.items():
+    for key, reference in intake.references.items():
+        for path, (first, last) in reference.columns.items():
             is_new = (named := column_key(key, path)) not in state.columns
-            ensure_column(state, key, path, last, first, mention.spellings)
+            ensure_column(state, key, path, last, first, reference.spellings)
             if is_new and (ended := [drop for drop in drops.get(named, ()) if drop > last]):
                 state.columns[named] = replace(state.columns[named], dropped_at=min(ended))
 
 
-def see_dataset(state: GraphState, key: str, mention: Mention, drops: Sequence[datetime] = ()) -> None:
+def see_dataset(state: GraphState, key: str, reference: DatasetReference, drops: Sequence[datetime] = ()) -> None:
     """Make a dataset where it is not known; `drops` are the DROPs of it that are known."""
-    dataset = state.datasets.get(key) or _new_dataset(key, mention)
-    if dataset.spelled_at is None and mention.first_seen < dataset.first_seen:
-        dataset = replace(dataset, spelling=spelling_of(dataset.name, mention.spelling))
+    dataset = state.datasets.get(key) or _new_dataset(key, reference)
+    if dataset.spelled_at is None and reference.first_seen < dataset.first_seen:
+        dataset = replace(dataset, spelling=spelling_of(dataset.name, reference.spelling))
     dataset = replace(
-        dataset.seen(mention.first_seen, dataset.last_seen),
-        written_at=latest(dataset.written_at, mention.written),
-        schema_at=latest(dataset.schema_at, mention.described),
+        dataset.seen(reference.first_seen, dataset.last_seen),
+        written_at=latest(dataset.written_at, reference.written),
+        schema_at=latest(dataset.schema_at, reference.described),
     )
     state.datasets[key] = _dropped(dataset, drops)
 
@@ -89,8 +89,8 @@ def _dropped(dataset: StoredDataset, drops: Sequence[datetime]) -> StoredDataset
 
 def date_datasets(state: GraphState, intake: Intake) -> None:
     """Move the time at which each dataset was last seen. Until then it says what is older than what was known."""
-    for key, mention in intake.mentions.items():
-        state.datasets[key] = state.datasets[key].seen(mention.first_seen, mention.last_seen)
+    for key, reference in intake.references.items():
+        state.datasets[key] = state.datasets[key].seen(reference.first_seen, reference.last_seen)
 
 
 def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str]) -> set[str]:
@@ -106,7 +106,7 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
         dataset, record = state.datasets[news.key], news.record
         late = news.at < dataset.last_seen
         before_schema = record.schema_known and dataset.schema_at is not None and news.at < dataset.schema_at
-        named = record.kind is not DatasetKind.TABLE or intake.mentions[news.key].defined
+        named = record.kind is not DatasetKind.TABLE or intake.references[news.key].defined
         if named and (dataset.kind_at is None or news.at >= dataset.kind_at):
             dataset = replace(dataset, kind=record.kind, kind_at=news.at)
         if record.is_spelled and (dataset.spelled_at is None or news.at >= dataset.spelled_at):
@@ -135,7 +135,7 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
     return outdated
 
 
-def part_with_columns(state: GraphState, intake: Intake, outdated: Set[str], naming: NamesOverTime) -> None:
+def remove_missing_columns(state: GraphState, intake: Intake, outdated: Set[str], naming: NamesOverTime) -> None:
     """Part with the columns that the newest whole schemas do not have; those that the batch counts use of stay.
 
     `outdated` are columns that the batch knows of from older schemas only. That a column went is kept as a DROP COLUMN:
@@ -166,10 +166,10 @@ def part_with_columns(state: GraphState, intake: Intake, outdated: Set[str], nam
     # One that was only inferred may have a place, too; no schema had it.
     known = {key: state.columns[key] for key in absent}
     had = {key for key, one in known.items() if key in outdated or not (one.inferred or one.ordinal is None)}
-    _part_with(state, absent, had, naming)
+    _remove(state, absent, had, naming)
 
 
-def part_with_unclaimed(state: GraphState, naming: NamesOverTime) -> None:
+def remove_unclaimed_columns(state: GraphState, naming: NamesOverTime) -> None:
     """Part with the columns that whole schemas lack and that another file's definition kept, where none does now."""
     parents = {column.parent for column in state.columns.values()}
     absent: dict[str, datetime] = {}
@@ -181,13 +181,13 @@ def part_with_unclaimed(state: GraphState, naming: NamesOverTime) -> None:
             absent[key] = at
     for key in columns_of_other_files(state, absent):
         del absent[key]
-    _part_with(state, absent, absent.keys(), naming)
+    _remove(state, absent, absent.keys(), naming)
 
 
-def _part_with(state: GraphState, absent: Mapping[str, datetime], had: Set[str], naming: NamesOverTime) -> None:
+def _remove(state: GraphState, absent: Mapping[str, datetime], had: Set[str], naming: NamesOverTime) -> None:
     """Part with columns, by key with the time of the schema that lacks them; note those that a schema `had`."""
     dropped = {key: state.columns[key] for key in had}
-    let_go(state, absent)
+    remove_columns(state, absent)
     for key, column in dropped.items():
         dataset, path = column.dataset, column.path
         # A change is stated in the names of its time: these are today's.
@@ -196,7 +196,7 @@ def _part_with(state: GraphState, absent: Mapping[str, datetime], had: Set[str],
             state.changes[change_key(change)] = KnownChange(change)
 
 
-def end_dropped(state: GraphState, dataset: str, at: datetime) -> bool:
+def drop_dataset(state: GraphState, dataset: str, at: datetime) -> bool:
     """Mark a dataset dropped, and end its lineage both ways until that is stated again.
 
     One that was made again since is not dropped, and what was made of it stays. Return whether that is so.
@@ -208,7 +208,7 @@ def end_dropped(state: GraphState, dataset: str, at: datetime) -> bool:
     for pair, history in state.histories.items():
         if dataset == pair.output or (dataset == pair.from_dataset and not remade):
             unit = state.units.get((pair.job, pair.output))
-            state.histories[pair] = end_at(history, at, unit.timeline if unit else UNOBSERVED)
+            state.histories[pair] = retire_at(history, at, unit.timeline if unit else UNOBSERVED)
     return remade
 
 
@@ -221,11 +221,11 @@ def remade_since(state: GraphState, intake: Intake) -> datetime | None:
 
 def remade_datasets(state: GraphState, intake: Intake) -> frozenset[str]:
     """Return the dropped datasets that the batch makes again, after their last DROP or maybe after one before it."""
-    known = ((state.datasets.get(key), mention) for key, mention in intake.mentions.items())
+    known = ((state.datasets.get(key), reference) for key, reference in intake.references.items())
     return frozenset(
         dataset.key
-        for dataset, mention in known
-        if dataset is not None and dataset.dropped_at is not None and mention.made_again(dataset.first_seen)
+        for dataset, reference in known
+        if dataset is not None and dataset.dropped_at is not None and reference.made_again(dataset.first_seen)
     )
 
 
@@ -247,11 +247,11 @@ def revive_made_of(state: GraphState, dataset: str, dropped_at: datetime, drops:
                 bounds.append(job.retired_at)
             longer = replace(period, end=min(bounds, default=None))
             others = tuple(one for one in history if one is not period)
-            state.histories[pair] = together((*others, longer))
+            state.histories[pair] = merge_periods((*others, longer))
 
 
-def _new_dataset(key: str, mention: Mention) -> StoredDataset:
-    namespace, name = mention.names or split_dataset_key(key)
-    seen = mention.first_seen
-    spelling = spelling_of(name, mention.spelling)
+def _new_dataset(key: str, reference: DatasetReference) -> StoredDataset:
+    namespace, name = reference.names or split_dataset_key(key)
+    seen = reference.first_seen
+    spelling = spelling_of(name, reference.spelling)
     return StoredDataset(key, namespace, name, DatasetKind.TABLE, None, False, (), seen, seen, spelling=spelling)

@@ -9,7 +9,7 @@ from datetime import datetime
 from lineage.store.planning.datasets import AllDrops
 from lineage.store.planning.graph_state import GraphState, Seen
 from lineage.store.planning.job_outputs import Units
-from lineage.store.planning.renames import join_jobs, join_units, moved
+from lineage.store.planning.renames import join_jobs, join_units, rekey_items
 from lineage.store.planning.validity import join
 from lineage.store.values import JobIdentity, StoredJob
 
@@ -40,15 +40,15 @@ def plan_rekeying(before: GraphState, identities: Mapping[str, JobIdentity]) -> 
             return key, job
         return known.key, replace(job, key=known.key, file_key=known.file_key, source=known.source)
 
-    after.jobs = moved(before.jobs, renamed, join_jobs)
-    after.reads = moved(before.reads, lambda link, seen: ((key_of(link[0]), link[1]), seen), Seen.joined)
-    after.units = moved(before.units, lambda link, unit: ((key_of(link[0]), link[1]), unit), join_units)
-    after.histories = moved(
+    after.jobs = rekey_items(before.jobs, renamed, join_jobs)
+    after.reads = rekey_items(before.reads, lambda link, seen: ((key_of(link[0]), link[1]), seen), Seen.joined)
+    after.units = rekey_items(before.units, lambda link, unit: ((key_of(link[0]), link[1]), unit), join_units)
+    after.histories = rekey_items(
         before.histories,
         lambda pair, history: (replace(pair, job=key_of(pair.job)), history),
         lambda arriving, there: join(there, arriving),
     )
-    after.observed = moved(before.observed, lambda link, seen: ((link[0], key_of(link[1])), seen), max)
+    after.observed = rekey_items(before.observed, lambda link, seen: ((link[0], key_of(link[1])), seen), max)
     # What was found in the jobs, or in their files, is said anew by the ingest that knows them.
     after.diagnostics.clear()
     return after

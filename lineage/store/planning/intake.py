@@ -25,12 +25,12 @@ from lineage.model.statement import DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage.model.usage import latest
 from lineage.store.planning.chunks import BatchPart, Stage
-from lineage.store.planning.dataset_references import Mention, edges_by_job, times_of_records
+from lineage.store.planning.dataset_references import DatasetReference, edges_by_job, times_of_records
 from lineage.store.planning.graph_state import EdgeType, JobEdge
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.validity import NOTHING_SAID, Meaning
 
-__all__ = ["DatasetNews", "Intake", "Observation", "Stated", "take_in"]
+__all__ = ["DatasetNews", "Intake", "Observation", "Stated", "resolve_intake"]
 
 _RELATION = {EdgeKind.CONTRIBUTES: EdgeType.CONTRIBUTES, EdgeKind.REFERENCES: EdgeType.REFERENCES}
 
@@ -76,11 +76,11 @@ class Intake:
     changes: tuple[DatasetChange, ...]
     diagnostics: tuple[DiagnosticRecord, ...]
     usage: tuple[UsageRecord, ...]
-    mentions: Mapping[str, Mention]
+    references: Mapping[str, DatasetReference]
     stages: frozenset[Stage]
 
 
-def take_in(part: BatchPart, naming: NamesOverTime) -> Intake:
+def resolve_intake(part: BatchPart, naming: NamesOverTime) -> Intake:
     """Return a batch, or a part of one, in today's names. `naming` holds the batch's own changes, too."""
     batch = part.batch
     times = {job.key: job.last_seen for job in batch.jobs}
@@ -102,7 +102,7 @@ def take_in(part: BatchPart, naming: NamesOverTime) -> Intake:
         changes=batch.changes,
         diagnostics=tuple(replace(record, job=job_today(record.job)) for record in batch.diagnostics),
         usage=_one_a_day(used_today(record) for record in batch.usage),
-        mentions=part.mentions_today(naming),
+        references=part.references_today(naming),
         stages=part.stages,
     )
 

@@ -12,7 +12,7 @@ from lineage.store.planning.datasets import AllDrops
 from lineage.store.planning.graph_state import GraphState, JobEdge, JobOutput, Seen
 from lineage.store.planning.intake import Observation, Stated
 from lineage.store.planning.observations import ABSENT, UNOBSERVED, Timeline
-from lineage.store.planning.validity import Period, end_at, extend, set_window
+from lineage.store.planning.validity import Period, extend, retire_at, set_window
 from lineage.store.values import StoredJob
 
 __all__ = ["Units"]
@@ -68,7 +68,7 @@ class Units:
                 self._set_windows(unit, [at], (job.key, output), {})
                 continue
             for pair in self.pairs[job.key, output]:
-                self.state.histories[pair] = end_at(self.state.histories[pair], at, UNOBSERVED)
+                self.state.histories[pair] = retire_at(self.state.histories[pair], at, UNOBSERVED)
         if job.last_seen <= at and job.retired_at is None:
             self.state.jobs[job.key] = replace(job, retired_at=at)
 

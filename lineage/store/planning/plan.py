@@ -12,15 +12,15 @@ from lineage.model.names import column_key, split_dataset_key
 from lineage.model.statement import ChangeKind
 from lineage.store.planning.aliases import join_aliased
 from lineage.store.planning.chunks import Stage
-from lineage.store.planning.column_moves import drop_column, rename_column
+from lineage.store.planning.column_renames import drop_column, rename_column
 from lineage.store.planning.datasets import (
     AllDrops,
     date_datasets,
     describe_datasets,
-    end_dropped,
-    part_with_columns,
-    part_with_unclaimed,
+    drop_dataset,
     remade_datasets,
+    remove_missing_columns,
+    remove_unclaimed_columns,
     revive_made_of,
     see_dataset,
     see_datasets,
@@ -29,7 +29,7 @@ from lineage.store.planning.graph_state import GraphState, KnownChange, Prune, c
 from lineage.store.planning.intake import Intake
 from lineage.store.planning.job_outputs import Units
 from lineage.store.planning.naming import NamesOverTime
-from lineage.store.planning.renames import apply_move, spelled_by
+from lineage.store.planning.renames import apply_rename, spelled_by
 from lineage.store.planning.runs import record_run, record_usage
 
 __all__ = ["plan", "plan_pruning"]
@@ -54,12 +54,12 @@ def plan(before: GraphState, intake: Intake, naming: NamesOverTime) -> GraphStat
         if Stage.RETIREMENT in stages:
             _retire(units, intake)
     if Stage.DATASETS in stages:
-        outdated = describe_datasets(after, intake, intake.mentions)
-        part_with_columns(after, intake, outdated, naming)
+        outdated = describe_datasets(after, intake, intake.references)
+        remove_missing_columns(after, intake, outdated, naming)
         date_datasets(after, intake)
         record_usage(after, intake)
     if Stage.RUN in stages:
-        part_with_unclaimed(after, naming)
+        remove_unclaimed_columns(after, naming)
         record_run(after, intake)
     return after
 
@@ -87,7 +87,7 @@ def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -
         if move.kind is ChangeKind.RENAME_COLUMN:
             rename_column(state, move, known)
         elif move.kind in (ChangeKind.RENAME, ChangeKind.SWAP):
-            apply_move(state, move, known)
+            apply_rename(state, move, known)
         elif move.kind is ChangeKind.DROP_COLUMN:
             drop_column(state, move, naming)
         if move.kind is not ChangeKind.DROP:
@@ -95,12 +95,12 @@ def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -
     for drop in new_changes:
         if drop.kind is ChangeKind.DROP:
             dataset = naming.after(drop.dataset, drop)
-            mention = intake.mentions.get(dataset)
-            if mention is not None:
-                see_dataset(state, dataset, mention)
+            reference = intake.references.get(dataset)
+            if reference is not None:
+                see_dataset(state, dataset, reference)
             replaced = _is_replaced(dataset, drop, existing, intake, naming)
             state.changes[change_key(drop)] = KnownChange(drop, replaced)
-            if not replaced and end_dropped(state, dataset, drop.at):
+            if not replaced and drop_dataset(state, dataset, drop.at):
                 state.changes[change_key(drop)] = KnownChange(drop, remade=True)
 
 
@@ -116,8 +116,8 @@ def _is_replaced(
     dataset: str, drop: DatasetChange, existing: Container[str], intake: Intake, naming: NamesOverTime
 ) -> bool:
     """Return whether the dropped dataset is made again in the batch, or one that was made takes its name."""
-    mention = intake.mentions.get(dataset)
-    written = mention is not None and mention.written is not None
+    reference = intake.references.get(dataset)
+    written = reference is not None and reference.written is not None
     taken = any(
         move.kind is ChangeKind.RENAME
         and move.at >= drop.at
@@ -126,7 +126,7 @@ def _is_replaced(
         and (written or move.dataset in existing)
         for move in intake.changes
     )
-    return taken or (mention is not None and mention.made_again(drop.at))
+    return taken or (reference is not None and reference.made_again(drop.at))
 
 
 def _note_remade(state: GraphState, intake: Intake, naming: NamesOverTime, remade: Container[str]) -> None:
@@ -140,8 +140,8 @@ def _note_remade(state: GraphState, intake: Intake, naming: NamesOverTime, remad
         if change.kind is not ChangeKind.DROP or known is None or known.replaced or known.remade:
             continue
         key = naming.after(change.dataset, change)
-        dataset, mention = state.datasets.get(key), intake.mentions.get(key)
-        if dataset is None or mention is None or not (key in remade or mention.first_seen <= change.at):
+        dataset, reference = state.datasets.get(key), intake.references.get(key)
+        if dataset is None or reference is None or not (key in remade or reference.first_seen <= change.at):
             continue
         if dataset.first_seen <= change.at and dataset.was_made_since(change.at):
             state.changes[change_key(change)] = replace(known, remade=True)
@@ -153,8 +153,8 @@ def _name_renamed(state: GraphState, intake: Intake, naming: NamesOverTime) -> N
     for change in naming.changes:
         if change.kind is ChangeKind.RENAME and change.other is not None:
             key = naming.after(change.other, change)
-            mention = intake.mentions.get(key)
-            if mention is not None and mention.first_seen <= change.at and key != change.dataset:
+            reference = intake.references.get(key)
+            if reference is not None and reference.first_seen <= change.at and key != change.dataset:
                 dataset, earlier = state.datasets[key], split_dataset_key(change.dataset)[1]
                 dataset = replace(dataset, aliases=tuple(sorted({*dataset.aliases, earlier})))
                 state.datasets[key] = spelled_by(dataset, change)

@@ -11,22 +11,22 @@ from lineage.model.batch import DatasetChange, definition_job_key, event_job_key
 from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.spelling import spelling_of
 from lineage.model.statement import ChangeKind
-from lineage.store.planning.columns import let_go
+from lineage.store.planning.columns import remove_columns
 from lineage.store.planning.dataset_references import latest
 from lineage.store.planning.graph_state import GraphState, JobEdge, JobOutput, RunUsage, Seen
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
-from lineage.store.planning.validity import end_at, join
+from lineage.store.planning.validity import join, retire_at
 from lineage.store.values import StoredColumn, StoredDataset, StoredJob
 
-__all__ = ["Rekeying", "apply_move", "join_jobs", "join_units", "moved", "spelled_by"]
+__all__ = ["Rekeying", "apply_rename", "join_jobs", "join_units", "rekey_items", "spelled_by"]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-def apply_move(state: GraphState, change: DatasetChange, known: NamesOverTime) -> None:
+def apply_rename(state: GraphState, change: DatasetChange, known: NamesOverTime) -> None:
     """Bring a RENAME or SWAP that the graph has not seen into it; `known` are the changes that it has.
 
     If it comes late, when a dataset was seen under its old name after the change: that is another one, which took the
@@ -41,7 +41,7 @@ def apply_move(state: GraphState, change: DatasetChange, known: NamesOverTime) -
     keys = {old: new for old, new in keys.items() if old != new and old in state.datasets}
     if keys and all(state.datasets[old].last_seen <= change.at for old in keys):
         _end_replaced_definitions(state, keys, change)
-        _let_go_of_the_replaced(state, keys, change)
+        _remove_replaced_columns(state, keys, change)
         Rekeying(keys, _described_since(state, keys, change)).apply(state)
     if change.kind is ChangeKind.RENAME and (dataset := state.datasets.get(target)) is not None:
         alias = split_dataset_key(change.dataset)[1]
@@ -66,7 +66,7 @@ def _end_replaced_definitions(state: GraphState, keys: dict[str, str], change: D
     }
     for pair, history in state.histories.items():
         if pair.job in replaced:
-            state.histories[pair] = end_at(history, change.at, UNOBSERVED)
+            state.histories[pair] = retire_at(history, change.at, UNOBSERVED)
 
 
 def _described_since(state: GraphState, keys: dict[str, str], change: DatasetChange) -> frozenset[str]:
@@ -77,7 +77,7 @@ def _described_since(state: GraphState, keys: dict[str, str], change: DatasetCha
     )
 
 
-def _let_go_of_the_replaced(state: GraphState, keys: dict[str, str], change: DatasetChange) -> None:
+def _remove_replaced_columns(state: GraphState, keys: dict[str, str], change: DatasetChange) -> None:
     """Part with the columns of a dataset whose place another one takes, where that has none of the name."""
     arriving = {(keys[column.dataset], column.path) for column in state.columns.values() if column.dataset in keys}
     newer = _described_since(state, keys, change)
@@ -89,10 +89,10 @@ def _let_go_of_the_replaced(state: GraphState, keys: dict[str, str], change: Dat
         for key, column in state.columns.items()
         if column.dataset in replaced and (column.dataset, column.path) not in arriving
     }
-    let_go(state, gone)
+    remove_columns(state, gone)
 
 
-def moved(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined: Callable[[V, V], V]) -> dict[K, V]:
+def rekey_items(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined: Callable[[V, V], V]) -> dict[K, V]:
     """Return the items under their new keys; `joined(arriving, there)` where one is there that stays."""
     result: dict[K, V] = {}
     arriving: dict[K, V] = {}
@@ -121,16 +121,16 @@ class Rekeying:
 
     def apply(self, state: GraphState) -> None:
         """Give the keys to all that a state holds."""
-        state.datasets = moved(state.datasets, self._dataset, _join_datasets)
-        state.columns = moved(state.columns, self._column, self._join_columns)
-        state.jobs = moved(state.jobs, self._job, join_jobs)
-        state.reads = moved(state.reads, self._link, Seen.joined)
-        state.units = moved(state.units, self._link, join_units)
-        state.histories = moved(state.histories, self._pair, lambda arriving, there: join(there, arriving))
-        state.observed = moved(state.observed, self._observed, max)
+        state.datasets = rekey_items(state.datasets, self._dataset, _join_datasets)
+        state.columns = rekey_items(state.columns, self._column, self._join_columns)
+        state.jobs = rekey_items(state.jobs, self._job, join_jobs)
+        state.reads = rekey_items(state.reads, self._link, Seen.joined)
+        state.units = rekey_items(state.units, self._link, join_units)
+        state.histories = rekey_items(state.histories, self._pair, lambda arriving, there: join(there, arriving))
+        state.observed = rekey_items(state.observed, self._observed, max)
         for pair in [pair for pair in state.histories if _feeds_itself(pair)]:
             del state.histories[pair]
-        state.usage = moved(state.usage, self._usage, RunUsage.joined)
+        state.usage = rekey_items(state.usage, self._usage, RunUsage.joined)
         for key, found in state.diagnostics.items():
             if found.job is not None:
                 state.diagnostics[key] = replace(found, job=self._job_key(found.job))
@@ -200,8 +200,8 @@ class Rekeying:
         return (run, self._job_key(job)), value
 
     def _usage(self, _: str, used: RunUsage) -> tuple[str, RunUsage]:
-        moved = replace(used, of=self._node_key(used.of))
-        return moved.key, moved
+        rekey_items = replace(used, of=self._node_key(used.of))
+        return rekey_items.key, rekey_items
 
     def pair(self, pair: JobEdge) -> JobEdge:
         """Return a pair under its new keys."""

@@ -19,12 +19,12 @@ __all__ = [
     "History",
     "Meaning",
     "Period",
-    "end_at",
+    "retire_at",
     "extend",
     "holds_at",
     "join",
     "set_window",
-    "together",
+    "merge_periods",
 ]
 
 
@@ -104,7 +104,7 @@ def set_window(
     return _joined(kept)
 
 
-def end_at(history: History, at: datetime, timeline: Timeline) -> History:
+def retire_at(history: History, at: datetime, timeline: Timeline) -> History:
     """Return the history with what was stated before `at` ended then, until it was stated again."""
     kept: list[Period] = []
     for period in history:
@@ -185,7 +185,7 @@ def _union(known: Period, stated: Period) -> Period:
     )
 
 
-def together(periods: Iterable[Period]) -> History:
+def merge_periods(periods: Iterable[Period]) -> History:
     """Return periods as a history: in order, with those as one that touch and mean the same."""
     return _joined(periods)
 

@@ -20,7 +20,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.store import errors
 from lineage.store.errors import StoreAccessError, StoreError, StoreUnreachableError, StoreWriteError
 from lineage.store.exploring import Explorer, View
-from lineage.store.planning.chunks import BatchPart, Stage, whole
+from lineage.store.planning.chunks import BatchPart, Stage, whole_batch
 from lineage.store.remote.explorer import RemoteExplorer
 from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, methods
 from lineage.store.values import AppliedChanges, Direction
@@ -85,7 +85,7 @@ class RemoteStore:
             StoreError: the service could not be reached, or could not store it; nothing of the batch is stored then.
         """
         if isinstance(batch, BatchPart):
-            if batch.stages != frozenset(Stage) or batch.mentions is not None:
+            if batch.stages != frozenset(Stage) or batch.references is not None:
                 raise StoreWriteError("a service takes whole batches")
             batch = batch.batch
         applied: AppliedChanges = self._call("apply", batch)
@@ -93,7 +93,7 @@ class RemoteStore:
 
     def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
         """Return the batch as its only part: the service decides how to store it."""
-        return [[whole(batch)]]
+        return [[whole_batch(batch)]]
 
     def explore(
         self,
@@ -155,7 +155,7 @@ class RemoteStore:
                 "is it running? `lineage serve` starts one",
             ) from error
         if answer.status != 200:
-            raise self._explained(answer.status, content)
+            raise self._error_from(answer.status, content)
         return content
 
     def _sent(
@@ -168,7 +168,7 @@ class RemoteStore:
                 return self._exchange(known, verb, path, body, headers)
             except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
                 known.close()
-        return self._exchange(self._connected(), verb, path, body, headers)
+        return self._exchange(self._connect(), verb, path, body, headers)
 
     @staticmethod
     def _exchange(
@@ -178,7 +178,7 @@ class RemoteStore:
         answer = connection.getresponse()
         return answer, answer.read()
 
-    def _connected(self) -> http.client.HTTPConnection:
+    def _connect(self) -> http.client.HTTPConnection:
         if self._secure:
             made: http.client.HTTPConnection = http.client.HTTPSConnection(
                 self._host, self._port, timeout=_SECONDS, context=ssl.create_default_context()
@@ -189,7 +189,7 @@ class RemoteStore:
         self._connections.append(made)
         return made
 
-    def _explained(self, status: int, content: bytes) -> StoreError:
+    def _error_from(self, status: int, content: bytes) -> StoreError:
         try:
             answer = json.loads(content)
             message, hint, kind = answer.get("error") or "", answer.get("hint"), answer.get("type")

@@ -50,7 +50,7 @@ class Method:
     def to_json(self, *values: Any, **named: Any) -> bytes:
         """Return the arguments of a call as JSON."""
         given = dict(zip(self.arguments.model_fields, values, strict=False)) | named
-        given = {name: _listed(value) for name, value in given.items()}
+        given = {name: _as_plain(value) for name, value in given.items()}
         return self.arguments.model_construct(**given).model_dump_json(exclude_unset=True).encode()
 
     def call(self, store: GraphStore, arguments: bytes) -> bytes:
@@ -66,7 +66,7 @@ class Method:
 
 
 _EFFECTS = dict.fromkeys(
-    ("apply", "apply_and_hold", "hold", "drop_held", "rekey_jobs"), Effect.INGESTS
+    ("apply", "apply_and_buffer", "buffer_texts", "drop_buffered_texts", "rekey_jobs"), Effect.INGESTS
 ) | dict.fromkeys(("prune", "describe", "retire_edges", "retire_jobs"), Effect.CHANGES)
 # `explore` and `parts` a client answers by itself; a dump is for tests, and holds values of any type.
 _LEFT_OUT = frozenset({"close", "dump", "explore", "parts"})
@@ -98,7 +98,7 @@ def _method(name: str, function: Any) -> Method:
     return Method(name, _EFFECTS.get(name, Effect.READS), arguments, TypeAdapter(hints["return"]))
 
 
-def _listed(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
     plain = isinstance(value, str | list | BaseModel) or not isinstance(value, Iterable)
     return value if plain else list(value)
 

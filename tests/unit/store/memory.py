@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from lineage.model.batch import LineageBatch
-from lineage.store.planning.aliases import united
-from lineage.store.planning.chunks import BatchPart, parted, whole
+from lineage.store.planning.aliases import find_main_keys
+from lineage.store.planning.chunks import BatchPart, split_batch, whole_batch
 from lineage.store.planning.datasets import remade_since
 from lineage.store.planning.graph_state import GraphState, KnownChange, change_key
-from lineage.store.planning.intake import take_in
+from lineage.store.planning.intake import resolve_intake
 from lineage.store.planning.naming import NamesOverTime, as_replacements
 from lineage.store.planning.observations import Timeline
 from lineage.store.planning.plan import plan
@@ -25,11 +25,11 @@ class MemoryGraph:
         self.state = GraphState()
 
     def apply(self, batch: LineageBatch) -> None:
-        self.apply_part(whole(replace(batch, changes=tuple(as_replacements(batch.changes)))))
+        self.apply_part(whole_batch(replace(batch, changes=tuple(as_replacements(batch.changes)))))
 
     def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
         batch = replace(batch, changes=tuple(as_replacements(batch.changes)))
-        return parted(batch, self._naming(whole(batch)))
+        return split_batch(batch, self._naming(whole_batch(batch)))
 
     def apply_in_parts(self, batch: LineageBatch, chance: random.Random, *, until: float = 1) -> None:
         """Apply the parts, those of a round in any order, some twice; only the first of them if `until` is below 1."""
@@ -45,11 +45,11 @@ class MemoryGraph:
     def apply_part(self, part: BatchPart) -> None:
         naming = self._naming(part)
         before = self.state.copy()
-        since = remade_since(before, take_in(part, naming))
+        since = remade_since(before, resolve_intake(part, naming))
         if since is not None:
             naming = self._naming(part, since)
         before.changes = {change_key(change.stated): change for change in self._known(part, since)}
-        after = plan(before, take_in(part, naming), naming)
+        after = plan(before, resolve_intake(part, naming), naming)
         after.changes = {**self.state.changes, **after.changes}
         for link, unit in after.units.items():
             kept = Timeline.from_texts(unit.timeline.to_texts(), unit.last_seen)
@@ -62,7 +62,7 @@ class MemoryGraph:
 
     def _naming(self, part: BatchPart, since: datetime | None = None) -> NamesOverTime:
         known = (change.stated for change in self._known(part, since))
-        return NamesOverTime.of(known, part.batch.changes, united(self.state.aliases, part.batch.aliases))
+        return NamesOverTime.of(known, part.batch.changes, find_main_keys(self.state.aliases, part.batch.aliases))
 
     def history(self) -> list[str]:
         """Return all lineage, as `telling.history` does, and when each was last seen."""

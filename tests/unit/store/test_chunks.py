@@ -46,9 +46,9 @@ def test_parts_of_one_round_and_lane_have_different_jobs_and_datasets() -> None:
     for same_round in MemoryGraph().parts(told):
         jobs = [job.key for part in same_round for job in part.batch.jobs]
         assert len(jobs) == len(set(jobs))
-        datasets = [mention.name_then for part in same_round for mention in part.mentions or ()]
+        datasets = [reference.name_then for part in same_round for reference in part.references or ()]
         assert len(datasets) == len(set(datasets))
-        assert len({part.lanes for part in same_round}) > 1 or len(same_round) == 1
+        assert len({part.stripes for part in same_round}) > 1 or len(same_round) == 1
 
 
 def test_a_small_batch_is_few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,4 +56,4 @@ def test_a_small_batch_is_few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     told = random_batch(random.Random(2), at_most=30)
     rounds = MemoryGraph().parts(told)
     assert max(map(len, rounds)) == 1
-    assert {part.lanes for same_round in rounds for part in same_round} <= {(), tuple(range(parts.LANES))}
+    assert {part.stripes for same_round in rounds for part in same_round} <= {(), tuple(range(parts.LOCK_STRIPES))}

@@ -12,7 +12,7 @@ import lineage.store
 from lineage.store import open_store
 from lineage.store.cypher.schema import LABELS, RELATIONSHIPS, SCHEMA_VERSION, PropertyType
 from lineage.store.cypher.statements import LADYBUG_TYPES, query, scripts, write_statement
-from lineage.store.planning.chunks import LANES
+from lineage.store.planning.chunks import LOCK_STRIPES
 
 FOLDER = Path(lineage.store.__file__).parent
 
@@ -47,7 +47,7 @@ def test_there_is_a_migration_to_each_version(store: str) -> None:
 
 def test_each_lane_has_a_node_to_lock() -> None:
     [made] = [statement for steps in scripts("neo4j").values() for statement in steps if "'lane '" in statement]
-    assert f"range(0, {LANES - 1})" in made
+    assert f"range(0, {LOCK_STRIPES - 1})" in made
 
 
 def test_every_query_is_used_and_every_used_one_is_there() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lineage.model.transformations import Subtype
 from lineage.store.planning.observations import UNOBSERVED, Timeline
-from lineage.store.planning.validity import History, Meaning, Period, end_at, extend, holds_at, join, set_window
+from lineage.store.planning.validity import History, Meaning, Period, extend, holds_at, join, retire_at, set_window
 from tests.contract.telling import day
 
 PLAIN, MASKED = Meaning(), Meaning(masking=True)
@@ -91,18 +91,18 @@ def test_the_meaning_seen_last_is_the_whole_periods() -> None:
 def test_an_end_lasts_until_the_unit_was_observed_again() -> None:
     timeline = Timeline().observe(day(1), "a").observe(day(6), "a")
     history = (Period(day(1), None, day(6)),)
-    assert [(one.start, one.end, one.last_seen) for one in end_at(history, day(4), timeline)] == [
+    assert [(one.start, one.end, one.last_seen) for one in retire_at(history, day(4), timeline)] == [
         (day(1), day(4), day(1)),
         (day(6), None, day(6)),
     ]
-    assert end_at(history, day(6), timeline) == history
-    assert end_at(history, day(1), timeline) == history
+    assert retire_at(history, day(6), timeline) == history
+    assert retire_at(history, day(1), timeline) == history
 
 
 def test_what_only_adds_ends_unless_it_was_seen_since() -> None:
     history = (Period(day(1), None, day(6)),)
-    assert end_at(history, day(4), UNOBSERVED) == history
-    assert end_at(history, day(7), UNOBSERVED)[0].end == day(7)
+    assert retire_at(history, day(4), UNOBSERVED) == history
+    assert retire_at(history, day(7), UNOBSERVED)[0].end == day(7)
 
 
 def test_a_period_holds_at_its_first_moment_and_not_at_its_end() -> None:

@@ -1,4 +1,4 @@
-"""Statements for one key each, asked for many keys at once: `at_once.cypher`."""
+"""Statements for one key each, asked for many keys at once: `batched_reads.cypher`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from lineage.store.cypher.backend import Row
 from lineage.store.cypher.statements import own_queries, query
 
-__all__ = ["AtOnce", "at_once"]
+__all__ = ["BatchedRead", "batched_read"]
 
 FEW_KEYS = 2
 """From how many keys on nodes are looked up at once: each by the index, however many there are."""
@@ -26,7 +26,7 @@ _LABEL = re.compile(r"\([tj]:(`?\w+`?)")
 
 
 @dataclass(frozen=True, slots=True)
-class AtOnce:
+class BatchedRead:
     """A statement that answers for many keys of nodes with a label what another one answers for one key."""
 
     statement: str
@@ -36,7 +36,7 @@ class AtOnce:
     of_units: bool = False
 
     @property
-    def most_keys(self) -> int:
+    def max_keys(self) -> int:
         """How many keys one run of it may have: each edge is compared with each job."""
         return 100 if self.of_units else 10_000
 
@@ -44,12 +44,12 @@ class AtOnce:
         """Return whether it is faster for so many rows of parameters; `count` returns how many nodes the label has."""
         if self.by_index:
             return rows >= FEW_KEYS
-        return rows >= MANY_KEYS and count() <= min(rows, self.most_keys) * _SCANNED_PER_KEY
+        return rows >= MANY_KEYS and count() <= min(rows, self.max_keys) * _SCANNED_PER_KEY
 
     def parameters(self, rows: Sequence[Row]) -> Iterator[Row]:
         """Yield the parameters of its runs."""
-        for start in range(0, len(rows), self.most_keys):
-            some = rows[start : start + self.most_keys]
+        for start in range(0, len(rows), self.max_keys):
+            some = rows[start : start + self.max_keys]
             keys = list(dict.fromkeys(map(self._key, some)))
             yield (
                 {"keys": keys, "jobs": sorted({job for row in some for job in row["jobs"]})}
@@ -72,20 +72,20 @@ class AtOnce:
 
 
 @cache
-def at_once(statement: str) -> AtOnce | None:
+def batched_read(statement: str) -> BatchedRead | None:
     """Return what asks for many keys at once what a statement asks for one; None where nothing does."""
     if (by_key := _NODE_BY_KEY.fullmatch(statement.strip())) is not None:
         label, answer = by_key.groups()
         text = f"UNWIND $keys AS wanted MATCH (n:{label} {{key: wanted}}) RETURN wanted, {answer}"
-        return AtOnce(text, label, by_index=True)
+        return BatchedRead(text, label, by_index=True)
     return _of_relationships().get(statement)
 
 
 @cache
-def _of_relationships() -> Mapping[str, AtOnce]:
+def _of_relationships() -> Mapping[str, BatchedRead]:
     found = {}
-    for name, text in own_queries("embedded", "at_once").items():
+    for name, text in own_queries("embedded", "batched_reads").items():
         label = _LABEL.search(text)
         assert label is not None, name
-        found[query(name)] = AtOnce(text, label.group(1), of_units=name.endswith("_of_units"))
+        found[query(name)] = BatchedRead(text, label.group(1), of_units=name.endswith("_of_units"))
     return found

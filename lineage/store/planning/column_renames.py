@@ -14,7 +14,7 @@ from lineage.store.planning.columns import ensure_column, with_parents
 from lineage.store.planning.graph_state import GraphState, JobOutput
 from lineage.store.planning.naming import NamesOverTime
 from lineage.store.planning.observations import UNOBSERVED
-from lineage.store.planning.validity import History, Period, end_at, join
+from lineage.store.planning.validity import History, Period, join, retire_at
 from lineage.store.values import StoredColumn, StoredDataset
 
 __all__ = ["drop_column", "rename_column"]
@@ -66,7 +66,7 @@ def drop_column(state: GraphState, change: DatasetChange, naming: NamesOverTime)
         if not ends:
             continue
         unit = state.units.get((pair.job, pair.output))
-        state.histories[pair] = end_at(history, change.at, unit.timeline if unit else UNOBSERVED)
+        state.histories[pair] = retire_at(history, change.at, unit.timeline if unit else UNOBSERVED)
         for key in ends:
             used[key] = used[key] or state.histories[pair][-1].last_seen >= change.at
     for key in gone:
@@ -87,7 +87,7 @@ def _move_lineage(state: GraphState, keys: Mapping[str, str], at: datetime) -> N
         if pair.source not in keys and pair.target not in keys:
             continue
         unit = state.units.get((pair.job, pair.output))
-        before, since = _parted(state.histories[pair], unit, at)
+        before, since = _split_history(state.histories[pair], unit, at)
         if not before:
             continue
         if since:
@@ -98,7 +98,7 @@ def _move_lineage(state: GraphState, keys: Mapping[str, str], at: datetime) -> N
         state.histories[moved] = join(state.histories.get(moved, ()), before)
 
 
-def _parted(history: History, unit: JobOutput | None, at: datetime) -> tuple[History, History]:
+def _split_history(history: History, unit: JobOutput | None, at: datetime) -> tuple[History, History]:
     """Return what was stated until a time, and what was stated later: of one period the observation parts them."""
     before: list[Period] = []
     since: list[Period] = []

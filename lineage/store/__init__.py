@@ -1,4 +1,4 @@
-"""Where lineage is kept: `open_store` finds the store that an address means."""
+"""Stores of lineage; `open_store` opens one."""
 
 from lineage.store.errors import (
     StoreAccessError,

@@ -1,11 +1,11 @@
-"""What a store raises.
+"""The errors of stores.
 
 StoreError
 ├── StoreUnreachableError    no server answers, or the file cannot be opened
 │   ├── StoreAccessError     wrong password, or no permission on the path
 │   └── StoreLockedError     another process writes to the embedded store
 ├── StoreSchemaError         the graph was written by a newer version of this program
-├── StoreTimeoutError        reading took longer than it may
+├── StoreTimeoutError        a query exceeded its time limit
 └── StoreWriteError          a batch could not be written; nothing of it was stored
     └── StoreFullError       the disk of the embedded store is full
 """
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class StoreError(Exception):
-    """Something about a store; `hint` says what to do."""
+    """Base class of store errors; `hint` suggests what to do."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class StoreUnreachableError(StoreError):
 
 
 class StoreAccessError(StoreUnreachableError):
-    """The store is there and refuses: a wrong password, or a path without permission."""
+    """The store refuses access: wrong password, or no permission on the path."""
 
 
 class StoreLockedError(StoreUnreachableError):
@@ -45,14 +45,14 @@ class StoreLockedError(StoreUnreachableError):
 
 
 class StoreSchemaError(StoreError):
-    """The graph's schema is newer than this program knows."""
+    """The schema of the graph is newer than this program supports."""
 
 
 class StoreTimeoutError(StoreError):
-    """Reading took longer than it may; it was ended."""
+    """A query exceeded its time limit and was cancelled."""
 
     def __init__(self) -> None:
-        super().__init__("the time limit is over", "ask for fewer hops or fewer columns, or allow more time")
+        super().__init__("the time limit was exceeded", "ask for fewer hops or columns, or raise the limit")
 
 
 class StoreWriteError(StoreError):
@@ -60,4 +60,4 @@ class StoreWriteError(StoreError):
 
 
 class StoreFullError(StoreWriteError):
-    """The disk is full, or a limit on the size of files is reached. Reading goes on, and writing once there is room."""
+    """The disk is full, or the file may not grow. Reads still work; writes work again once there is space."""

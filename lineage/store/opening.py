@@ -1,4 +1,4 @@
-"""From what a person gives as the store's address to an open store."""
+"""Open a store by its address."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def open_store(
 ) -> GraphStore:
     """Return the store at an address: a path, `bolt://…` or `neo4j://…`, or `http://…` of a running service.
 
-    Without an address it is that of `LINEAGE_STORE`, else `./lineage.lbug`. User and password for Neo4j are the
-    first that are given: here, in the address, in `LINEAGE_NEO4J_USER` and `LINEAGE_NEO4J_PASSWORD`, by the
-    server that `lineage neo4j start` runs there. A service's token is the password, or `LINEAGE_TOKEN`.
+    The default address is `LINEAGE_STORE`, else `./lineage.lbug`. User and password of Neo4j come from the arguments,
+    else the address, else `LINEAGE_NEO4J_USER` and `LINEAGE_NEO4J_PASSWORD`, else the server that `lineage neo4j
+    start` runs. The token of a service is `password`, else `LINEAGE_TOKEN`.
 
     Raises:
-        StoreUnreachableError: nothing answers there, it is locked, or it refuses; the sub-class says which.
+        StoreUnreachableError: nothing answers, it is locked, or access is refused; see the subclasses.
         StoreSchemaError: a newer version of this program wrote the graph.
     """
     address = address or os.environ.get("LINEAGE_STORE") or DEFAULT_PATH
     scheme, separator, _ = str(address).partition("://")
-    # Each store is loaded when it is opened: a command that needs none, or another one, starts without it.
+    # Stores are imported when they are opened, so that other commands start faster.
     if not separator or isinstance(address, Path):
         from lineage.store.cypher.store import CypherStore  # noqa: PLC0415
         from lineage.store.embedded import EmbeddedBackend  # noqa: PLC0415
@@ -51,8 +51,8 @@ def open_store(
         return cast("GraphStore", RemoteStore(str(address), password, read_only=read_only))
     if scheme not in _SCHEMES:
         raise StoreUnreachableError(
-            f"no store is addressed by {scheme}://",
-            "give a path, bolt://HOST:PORT or neo4j://HOST:PORT, or http://HOST:PORT of a running service",
+            f"unknown kind of store: {scheme}://",
+            "use a path, bolt://HOST:PORT or neo4j://HOST:PORT, or http://HOST:PORT of a running service",
         )
     return _open_neo4j(address, read_only=read_only, user=user, password=password)
 

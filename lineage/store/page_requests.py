@@ -1,4 +1,4 @@
-"""What a page of a list is asked for with: an order, positions to stay between, and which rows are wanted."""
+"""Requests for pages of lists: order, position and filters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["DatasetFilter", "DiagnosticFilter", "JobFilter", "Order", "PageReque
 
 
 class Order(StrEnum):
-    """What a list is ordered by; rows that are equal in it are ordered by key."""
+    """The order of a list; ties are ordered by key."""
 
     KEY = "key"
     NAME = "name"
@@ -24,14 +24,14 @@ class Order(StrEnum):
 
 
 Position = tuple[str | int, ...]
-"""Where a row stands in an ordered list: what it is ordered by (a time in microseconds since 1970), and its key."""
+"""The position of a row in an ordered list: its value (a time in microseconds since 1970) and its key."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which rows of an ordered list: those between two positions, `limit` of them from the start, or from the end.
+    """Rows of an ordered list between two positions: the first `limit` of them, or the last if `backwards`.
 
-    A position need not be that of a row that is (still) there.
+    The row at a position need not exist any more.
     """
 
     limit: int = 100
@@ -44,11 +44,11 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class DatasetFilter:
-    """Which datasets are asked for; all that is given holds of each.
+    """A filter of datasets; all conditions must hold.
 
-    `schema` is the part of the name before the last (`shop` or `db.shop` of `db.shop.orders`), without case; `tags` are
-    all on the dataset; `unread_since` leaves out those that a query read on that day or later. Dropped ones are among
-    them only if `dropped`.
+    `schema` is the part of the name before the last (`shop` or `db.shop` of `db.shop.orders`), ignoring case. A dataset
+    must have all `tags`. `unread_since` excludes datasets that a query read on that day or later. Dropped datasets are
+    included only if `dropped`.
     """
 
     namespace: str | None = None
@@ -61,7 +61,7 @@ class DatasetFilter:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticFilter:
-    """Which diagnostics are asked for: with one of the codes and severities (any, if none is named), of a source."""
+    """A filter of diagnostics: any of the codes and severities (empty means all), and a source."""
 
     codes: tuple[DiagnosticCode, ...] = ()
     severities: tuple[Severity, ...] = ()
@@ -70,10 +70,10 @@ class DiagnosticFilter:
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs are asked for: of these kinds (any, if none is named), retired ones only if `retired`.
+    """A filter of jobs: any of the kinds (empty means all); retired jobs are included only if `retired`.
 
-    `project` is that of SQL files, `file` a file or the folder that it lies in (its path in the project, or the source
-    that was named), `user` one who ran the job, as far as logs name users.
+    `project` is that of SQL files, `file` a file or folder (its path in the project, or the source as it was given),
+    `user` a user who ran the job, if logs name users.
     """
 
     kinds: tuple[JobKind, ...] = ()

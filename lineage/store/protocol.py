@@ -1,4 +1,4 @@
-"""What every store offers. Times are UTC; keys are those of `lineage.model`."""
+"""The interface of every store. Times are UTC; keys are those of `lineage.model`."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ T = TypeVar("T")
 
 
 class GraphStore(Protocol):
-    """A graph of lineage. Opening one creates or migrates its schema; it is closed, or used as a context."""
+    """A lineage graph. Opening one creates or migrates its schema. Close it, or use it as a context manager."""
 
     @property
     def address(self) -> str:
-        """What `--store` would name it by."""
+        """The address that `--store` takes."""
 
     @property
     def schema_version(self) -> int:
@@ -60,54 +60,54 @@ class GraphStore(Protocol):
         """Whether no other process can write to it as long as it is open."""
 
     def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
-        """Bring the graph up to date with a batch, or with a part of one, in one transaction; twice is as once.
+        """Apply a batch, or a part of one, in one transaction. It is idempotent.
 
         Raises:
             StoreError: the store could not be reached or written; nothing of the batch is stored then.
         """
 
     def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
-        """Return a batch in parts that together leave what `apply(batch)` leaves, to be applied by several processes.
+        """Split a batch into parts for several processes; together they have the effect of `apply(batch)`.
 
-        They come in rounds. The parts of a round can be applied (`apply`) at the same time, in any order, each by any
-        process that has the store open; a round begins when all of the one before it are in. After a crash, begin
-        anew with the first round: a part that is in already changes nothing.
+        Parts come in rounds. The parts of one round can be applied (`apply`) concurrently and in any order, by any
+        process that has the store open. A round starts when all parts of the previous one are applied. After a crash,
+        start again with the first round: a part that was applied already changes nothing.
         """
 
     def prune(self, older_than: datetime, *, at: datetime | None = None) -> int:
-        """End live edges of jobs that only add and that were last seen before, at `at` (now); return how many.
+        """Retire the live edges of ad-hoc jobs last seen before `older_than`; return how many.
 
-        What such jobs did before `older_than` and is ingested later ends at that time, too.
+        They end at `at` (default: now). So do edges of such jobs from before `older_than` that are ingested later.
         """
 
     def select_jobs(self, wanted: JobSelection) -> list[JobHead]:
-        """Return the jobs that a selection means, sorted by key."""
+        """Return the jobs that match a selection, sorted by key."""
 
     def diagnosed_files(self, beginnings: Collection[str]) -> list[str]:
-        """Return the keys, of those that begin so, of SQL files of which something was found, sorted."""
+        """Return the keys of SQL files with diagnostics that start with one of `beginnings`, sorted."""
 
     def retire_jobs(self, keys: Collection[str], at: datetime) -> RetiredJobs:
-        """End what these jobs state, from then on; it stays in the history. What was found in them is let go.
+        """Retire the lineage of these jobs from `at` on, and delete their diagnostics. The history is kept.
 
-        A job that is ingested again states it anew.
+        Ingesting a job again makes its lineage live again.
 
         Raises:
             StoreError: the store could not be reached or written.
         """
 
     def rekey_jobs(self, identities: dict[str, JobIdentity], sources: Collection[str] = ()) -> int:
-        """Give jobs (by key) another key, with their history; return how many of them there were.
+        """Change the keys of jobs, with their history; return how many of them existed.
 
-        What was found of `sources`, and of no job, before files had keys is let go.
+        Diagnostics of `sources` that belong to no job, from before files had keys, are deleted.
 
         Raises:
             StoreError: the store could not be reached or written.
         """
 
     def buffer_texts(self, texts: Iterable[BufferedText], release: Collection[str] = ()) -> list[str]:
-        """Hold texts, and let go of those with the keys `release`, in one transaction; twice is as once.
+        """Buffer texts and delete those with the keys `release`, in one transaction. It is idempotent.
 
-        Return the keys of all texts that are then held of their owners, sorted.
+        Return the keys of all texts that are then buffered for their owners, sorted.
 
         Raises:
             StoreError: the store could not be reached or written; nothing has changed then.
@@ -116,17 +116,20 @@ class GraphStore(Protocol):
     def apply_and_buffer(
         self, batch: LineageBatch, texts: Iterable[BufferedText], release: Collection[str] = ()
     ) -> tuple[AppliedChanges, list[str]]:
-        """Apply a batch and hold texts, in one transaction; return what `apply` and `buffer_texts` return.
+        """Apply a batch and buffer texts in one transaction; return the results of `apply` and `buffer_texts`.
 
         Raises:
-            StoreError: the store could not be reached or written; nothing of both is stored then.
+            StoreError: the store could not be reached or written; nothing is stored then.
         """
 
     def buffered_texts(self, owners: Collection[str]) -> list[BufferedText]:
-        """Return what is held of these owners, sorted by key."""
+        """Return the buffered texts of these owners, sorted by key."""
 
     def drop_buffered_texts(self, open_before: datetime, finished_before: datetime) -> int:
-        """Let go of what was held before: in any case, and of owners that have ended. Return how many texts."""
+        """Delete texts buffered before `open_before`, and those of finished owners buffered before `finished_before`.
+
+        Return how many were deleted.
+        """
 
     def job_keys(self) -> list[str]:
         """Return the keys of all jobs, sorted."""
@@ -135,9 +138,9 @@ class GraphStore(Protocol):
         """Return the keys of all datasets, sorted."""
 
     def find_datasets(self, name: str) -> list[StoredDataset]:
-        """Return the datasets that a typed name means: by key, else full name, else alias, else last name parts.
+        """Return the datasets that match a name: by key, else full name, else alias, else last parts of the name.
 
-        Case matters only where it tells two datasets apart. Live ones come before dropped ones.
+        Case matters only to distinguish two datasets. Live datasets come before dropped ones.
         """
 
     def datasets(self, keys: Collection[str] | None = None) -> list[StoredDataset]:
@@ -147,13 +150,13 @@ class GraphStore(Protocol):
         """Return the full names of the datasets of these keys, as people write them."""
 
     def column_spellings(self, keys: Collection[str]) -> dict[str, str]:
-        """Return the paths of those of these columns, by key, that are written otherwise than their keys have them."""
+        """Return the paths of these columns by key, as written, where that differs from the key."""
 
     def former_names(self, datasets: Collection[str]) -> dict[str, list[FormerName]]:
         """Return the names that these datasets had before they were renamed, in order of time."""
 
     def columns(self, datasets: Collection[str], *, dropped: bool = False) -> list[StoredColumn]:
-        """Return the columns and fields of these datasets, by dataset, ordinal and path; past ones if `dropped`."""
+        """Return the columns and fields of these datasets, by dataset, ordinal and path; dropped ones if `dropped`."""
 
     def expand(
         self,
@@ -163,11 +166,10 @@ class GraphStore(Protocol):
         kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
         as_of: datetime | None = None,
     ) -> list[Hop]:
-        """Return one hop from columns, or from datasets as which rows they have.
+        """Return one hop from columns, or from the rows of datasets, sorted.
 
         Downstream: the edges out of each column, its fields at any depth and its parents, and out of the datasets
-        among the keys. Upstream: the edges into them. Without `as_of` the live edges, else those that held
-        then. Sorted, so that an answer is the same each time.
+        among the keys. Upstream: the edges into them. These are the live edges, or those valid at `as_of`.
         """
 
     def explore(
@@ -180,18 +182,18 @@ class GraphStore(Protocol):
         hops: int = 1,
         deadline: float | None = None,
     ) -> T:
-        """Return what `work` makes of one state of the graph around columns, read as it asks for it.
+        """Return the result of `work`, which reads a consistent state of the graph through an explorer.
 
-        `work` gets an explorer and may run again. `hops` is how far it will ask; `deadline` is by `time.monotonic`.
+        `work` may be retried. `hops` is the distance it will read; `deadline` is a time of `time.monotonic`.
 
         Raises:
-            StoreTimeoutError: the deadline is past; what ran in the database was ended.
+            StoreTimeoutError: the deadline has passed; running queries were cancelled.
         """
 
     def steps(self, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None) -> list[StoredStep]:
-        """Return what jobs say of these pairs (a column, a column or dataset, a kind of edge), sorted.
+        """Return the edges of these pairs (source, target, kind) job by job, sorted.
 
-        Without `as_of` the live edges, else those that held then.
+        These are the live edges, or those valid at `as_of`.
         """
 
     def feeds(
@@ -202,72 +204,72 @@ class GraphStore(Protocol):
     def feed_keys(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
     ) -> list[FeedKey]:
-        """Return the same, sorted, without what is known of each."""
+        """Return the keys of what `feeds` returns, sorted."""
 
     def feeds_by_columns(self, feeds: Collection[FeedKey], *, as_of: datetime | None = None) -> frozenset[FeedKey]:
-        """Return those of the feeds whose job was fully resolved and states an edge between the two, by columns.
+        """Return the feeds whose job was fully resolved and has an edge between columns of the two datasets.
 
-        A column that was dropped counts, too: what its job states of it shows that the job was understood.
+        Dropped columns count as well: their edges show that the job was resolved.
         """
 
     def search(
         self, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = (), limit: int = 20
     ) -> list[SearchHit]:
-        """Return datasets and columns whose name holds the text, without case: whole names first, then beginnings.
+        """Return datasets and columns whose name contains the text, ignoring case: exact matches first, then prefixes.
 
-        Only those that have all `tags`; with tags, the text may be empty.
+        Only those with all `tags`; with tags, the text may be empty.
         """
 
     def count_search(self, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = ()) -> int:
-        """Return how many datasets and columns `search` would find without a limit."""
+        """Return how many datasets and columns `search` finds without a limit."""
 
     def describe(self, key: str, *, description: str | None = None, tags: Collection[str] | None = None) -> bool:
-        """Set what is given of a dataset or column: a description, all its tags; return whether it is there.
+        """Set the description or all tags of a dataset or column; return whether it exists.
 
-        An empty description takes the one that there was away.
+        An empty description deletes the existing one.
 
         Raises:
             StoreError: the store could not be reached or written.
         """
 
     def retire_edges(self, source: str, target: str, kind: EdgeKind, *, job: str | None = None, at: datetime) -> int:
-        """End the live edges between two nodes, of one job or of all, at a time; return how many there were.
+        """Retire the live edges between two nodes, of one job or of all; return how many.
 
-        A job that states one again begins a new edge.
+        A job that is ingested again creates a new edge.
 
         Raises:
             StoreError: the store could not be reached or written.
         """
 
     def jobs(self, keys: Collection[str] | None = None, *, users: bool = False) -> list[StoredJob]:
-        """Return the jobs of these keys (all, without keys), sorted by key; who ran them only with `users`.
+        """Return the jobs of these keys (all, without keys), sorted by key; their users only with `users`.
 
-        A source batch may name a thousand users of a job, so that counting them costs more than all else.
+        A job may have a thousand users per ingest, so counting them costs more than everything else.
         """
 
     def columns_by_key(self, keys: Collection[str]) -> list[StoredColumn]:
-        """Return the columns of these keys, past ones too, sorted by key; keys without a column are left out."""
+        """Return the columns of these keys, dropped ones included, sorted by key; unknown keys are left out."""
 
     def jobs_after(self, after: str = "", limit: int = 100, wanted: JobFilter | None = None) -> list[StoredJob]:
-        """Return the next jobs by key, beginning behind `after`, at most `limit`."""
+        """Return at most `limit` jobs whose keys follow `after`, sorted by key."""
 
     def page_of_jobs(self, page: PageRequest, wanted: JobFilter | None = None) -> list[StoredJob]:
-        """Return a page of the jobs that are wanted, by key or the time they were first or last seen."""
+        """Return a page of the jobs that match, by key or the time they were first or last seen."""
 
     def count_jobs(self, wanted: JobFilter | None = None) -> int:
-        """Return how many jobs are wanted."""
+        """Return how many jobs match."""
 
     def page_of_datasets(self, page: PageRequest, wanted: DatasetFilter | None = None) -> list[StoredDataset]:
-        """Return a page of the datasets that are wanted, by key, name or the time they were first or last seen."""
+        """Return a page of the datasets that match, by key, name or the time they were first or last seen."""
 
     def count_datasets(self, wanted: DatasetFilter | None = None) -> int:
-        """Return how many datasets are wanted."""
+        """Return how many datasets match."""
 
     def page_of_diagnostics(self, page: PageRequest, wanted: DiagnosticFilter | None = None) -> list[StoredDiagnostic]:
-        """Return a page of the diagnostics that are wanted, by key."""
+        """Return a page of the diagnostics that match, by key."""
 
     def count_diagnostics(self, wanted: DiagnosticFilter | None = None) -> int:
-        """Return how many diagnostics are wanted."""
+        """Return how many diagnostics match."""
 
     def page_of_runs(self, page: PageRequest) -> list[StoredRun]:
         """Return a page of the ingests, by key or the time they were first (`AT`) or last stored."""
@@ -276,36 +278,36 @@ class GraphStore(Protocol):
         """Return how many ingests were stored."""
 
     def runs_by_key(self, keys: Collection[str]) -> list[StoredRun]:
-        """Return the ingests of these keys, sorted by key; keys without one are left out."""
+        """Return the ingests of these keys, sorted by key; unknown keys are left out."""
 
     def job_keys_of(self, datasets: Collection[str], wanted: JobFilter | None = None) -> dict[str, list[str]]:
         """Return the keys of the jobs that read or write each of these datasets, sorted."""
 
     def edges_of(self, jobs: Collection[str]) -> list[StoredEdge]:
-        """Return the live edges that these jobs state, sorted by job, target, source and kind."""
+        """Return the live edges of these jobs, sorted by job, target, source and kind."""
 
     def edges_into(self, datasets: Collection[str], *, as_of: datetime | None = None) -> list[StoredEdge]:
-        """Return the edges into these datasets and their columns, sorted as those of jobs.
+        """Return the edges into these datasets and their columns, sorted like those of `edges_of`.
 
-        Without `as_of` the live edges, else those that held then.
+        These are the live edges, or those valid at `as_of`.
         """
 
     def changed_edges(
         self, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
     ) -> tuple[list[EdgeChange], bool]:
-        """Return the edges that differ between two times, sorted by target, and whether `limit` cut the list short.
+        """Return the edges that differ between two times, sorted by target, and whether `limit` truncated the list.
 
-        `scope` is what the targets' keys begin with: a dataset's key, a namespace, a namespace and a schema.
+        `scope` is a prefix of the targets' keys: a dataset's key, a namespace, or a namespace and a schema.
         """
 
     def dataset_changes(self, since: datetime, until: datetime) -> list[DatasetChange]:
-        """Return the DROPs and renamings after one time until another, in order; datasets are named as then."""
+        """Return the DROPs and renames after `since` and up to `until`, in order, with the names of their time."""
 
     def runs(self, limit: int = 20) -> list[StoredRun]:
-        """Return the latest ingests, the newest first."""
+        """Return the latest ingests, newest first."""
 
     def diagnostics(self, source: str | None = None) -> list[StoredDiagnostic]:
-        """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
+        """Return the stored diagnostics, of one source if given, sorted by source and position."""
 
     def diagnostics_after(
         self,
@@ -316,31 +318,31 @@ class GraphStore(Protocol):
         severities: Collection[Severity] = (),
         source: str | None = None,
     ) -> list[StoredDiagnostic]:
-        """Return the next diagnostics by key, beginning behind `after`: of these codes, severities and source."""
+        """Return at most `limit` diagnostics whose keys follow `after`, with these codes, severities and source."""
 
     def diagnostics_of(self, jobs: Collection[str]) -> list[StoredDiagnostic]:
         """Return the diagnostics about these jobs, sorted by key."""
 
     def usages(self, of: Collection[str], *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
-        """Return what `usage` does, for several datasets and columns, sorted by key and day."""
+        """Return the use of several datasets and columns by day, sorted by key and day; see `usage`."""
 
     def usage(self, of: str, *, since: date | None = None, until: date | None = None) -> list[StoredUsage]:
-        """Return the use of a dataset or column (by key) by day, from the first of these days to the last, if given.
+        """Return the use of a dataset or column (by key) by day, from `since` to `until` inclusive.
 
-        Days without use are left out. `lineage.traversal.total_usage` sums days up.
+        Days without use are left out. `lineage.traversal.total_usage` sums the days.
         """
 
     def usage_totals(self, *, since: date | None = None, until: date | None = None) -> list[DatasetUsage]:
-        """Return the use of each dataset from the first of these days to the last, if given, sorted by key.
+        """Return the use of each dataset from `since` to `until` inclusive, sorted by key.
 
-        Datasets without use on these days are left out.
+        Datasets without use are left out.
         """
 
     def dump(self) -> GraphDump:
         """Return the whole graph; meant for tests and small graphs."""
 
     def close(self) -> None:
-        """Let go of files and connections. A second call does nothing."""
+        """Close files and connections. A second call does nothing."""
 
     def __enter__(self) -> Self: ...
 

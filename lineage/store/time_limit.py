@@ -1,4 +1,4 @@
-"""A time limit on all that a thread reads from stores, for callers that answer somebody who does not wait for ever."""
+"""A time limit on everything a thread reads from stores, for services that must answer in time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDS: ContextVar[float | None] = ContextVar("ends", default=None)
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """End what is read from a store within the block when so many seconds are over, by StoreTimeoutError."""
+    """Cancel reads from stores within the block after this many seconds, with StoreTimeoutError."""
     token = _ENDS.set(time.monotonic() + seconds)
     try:
         yield
@@ -25,10 +25,10 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def seconds_left() -> float | None:
-    """Return how long reading may still take; None without a limit.
+    """Return the seconds left for reading; None without a limit.
 
     Raises:
-        StoreTimeoutError: no longer.
+        StoreTimeoutError: the time is over.
     """
     ends = _ENDS.get()
     if ends is None:

@@ -1,4 +1,4 @@
-"""What stores answer with. Times are UTC; keys are those of `lineage.model`."""
+"""The values that stores keep and return. Times are UTC; keys are those of `lineage.model`."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class StoredDataset:
 
 @dataclass(frozen=True, slots=True)
 class FormerName:
-    """A name that a dataset had before a RENAME, and when it had it last. By now it may be another's."""
+    """A name that a dataset had until a RENAME. Another dataset may have it by now."""
 
     name: str
     until: datetime
@@ -109,12 +109,12 @@ class FormerName:
 
 @dataclass(frozen=True, slots=True)
 class StoredColumn:
-    """A column or nested field; `parent` is the column's key that a field belongs to.
+    """A column or nested field; `parent` is the key of the column that contains a field.
 
-    `dropped_at` is set when a known schema no longer has a column whose lineage is still in the graph. `aliases` are
-    paths that it had before. `first_seen` is None of a column from before that was kept. `spelling` is the path as it
-    is written, where it is compared without case and written otherwise. `last_ordinal` is the ordinal that a column had
-    which the newest schema has no more.
+    `inferred` columns are known from queries, not from a schema. `dropped_at` is set when a newer schema lacks a column
+    that still has lineage. `aliases` are its earlier paths. `first_seen` is None for columns stored by versions that
+    did not record it. `spelling` is the path as written, where paths compare without case and this one is written
+    differently. `last_ordinal` is the former ordinal of a column that the newest schema lacks.
     """
 
     key: str
@@ -150,12 +150,12 @@ class StoredColumn:
         return Spelled(self.name, ColumnPath.parse(self.spelling).name)
 
     def without_ordinal(self) -> Self:
-        """Return the column as one that the newest schema of its table has no more."""
+        """Return the column without its ordinal, which becomes `last_ordinal`."""
         last = self.last_ordinal if self.ordinal is None else self.ordinal
         return replace(self, ordinal=None, last_ordinal=last)
 
     def is_there(self, as_of: datetime | None = None) -> bool:
-        """Return whether the dataset has the column now, or had it then as far as was known."""
+        """Return whether the dataset has the column now, or had it at `as_of`."""
         if as_of is None:
             return self.dropped_at is None
         is_named = self.first_seen is None or self.first_seen <= as_of
@@ -164,7 +164,7 @@ class StoredColumn:
 
 @dataclass(frozen=True, slots=True)
 class StoredEdge:
-    """One relationship, live (`valid_to` is None) or ended: what one job said of one pair from `valid_from` on."""
+    """An edge of one job between two nodes, valid from `valid_from`: live (`valid_to` is None) or retired."""
 
     source: str
     target: str
@@ -187,7 +187,7 @@ class StoredEdge:
 
 @dataclass(frozen=True, slots=True)
 class EdgeChange:
-    """An edge that holds at one of two times only, or at both with another meaning; at least one is not None."""
+    """An edge that differs between two times: added, removed (one side is None) or changed."""
 
     before: StoredEdge | None
     after: StoredEdge | None
@@ -195,7 +195,7 @@ class EdgeChange:
 
 @dataclass(frozen=True, slots=True)
 class StoredStep:
-    """What one job says of one pair, as far as a path shows it."""
+    """An edge as a step of a path: what a path shows of it."""
 
     source: str
     target: str
@@ -208,7 +208,7 @@ class StoredStep:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """An edge, and which of the asked keys it was found from: its end itself, or a parent or a field of that end."""
+    """An edge, and the requested key that led to it: its end, or a parent or a field of that end."""
 
     via: str
     edge: StoredEdge
@@ -216,7 +216,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class StoredFeed:
-    """Table-level lineage that one job implies."""
+    """Table-level lineage of one job."""
 
     source: str
     target: str
@@ -227,7 +227,7 @@ class StoredFeed:
 
 
 class FeedKey(NamedTuple):
-    """Table-level lineage from one dataset to another, by the job that implies it."""
+    """The key of table-level lineage: source, target and job."""
 
     source: str
     target: str
@@ -236,12 +236,13 @@ class FeedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """A job; `source_line` is where its SQL begins in its source, `positions` where each of its statements does.
+    """A job; `source_line` is the line of its source where its SQL begins, `positions` those of its statements.
 
-    `observations` (how often it ran) and `duration_us` (how long, together, in microseconds) are the sums of what
-    each source batch counted; `users` is None unless they are asked for.
-    `reads` and `writes` are those of the latest statement of a job that defines its output, all of another's;
-    none once the job is retired: since `retired_at` its source no longer holds it.
+    `retired_at` is the time since when its source no longer contains it.
+
+    `observations` (number of runs), `duration_us` (their total duration in microseconds) and `users` are sums over
+    all ingests; `users` is None unless requested. `reads` and `writes` are those of the latest version of a job that
+    defines its output, and all of any other job; a retired job has none. None of these is a property of the job's node.
     """
 
     key: str
@@ -280,17 +281,17 @@ class StoredJob:
 
     @property
     def mean_duration_us(self) -> float | None:
-        """How long a run of it takes, on average; None where no duration is known."""
+        """The mean duration of a run in microseconds; None if no duration is known."""
         return self.duration_us / self.observations if self.duration_us and self.observations else None
 
 
 @dataclass(frozen=True, slots=True)
 class JobSelection:
-    """Which jobs are meant; all that is given holds of each.
+    """A selection of jobs; all conditions must hold.
 
-    `project` is that of SQL files, `source` a file or the folder that it lies in, `job` a key; a job is of the
-    `namespace` that it writes, else of the one that it reads; `environment` is an `Environment`'s text. `files` are
-    beginnings of file keys. Retired jobs are among them only if `retired`.
+    `project` is that of SQL files, `source` a file or folder, `job` a key, `environment` the text of an `Environment`.
+    A job belongs to the `namespace` that it writes, else to the one that it reads. `files` are prefixes of file keys.
+    Retired jobs are included only if `retired`.
     """
 
     project: str | None = None
@@ -305,7 +306,7 @@ class JobSelection:
 
 @dataclass(frozen=True, slots=True)
 class JobHead:
-    """What tells a job from others, and when it was there."""
+    """The identity of a job, and when it was first seen and retired."""
 
     key: str
     kind: JobKind
@@ -318,7 +319,7 @@ class JobHead:
 
 @dataclass(frozen=True, slots=True)
 class JobIdentity:
-    """The key that a SQL file's job gets, that of its file, and the file as people read it."""
+    """The new key of a SQL file's job, the key of its file, and the name of the file."""
 
     key: str
     file_key: str
@@ -327,7 +328,7 @@ class JobIdentity:
 
 @dataclass(frozen=True, slots=True)
 class RetiredJobs:
-    """How many jobs were retired, and how many edges that ended."""
+    """Numbers of jobs and edges retired."""
 
     jobs: int = 0
     edges: int = 0
@@ -370,7 +371,7 @@ class StoredDiagnostic(DiagnosticRecord):
 
 @dataclass(frozen=True, slots=True)
 class StoredUsage:
-    """Use of a dataset or a column on a day (UTC), summed over source batches: queries that read and that wrote it."""
+    """Use of a dataset or column on a day (UTC), summed over ingests: numbers of queries that read and wrote it."""
 
     of: str
     day: date
@@ -383,7 +384,7 @@ class StoredUsage:
 
 @dataclass(frozen=True, slots=True)
 class DatasetUsage:
-    """Use of a dataset over a span of days: queries that read and that wrote it."""
+    """Use of a dataset over several days: numbers of queries that read and wrote it."""
 
     of: str
     reads: int
@@ -395,7 +396,7 @@ class DatasetUsage:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A dataset or column whose name matched; `score` orders hits, the best first and highest."""
+    """A dataset or column whose name matches; a higher `score` is a better match."""
 
     key: str
     type: str
@@ -405,7 +406,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class AppliedChanges:
-    """How many relationships of lineage a batch created, refreshed and ended, and how many nodes it created."""
+    """Numbers of nodes that a batch created, and of edges that it created, refreshed and retired."""
 
     nodes_created: int = 0
     edges_created: int = 0
@@ -413,17 +414,15 @@ class AppliedChanges:
     edges_ended: int = 0
 
     def __add__(self, other: AppliedChanges) -> AppliedChanges:
-        """Return the counts of two batches together."""
+        """Return the sum of both counts."""
         return AppliedChanges(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
 class BufferedText:
-    """A text that is held for its owner (a run that has not ended, say); `key` is the owner, a `~` and a name.
+    """A text buffered for its owner, such as an unfinished run. `key` is the owner, a `~` and a name without `~`.
 
-    Neither owner nor name holds a `~`.
-
-    `held_at` is the time of the clock, not of an event: what is old is let go (`GraphStore.drop_held`).
+    `held_at` is wall-clock time, not event time: old texts are deleted (`GraphStore.drop_buffered_texts`).
     """
 
     key: str
@@ -437,7 +436,7 @@ class BufferedText:
 class GraphDump:
     """The whole graph as sorted plain values: (label, key, properties) and (type, from, to, properties).
 
-    What is only held for a while is no part of it.
+    Buffered texts are not included.
     """
 
     nodes: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)

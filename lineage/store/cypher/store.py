@@ -35,11 +35,11 @@ __all__ = ["CypherStore"]
 P = ParamSpec("P")
 T = TypeVar("T")
 _Beside: TypeAlias = Callable[[Transaction], tuple[Changes, list[str]]]
-"""What else a transaction reads, to be written along with a batch, and keys of what is held then."""
+"""Returns further changes to write together with a batch, and the keys of the texts that are then buffered."""
 
 
 class _MustBeAloneError(Exception):
-    """Nodes go, to which writers in other lanes may tie something at this moment."""
+    """The part deletes nodes to which writers in other stripes may add relationships at the same time."""
 
 
 def _reading(function: Callable[Concatenate[Transaction, P], T]) -> Callable[Concatenate[CypherStore, P], T]:
@@ -73,7 +73,7 @@ class CypherStore:
 
     @property
     def address(self) -> str:
-        """What `--store` would name it by."""
+        """The address that `--store` takes."""
         return self._backend.address
 
     @property
@@ -87,7 +87,7 @@ class CypherStore:
         return self._backend.is_exclusive
 
     def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
-        """Bring the graph up to date with a batch, or with a part of one, in one transaction; twice is as once.
+        """Apply a batch, or a part of one, in one transaction. It is idempotent.
 
         Raises:
             StoreError: the store could not be reached or written; nothing of the batch is stored then.
@@ -97,7 +97,7 @@ class CypherStore:
     def apply_and_buffer(
         self, batch: LineageBatch, texts: Iterable[BufferedText], release: Collection[str] = ()
     ) -> tuple[AppliedChanges, list[str]]:
-        """Apply a batch and hold texts, in one transaction; return what `apply` and `buffer_texts` return.
+        """Apply a batch and buffer texts in one transaction; return the results of `apply` and `buffer_texts`.
 
         Raises:
             StoreError: the store could not be reached or written; nothing of both is stored then.
@@ -114,7 +114,7 @@ class CypherStore:
         try:
             return self._apply_once(part, beside)
         except (EndMissingError, _MustBeAloneError) as conflict:
-            # Another writer took away nodes that this part counts on, or this one takes away what others may.
+            # Another writer deleted nodes that this part needs, or this part deletes nodes that others may need.
             if not part.stripes:
                 raise StoreWriteError(f"{self.address}: {conflict}") from conflict
             alone = part.with_nodes() if Stage.JOBS in part.stages else replace(part, stripes=())
@@ -130,19 +130,14 @@ class CypherStore:
             if changes.deleted_nodes and part.stripes:
                 raise _MustBeAloneError
             also, keys = beside(transaction) if beside is not None else (Changes(), [])
-            # As one: of a batch whose rows are copied in, nothing else may be in the transaction.
+            # In one write: a transaction that copies rows in may contain nothing else.
             transaction.write(changes.joined(also))
             return count_changes(changes), keys
 
         return self._backend.writing(work, part.stripes)
 
     def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
-        """Return a batch in parts that together leave what `apply(batch)` leaves, to be applied by several processes.
-
-        They come in rounds. The parts of a round can be applied (`apply`) at the same time, in any order, each by any
-        process that has the store open; a round begins when all of the one before it are in. After a crash, begin
-        anew with the first round: a part that is in already changes nothing.
-        """
+        """Split a batch into rounds of parts for several processes."""
         batch = _with_replacements(batch)
 
         def work(transaction: Transaction) -> list[list[BatchPart]]:
@@ -158,9 +153,7 @@ class CypherStore:
     rekey_jobs = _writing(forgetting.rekey_jobs)
 
     def buffer_texts(self, texts: Iterable[BufferedText], release: Collection[str] = ()) -> list[str]:
-        """Hold texts, and let go of those with the keys `release`, in one transaction; twice is as once.
-
-        Return the keys of all texts that are then held of their owners, sorted.
+        """Buffer texts and delete those with the keys `release`; return the keys then buffered for their owners.
 
         Raises:
             StoreError: the store could not be reached or written; nothing has changed then.
@@ -205,7 +198,7 @@ class CypherStore:
         hops: int = 1,
         deadline: float | None = None,
     ) -> T:
-        """Return what `work` makes of one state of the graph around columns, read as it asks for it."""
+        """Return the result of `work`, which reads a consistent state of the graph through an explorer."""
         return self._backend.exploring(work, View(direction, frozenset(kinds), as_of, hops, deadline))
 
     steps = _reading(reads.steps)
@@ -242,7 +235,7 @@ class CypherStore:
     dump = _reading(dump_graph)
 
     def close(self) -> None:
-        """Let go of files and connections. A second call does nothing."""
+        """Close files and connections. A second call does nothing."""
         self._backend.close()
 
     def __enter__(self) -> Self:
@@ -255,7 +248,7 @@ class CypherStore:
 
 
 def _load(transaction: Transaction, part: BatchPart, since: datetime) -> tuple[NamesOverTime, Intake, GraphState]:
-    """Return what a part says, and what it may change in a graph whose changes since a time are known."""
+    """Return a part with resolved names, and the part of the graph that it may change."""
     names = load_names(transaction, part, since)
     intake = resolve_intake(part, names.naming)
     return names.naming, intake, load_state(transaction, intake, names)

@@ -1,1 +1,1 @@
-"""What a batch changes in the graph: pure functions on values, the same for every store."""
+"""Plan how a batch changes the graph: pure functions on values, shared by all stores."""

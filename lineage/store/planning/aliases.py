@@ -1,7 +1,7 @@
-"""Datasets of several keys: a path in a store of files that a catalog knows as a table is one dataset.
+"""Datasets with several keys, such as a path that a catalog knows as a table.
 
-Which of the keys it goes by does not depend on the order in which they become known: a catalog's name comes before a
-path, and of two alike the one that sorts first.
+The main key does not depend on the order in which the keys become known: a catalog's name precedes a path, otherwise
+the first in sort order is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["join_aliased", "find_main_keys"]
 
 
 def find_main_keys(known: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the key that each dataset of several goes by, once these pairs of keys name one dataset, too.
+    """Return the main key of each key that has another one, given further pairs of keys of one dataset.
 
     >>> united({}, [("s3://b/t", "hive://m:1/d.t"), ("s3://b/t", "glue:x/d.t")])
     {'s3://b/t': 'glue:x/d.t', 'hive://m:1/d.t': 'glue:x/d.t'}
@@ -45,9 +45,9 @@ def find_main_keys(known: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -
 
 
 def join_aliased(state: GraphState, naming: NamesOverTime) -> None:
-    """Make one dataset of those that are newly known to be one: with its lineage, columns and use, at all times.
+    """Merge datasets that are newly known to be one, with their lineage, columns and usage of all times.
 
-    The state must hold all lineage of these datasets.
+    The state must contain all lineage of these datasets.
     """
     news = {key: root for key, root in naming.aliases.items() if state.aliases.get(key) != root}
     state.aliases.update(news)
@@ -74,7 +74,7 @@ def _join(state: GraphState, key: str, root: str) -> None:
 
 
 def _columns_of_the_older_schema(state: GraphState, key: str, root: str) -> dict[str, datetime]:
-    """Return the columns, by their keys to be, that the older of two whole schemas has alone, with the newer's time."""
+    """Return the columns (by new key) that only the older of two complete schemas has, with the newer one's time."""
     times = {one: known.schema_at for one in (key, root) if (known := state.datasets.get(one)) is not None}
     described = sorted((at, one) for one, at in times.items() if at is not None)
     if len(described) < 2:
@@ -88,7 +88,7 @@ def _columns_of_the_older_schema(state: GraphState, key: str, root: str) -> dict
 
 
 def _histories_of_joined_units(state: GraphState, rekeying: Rekeying) -> dict[JobEdge, History]:
-    """Return what two units say together that become one: from each observation until the next, whichever's it was."""
+    """Return the histories of two units that become one: each observation counts until the next one of either."""
     found: dict[JobEdge, History] = {}
     for link, unit in state.units.items():
         new = rekeying.link(link)

@@ -1,7 +1,7 @@
-"""A batch in parts: each goes into the graph in a transaction of its own, many of them at the same time.
+"""Split a batch into parts that are applied in separate transactions, many of them concurrently.
 
-Applying a batch has stages (`Stage`), in their order. The parts of one round may go in at the same time, in any order
-and more than once; a round begins when the one before it is in. Together they leave what the whole batch leaves.
+A batch is applied in stages (`Stage`), in order. The parts of one round may be applied concurrently, in any order and
+repeatedly; a round starts when the previous one is applied. Together they have the effect of the whole batch.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from lineage.store.planning.naming import NamesOverTime
 __all__ = ["LOCK_STRIPES", "BatchPart", "Stage", "split_batch", "whole_batch"]
 
 LOCK_STRIPES = 16
-"""Into how many lanes jobs and datasets fall. A power of two. Parts of different lanes change nothing that
-is the same."""
+"""Number of lock stripes that jobs and datasets hash to; a power of two. Parts of different stripes change different
+nodes and relationships."""
 
 EDGES_IN_A_PART = 30_000
 COLUMNS_IN_A_PART = 30_000
-"""What is planned at once, and so what memory it takes; a commit of copied rows costs the embedded store up to a second
-whatever their number."""
+"""Size of a part. It bounds the memory for planning; a commit of copied rows costs the embedded store up to a second
+regardless of their number."""
 
 
 class Stage(StrEnum):
@@ -43,15 +43,15 @@ class Stage(StrEnum):
     CHANGES = "changes"
     """RENAME, SWAP and DROP of datasets."""
     NODES = "nodes"
-    """Datasets and columns that are new, so that relationships find both their ends."""
+    """New datasets and columns, so that relationships find both ends."""
     JOBS = "jobs"
-    """What jobs state: the jobs, their edges, what they read and write."""
+    """Jobs, their edges, and what they read and write."""
     RETIREMENT = "retirement"
-    """Jobs that a source, stated whole, no longer holds."""
+    """Jobs that a complete source no longer contains."""
     DATASETS = "datasets"
-    """Times and descriptions of datasets, columns that are gone, counts of use."""
+    """Times and descriptions of datasets, removed columns, usage counts."""
     RUN = "run"
-    """The run, which jobs it observed, its diagnostics."""
+    """The run, the jobs that it observed, its diagnostics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class BatchPart:
 
     @property
     def begins(self) -> datetime:
-        """The earliest time that the part speaks of."""
+        """The earliest time in the part."""
         batch = self.batch
         times = chain(
             (job.first_seen for job in batch.jobs),
@@ -94,7 +94,7 @@ class BatchPart:
 
 
 def whole_batch(batch: LineageBatch) -> BatchPart:
-    """Return the batch as its only part."""
+    """Return a batch as a single part."""
     return BatchPart(batch)
 
 

@@ -1,4 +1,4 @@
-"""RENAME COLUMN and DROP COLUMN in the graph itself: what hangs on a column goes with it, or ends."""
+"""Apply RENAME COLUMN and DROP COLUMN to the graph: a column's lineage moves with it, or is retired."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _MOMENT = timedelta(microseconds=1)
 
 
 def rename_column(state: GraphState, change: DatasetChange, known: NamesOverTime) -> None:
-    """Bring a RENAME COLUMN that the graph has not seen into it; `known` are the changes that it has.
+    """Apply a RENAME COLUMN that is new to the graph; `known` are the changes that the graph has.
 
-    What was stated under the old name since the change is of another column, which took the name later: that stays.
+    Lineage of the old name from after the change belongs to another column of that name, and stays.
     """
     if change.column is None or change.other is None:
         return
@@ -53,7 +53,7 @@ def rename_column(state: GraphState, change: DatasetChange, known: NamesOverTime
 
 
 def drop_column(state: GraphState, change: DatasetChange, naming: NamesOverTime) -> None:
-    """End the lineage of a column, and of the fields in it, both ways, until it is stated again."""
+    """Retire the lineage of a column and its fields in both directions, until it is observed again."""
     dataset, path = naming.column_after(change)
     gone = {
         column.key
@@ -76,7 +76,7 @@ def drop_column(state: GraphState, change: DatasetChange, naming: NamesOverTime)
 
 
 def _see(state: GraphState, dataset: str, at: datetime) -> None:
-    """Make a dataset of which only this change is known."""
+    """Create a dataset that is known from this change only."""
     if dataset not in state.datasets:
         namespace, name = split_dataset_key(dataset)
         state.datasets[dataset] = StoredDataset(dataset, namespace, name, DatasetKind.TABLE, None, False, (), at, at)
@@ -99,7 +99,7 @@ def _move_lineage(state: GraphState, keys: Mapping[str, str], at: datetime) -> N
 
 
 def _split_history(history: History, unit: JobOutput | None, at: datetime) -> tuple[History, History]:
-    """Return what was stated until a time, and what was stated later: of one period the observation parts them."""
+    """Return the history until a time and the history after it; a period is split at the next observation."""
     before: list[Period] = []
     since: list[Period] = []
     for period in history:
@@ -128,7 +128,7 @@ def _move_usage(state: GraphState, keys: Mapping[str, str], at: datetime) -> Non
 
 
 def _named(state: GraphState) -> set[str]:
-    """Return the columns that lineage or counts of use still name."""
+    """Return the columns that lineage or usage counts still refer to."""
     named = {key for pair in state.histories for key in (pair.source, pair.target)}
     named.update(used.of for used in state.usage.values())
     return named
@@ -155,7 +155,7 @@ def _move_column(state: GraphState, dataset: str, path: str, new: str, *, stays:
 
 
 def _both(arriving: StoredColumn, there: StoredColumn) -> StoredColumn:
-    """Return two columns as one: what was said of the one that moves fills in what is not known of the other."""
+    """Merge two columns; the one that moves fills in what is unknown of the other."""
     return replace(
         arriving,
         data_type=there.data_type or arriving.data_type,

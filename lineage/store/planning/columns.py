@@ -1,4 +1,4 @@
-"""Columns and nested fields: made when something names them, completed and let go by schemas."""
+"""Columns and nested fields: created when they are first referenced, completed and removed by schemas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AS_THEY_ARE: Mapping[str, str] = {}
 
 
 def with_parents(path: str) -> Iterator[str]:
-    """Yield the path of a column and those of all fields that it lies in, the innermost first.
+    """Yield the path of a column and those of the fields that contain it, innermost first.
 
     >>> list(with_parents('address."zip.code"'))
     ['address."zip.code"', 'address']
@@ -41,10 +41,10 @@ def ensure_column(
     first: datetime | None = None,
     spellings: Mapping[str, str] = _AS_THEY_ARE,
 ) -> None:
-    """Make the column, and the fields it lies in, where they are not known. Lineage later than its end revives it.
+    """Create the column and the fields that contain it, unless they exist. Lineage later than its drop revives it.
 
-    It is named from `first` (`at`, without) until `at`. `spellings` are how paths are written: as long as no schema has
-    the column, as what first names it writes it.
+    It is referenced from `first` (default: `at`) until `at`. `spellings` are paths as written: until a schema has the
+    column, the spelling of its first reference is used.
     """
     first = first or at
     for inner in with_parents(path):
@@ -73,7 +73,7 @@ def ensure_column(
 
 
 def complete_column(state: GraphState, dataset: str, record: ColumnRecord, at: datetime, *, late: bool) -> None:
-    """Bring what a record says into its column. An inferred column becomes a known one, never the other way."""
+    """Update a column from a record. An inferred column may become a known one, never the reverse."""
     key = column_key(dataset, record.path)
     spellings = {record.path: record.spelling} if record.spelling is not None else _AS_THEY_ARE
     ensure_column(state, dataset, record.path, at, record.since, spellings)
@@ -98,7 +98,7 @@ def complete_column(state: GraphState, dataset: str, record: ColumnRecord, at: d
 
 
 def _spelling(known: StoredColumn, record: ColumnRecord, *, late: bool) -> str | None:
-    """Return how a column's path is written: a schema counts before a query that defines it, that before references."""
+    """Return the spelling of a column's path: a schema precedes a defining query, which precedes references."""
     said = _authority(record)
     if said > _authority(known) or (said == _authority(known) and said and not late):
         return spelling_of(known.path, record.spelling)
@@ -106,16 +106,16 @@ def _spelling(known: StoredColumn, record: ColumnRecord, *, late: bool) -> str |
 
 
 def _authority(column: StoredColumn | ColumnRecord) -> int:
-    """Return whether a schema has a column (2), a query that defines the dataset (1), or it is only used (0)."""
+    """Return 2 if a schema has the column, 1 if a query that defines the dataset has it, 0 if it is only referenced."""
     return 2 if not column.inferred else int(column.ordinal is not None)
 
 
 def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
-    """Part with columns that whole schemas no longer have, by key with the schema's time.
+    """Remove columns (by key, with the schema's time) that complete schemas no longer have.
 
-    Their lineage ends then. What is stated at that time or later keeps a column, and so does lineage of one that only
-    lineage ever named: no schema had it, so none can say that it is gone. Those that a schema had, or with a past, stay
-    in the graph, marked. The state must hold all lineage of these columns.
+    Their lineage is retired at that time. A column stays if lineage is observed at that time or later, or if only
+    lineage ever referred to it: no schema had it, so no schema can remove it. Columns that a schema had, or that have
+    history, stay in the graph and are marked as dropped. The state must contain all lineage of these columns.
     """
     if not gone:
         return
@@ -127,7 +127,7 @@ def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
             if column.ordinal is not None and not column.inferred:
                 state.columns[key] = column.without_ordinal()
             continue
-        # One that a schema had is kept for who reads what was there then: a log that comes again.
+        # A column that a schema had is kept for queries about that time, and for logs that are ingested again.
         is_kept = not column.inferred or column.description is not None or column.tags
         if used is None and key not in state.bound_columns and key not in parents and not is_kept:
             del state.columns[key]
@@ -136,7 +136,7 @@ def remove_columns(state: GraphState, gone: Mapping[str, datetime]) -> None:
 
 
 def _end_lineage(state: GraphState, gone: Mapping[str, datetime]) -> dict[str, datetime]:
-    """End what was last stated before a schema without the column; return when each column was last used."""
+    """Retire lineage last seen before the schema without the column; return when each column was last used."""
     last_used: dict[str, datetime] = {}
     for pair in list(state.histories):
         for key in {pair.source, pair.target} & gone.keys():

@@ -1,4 +1,4 @@
-"""What a batch says of datasets beside its records: when each is seen, what writes it, which columns are named."""
+"""References of a batch to datasets: when each is seen, what writes it, and which columns are referenced."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ __all__ = [
 
 @dataclass(slots=True)
 class DatasetReference:
-    """A dataset in a batch, by what it was called at a time (`name_then`, `at`): today's name follows from both.
+    """A dataset in a batch: the key `name_then` that it had at the time `at`, which determines its current key.
 
-    `written` is when a job was last seen to write it, `described` when a known schema last held; `defined` tells
-    that a job of the batch defines it. `columns` are those that edges and counts of use name, each with the first
-    and the last time at which one does. `spelling` and `spellings` (by path) are how the dataset and its columns are
-    written, where that is otherwise than they are compared.
+    `written` is when a job last wrote it, `described` the time of its last known schema; `defined` is True if a job of
+    the batch defines it. `columns` are those that edges and usage counts refer to, with the first and last time.
+    `spelling` and `spellings` (by path) are names as written, where they differ from the names compared.
     """
 
     name_then: str
@@ -43,27 +42,27 @@ class DatasetReference:
     spellings: dict[str, str] = field(default_factory=dict)
 
     def made_again(self, dropped_at: datetime) -> bool:
-        """Return whether the dataset is written at the time of its DROP or later, or described later."""
+        """Return whether the dataset is written at the time of its DROP or later, or has a later schema."""
         return (self.written is not None and self.written >= dropped_at) or (
             self.described is not None and self.described > dropped_at
         )
 
     def see(self, name_then: str, first: datetime, last: datetime, named: datetime) -> None:
-        """Take in that the dataset was seen from one time to another, and had this name at a time."""
+        """Record that the dataset was seen from `first` to `last`, and had this name at `named`."""
         self.first_seen = min(self.first_seen, first)
         self.last_seen = max(self.last_seen, last)
         if named > self.at:
             self.name_then, self.at = name_then, named
 
     def name_column(self, path: str, first: datetime, last: datetime) -> None:
-        """Take in that a column was named from one time to another."""
+        """Record that a column was referenced from `first` to `last`."""
         known = self.columns.get(path)
         if known is None or known[0] > first or known[1] < last:
             self.columns[path] = (first, last) if known is None else (min(known[0], first), max(known[1], last))
 
 
 def find_references(batch: LineageBatch, naming: NamesOverTime) -> dict[str, DatasetReference]:
-    """Return what the batch says of each dataset, by its key today."""
+    """Return the references of the batch to each dataset, by current key."""
     found: dict[str, DatasetReference] = {}
     edges = edges_by_job(batch)
 
@@ -101,7 +100,7 @@ def find_references(batch: LineageBatch, naming: NamesOverTime) -> dict[str, Dat
         at = time_of(record)
         reference = referenced(record.key, at, at)
         if naming.today(record.key, at) == record.key:
-            # A record that was moved since has the name of its time.
+            # If the dataset was renamed since, the record has its old name.
             reference.names = (record.namespace, record.name)
         if record.schema_known:
             reference.described = latest(reference.described, at)
@@ -111,7 +110,7 @@ def find_references(batch: LineageBatch, naming: NamesOverTime) -> dict[str, Dat
                 reference.spellings[_path_today(column_key(record.key, one.path), at, naming)] = one.spelling
     for used in batch.usage:
         name_then, named_at = dataset_of(used.of), used.named_at
-        # Used on that day, not since its midnight: then it may not have been there.
+        # Used during that day: at its midnight the dataset may not have existed.
         seen = min((at for at in (used.last_read, used.last_write) if at is not None), default=named_at)
         reference = referenced(name_then, seen, seen, named_at)
         if name_then != used.of:
@@ -125,7 +124,7 @@ def _path_today(key: str, at: datetime, naming: NamesOverTime) -> str:
 
 
 def joined(references: Iterable[DatasetReference], naming: NamesOverTime) -> dict[str, DatasetReference]:
-    """Return mentions by the dataset's key today; what has become one dataset since they were found is one."""
+    """Return references by current key; those of datasets that have been merged since are merged."""
     found: dict[str, DatasetReference] = {}
     for reference in references:
         key = naming.today(reference.name_then, reference.at)
@@ -134,7 +133,7 @@ def joined(references: Iterable[DatasetReference], naming: NamesOverTime) -> dic
 
 
 def edges_by_job(batch: LineageBatch) -> Mapping[str, list[EdgeRecord]]:
-    """Return the batch's edges by the key of the job that states them."""
+    """Return the batch's edges by job key."""
     edges: dict[str, list[EdgeRecord]] = defaultdict(list)
     for edge in batch.edges:
         edges[edge.job].append(edge)
@@ -142,7 +141,7 @@ def edges_by_job(batch: LineageBatch) -> Mapping[str, list[EdgeRecord]]:
 
 
 def times_of_records(batch: LineageBatch) -> Callable[[DatasetRecord], datetime]:
-    """Return what tells when a record held: at its own time, or with the jobs that write the dataset, or read it."""
+    """Return a function for the time of a record: its own, else that of the jobs that write or read the dataset."""
     written: dict[str, datetime] = {}
     read: dict[str, datetime] = {}
     for job in batch.jobs:
@@ -157,7 +156,7 @@ def times_of_records(batch: LineageBatch) -> Callable[[DatasetRecord], datetime]
 
 
 def latest(one: datetime | None, other: datetime | None) -> datetime | None:
-    """Return the later of two times, if there are two."""
+    """Return the later of two times; either may be None."""
     return max(one, other) if one is not None and other is not None else one or other
 
 

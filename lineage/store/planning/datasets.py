@@ -1,4 +1,4 @@
-"""Datasets: seen, described, dropped and made again."""
+"""Datasets: created, described, dropped and re-created."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ __all__ = [
 ]
 
 Drops = Mapping[str, Sequence[datetime]]
-"""When each dataset and column was dropped, in order."""
+"""The times at which each dataset and column was dropped, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllDrops:
-    """The DROPs that end what leads into a dataset, and those that end what leads out of it."""
+    """The DROPs that retire edges into a dataset, and those that retire edges out of it."""
 
     into: Drops
     out_of: Drops
 
 
 def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> None:
-    """Make the datasets that the batch names, with their columns; what it writes or describes is not dropped.
+    """Create the datasets that the batch refers to, with their columns; what it writes or describes is not dropped.
 
-    Times of datasets that are known are widened to the past only (see `date_datasets`).
+    The times of existing datasets are extended into the past only (see `date_datasets`).
     """
     unknown = intake.references.keys() - state.datasets.keys()
     for key, reference in intake.references.items():
         see_dataset(state, key, reference, drops.get(key, ()))
-    # What is not known yet is written as it will stay: most of a first ingest.
+    # New datasets are complete at once, which is most of a first ingest.
     describe_datasets(state, intake, unknown)
     for key, reference in intake.references.items():
         for path, (first, last) in reference.columns.items():
@@ -67,7 +67,7 @@ def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> None:
 
 
 def see_dataset(state: GraphState, key: str, reference: DatasetReference, drops: Sequence[datetime] = ()) -> None:
-    """Make a dataset where it is not known; `drops` are the DROPs of it that are known."""
+    """Create a dataset unless it exists; `drops` are its known DROPs."""
     dataset = state.datasets.get(key) or _new_dataset(key, reference)
     if dataset.spelled_at is None and reference.first_seen < dataset.first_seen:
         dataset = replace(dataset, spelling=spelling_of(dataset.name, reference.spelling))
@@ -80,7 +80,7 @@ def see_dataset(state: GraphState, key: str, reference: DatasetReference, drops:
 
 
 def _dropped(dataset: StoredDataset, drops: Sequence[datetime]) -> StoredDataset:
-    """Return the dataset as dropped by the last of these DROPs, unless it was made again since or came later."""
+    """Return the dataset as dropped by the last of these DROPs, unless it was created after it."""
     at = max((at for at in (*drops, dataset.dropped_at) if at is not None), default=None)
     if at is not None and (dataset.first_seen > at or dataset.was_made_since(at)):
         at = None
@@ -88,16 +88,16 @@ def _dropped(dataset: StoredDataset, drops: Sequence[datetime]) -> StoredDataset
 
 
 def date_datasets(state: GraphState, intake: Intake) -> None:
-    """Move the time at which each dataset was last seen. Until then it says what is older than what was known."""
+    """Update the time at which each dataset was last seen. Earlier stages compare records with the old time."""
     for key, reference in intake.references.items():
         state.datasets[key] = state.datasets[key].seen(reference.first_seen, reference.last_seen)
 
 
 def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str]) -> set[str]:
-    """Bring in what the batch's records say of datasets and their columns.
+    """Update datasets and their columns from the batch's records.
 
-    A record from before what is known of the dataset only fills in what is missing. Return the columns of older whole
-    schemas that the newest one does not have.
+    A record older than what is known only fills in what is missing. Return the columns of older complete schemas that
+    the newest one does not have.
     """
     outdated: set[str] = set()
     for news in intake.datasets:
@@ -121,7 +121,7 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
         for position, column in enumerate(record.columns):
             placed = column
             if before_schema:
-                # The newest schema has placed all of its columns: what it does not have has no place.
+                # The newest schema has the ordinals of all its columns; others have none.
                 placed = replace(column, ordinal=None)
             elif record.schema_known and column.ordinal is None:
                 placed = replace(column, ordinal=position)
@@ -136,10 +136,10 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str])
 
 
 def remove_missing_columns(state: GraphState, intake: Intake, outdated: Set[str], naming: NamesOverTime) -> None:
-    """Part with the columns that the newest whole schemas do not have; those that the batch counts use of stay.
+    """Remove the columns that the newest complete schemas do not have; columns with usage in the batch stay.
 
-    `outdated` are columns that the batch knows of from older schemas only. That a column went is kept as a DROP COLUMN:
-    what comes late, of a time before, ends there.
+    `outdated` are columns that the batch knows from older schemas only. Each removal is recorded as a DROP COLUMN, at
+    which earlier lineage that is ingested later ends.
     """
     state.bound_columns |= {used.of for used in intake.usage}
     described: dict[str, DatasetNews] = {}
@@ -163,14 +163,14 @@ def remove_missing_columns(state: GraphState, intake: Intake, outdated: Set[str]
         del absent[key]
         if state.columns[key].ordinal is not None:
             state.columns[key] = replace(state.columns[key], ordinal=None)
-    # One that was only inferred may have a place, too; no schema had it.
+    # An inferred column may have an ordinal, too, although no schema had it.
     known = {key: state.columns[key] for key in absent}
     had = {key for key, one in known.items() if key in outdated or not (one.inferred or one.ordinal is None)}
     _remove(state, absent, had, naming)
 
 
 def remove_unclaimed_columns(state: GraphState, naming: NamesOverTime) -> None:
-    """Part with the columns that whole schemas lack and that another file's definition kept, where none does now."""
+    """Remove the columns that complete schemas lack and that no other file's definition keeps any more."""
     parents = {column.parent for column in state.columns.values()}
     absent: dict[str, datetime] = {}
     for key in sorted(state.unplaced & state.columns.keys()):
@@ -185,21 +185,21 @@ def remove_unclaimed_columns(state: GraphState, naming: NamesOverTime) -> None:
 
 
 def _remove(state: GraphState, absent: Mapping[str, datetime], had: Set[str], naming: NamesOverTime) -> None:
-    """Part with columns, by key with the time of the schema that lacks them; note those that a schema `had`."""
+    """Remove columns (by key, with the time of the schema that lacks them); record those that a schema `had`."""
     dropped = {key: state.columns[key] for key in had}
     remove_columns(state, absent)
     for key, column in dropped.items():
         dataset, path = column.dataset, column.path
-        # A change is stated in the names of its time: these are today's.
+        # A change is stored with the names of its time, but these are current names.
         if naming.column_today(dataset, path, absent[key]) == (dataset, path):
             change = DatasetChange(ChangeKind.DROP_COLUMN, dataset, absent[key], column=path)
             state.changes[change_key(change)] = KnownChange(change)
 
 
 def drop_dataset(state: GraphState, dataset: str, at: datetime) -> bool:
-    """Mark a dataset dropped, and end its lineage both ways until that is stated again.
+    """Mark a dataset as dropped, and retire its lineage in both directions until it is observed again.
 
-    One that was made again since is not dropped, and what was made of it stays. Return whether that is so.
+    If it was re-created since, it is not dropped, and edges out of it stay. Return whether that is so.
     """
     known = state.datasets.get(dataset)
     if known is not None:
@@ -213,14 +213,14 @@ def drop_dataset(state: GraphState, dataset: str, at: datetime) -> bool:
 
 
 def remade_since(state: GraphState, intake: Intake) -> datetime | None:
-    """Return since when changes have to be known: a DROP from before the batch may be of a dataset that it makes."""
+    """Return the time from which changes must be loaded: the batch may re-create a dataset dropped before it."""
     if Stage.NODES not in intake.stages:
         return None
     return min((state.datasets[key].first_seen for key in remade_datasets(state, intake)), default=None)
 
 
 def remade_datasets(state: GraphState, intake: Intake) -> frozenset[str]:
-    """Return the dropped datasets that the batch makes again, after their last DROP or maybe after one before it."""
+    """Return the dropped datasets that the batch re-creates, after their last DROP or an earlier one."""
     known = ((state.datasets.get(key), reference) for key, reference in intake.references.items())
     return frozenset(
         dataset.key
@@ -230,7 +230,7 @@ def remade_datasets(state: GraphState, intake: Intake) -> frozenset[str]:
 
 
 def revive_made_of(state: GraphState, dataset: str, dropped_at: datetime, drops: AllDrops) -> None:
-    """Let what was made of a dataset hold beyond a DROP after which the dataset was made again."""
+    """Extend edges out of a dataset beyond a DROP after which the dataset was re-created."""
     later = [at for at in drops.out_of.get(dataset, ()) if at > dropped_at]
     for pair, history in state.histories.items():
         if pair.from_dataset != dataset or pair.output == dataset:

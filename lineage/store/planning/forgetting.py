@@ -1,4 +1,4 @@
-"""Jobs that are retired by hand, and jobs that get another key."""
+"""Plan the manual retirement of jobs, and changes of job keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["plan_rekeying", "plan_retirement"]
 
 
 def plan_retirement(before: GraphState, at: datetime) -> GraphState:
-    """Return the state in which the jobs state nothing from then on. What was found in them goes."""
+    """Return the state in which the jobs are retired from `at` on and their diagnostics deleted."""
     after = before.copy()
     units = Units(after, AllDrops({}, {}), {})
     for job in before.jobs.values():
@@ -28,7 +28,7 @@ def plan_retirement(before: GraphState, at: datetime) -> GraphState:
 
 
 def plan_rekeying(before: GraphState, identities: Mapping[str, JobIdentity]) -> GraphState:
-    """Return the state in which jobs have other keys; with what is said under such a key already they become one."""
+    """Return the state in which jobs have new keys; they are merged with jobs that already have such a key."""
     after = before.copy()
 
     def key_of(job: str) -> str:
@@ -49,6 +49,6 @@ def plan_rekeying(before: GraphState, identities: Mapping[str, JobIdentity]) -> 
         lambda arriving, there: join(there, arriving),
     )
     after.observed = rekey_items(before.observed, lambda link, seen: ((link[0], key_of(link[1])), seen), max)
-    # What was found in the jobs, or in their files, is said anew by the ingest that knows them.
+    # The ingest that assigns the keys reports their diagnostics again.
     after.diagnostics.clear()
     return after

@@ -1,4 +1,4 @@
-"""The part of the graph that a batch may touch, as plain values by key: read before, changed, and compared after."""
+"""The part of the graph that a batch may change, as values by key: loaded, changed, and compared."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _RETIRED = {EdgeType.CONTRIBUTES: "CONTRIBUTED", EdgeType.REFERENCES: "REFERENCE
 
 @dataclass(frozen=True, slots=True)
 class JobEdge:
-    """Which job states lineage between which two nodes. Its history is what it stated, when.
+    """The identity of an edge: source, target, type and job. Its history says when it held.
 
-    `from_dataset` and `output` are the datasets that source and target belong to, or are.
+    `from_dataset` and `output` are the datasets of source and target.
     """
 
     source: str
@@ -71,23 +71,23 @@ class JobEdge:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """When a job was first and last seen to read a dataset."""
+    """When a job first and last read a dataset."""
 
     first_seen: datetime
     last_seen: datetime
 
     def widened(self, first: datetime, last: datetime) -> Seen:
-        """Return the times with these included."""
+        """Return the range extended to these times."""
         return Seen(min(self.first_seen, first), max(self.last_seen, last))
 
     def joined(self, other: Seen) -> Seen:
-        """Return the times of both."""
+        """Return the range of both."""
         return self.widened(other.first_seen, other.last_seen)
 
 
 @dataclass(frozen=True, slots=True)
 class JobOutput:
-    """A job and one dataset that it writes: when it was seen to, and all observations if the job defines it."""
+    """One output of a job: when the job wrote it, and all observations if the job defines it."""
 
     first_seen: datetime
     last_seen: datetime
@@ -96,7 +96,7 @@ class JobOutput:
 
 @dataclass(frozen=True, slots=True, order=True)
 class JobCounts:
-    """What one run counted of a job."""
+    """The counts of one run for a job."""
 
     observations: int
     duration_us: int = 0
@@ -105,7 +105,7 @@ class JobCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunUsage(StoredUsage):
-    """What one run counted of the use of a dataset or column on a day."""
+    """The usage of a dataset or column on a day, as counted by one run."""
 
     run: str
 
@@ -127,15 +127,15 @@ class RunUsage(StoredUsage):
 
 
 def usage_key(run: str, of: str, day: date) -> str:
-    """Return the key of the node of what a run counted of a dataset or column on a day."""
+    """Return the key of the `Usage` node for a run, a dataset or column, and a day."""
     return f"usage:{run}|{day.isoformat()}|{of}"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownChange:
-    """A `Change` node. A DROP that its own batch made good by making the dataset again has no effect.
+    """A `Change` node. A DROP is `replaced`, without effect, if its batch creates the dataset again.
 
-    One after which the dataset was made again (`remade`) ends what led into the dataset, not what leads out of it.
+    If the dataset was re-created later (`remade`), the DROP retires edges into the dataset, but not out of it.
     """
 
     stated: DatasetChange
@@ -145,7 +145,7 @@ class KnownChange:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """A `Prune` node: at the time `at`, the edges of ad-hoc statements last seen before `older_than` ended."""
+    """A `Prune` node: at `at`, edges of ad-hoc statements last seen before `older_than` were retired."""
 
     older_than: datetime
     at: datetime
@@ -157,14 +157,14 @@ class Prune:
 
 
 def change_key(change: DatasetChange) -> str:
-    """Return the key of a change's node: the same change is one node, however often it is stated."""
+    """Return the key of a change's node; repeated reports of a change have the same key."""
     of = change.dataset if change.column is None else column_key(change.dataset, change.column)
     return f"{change.kind}:{of}>{change.other or ''}@{change.at.isoformat()}"
 
 
 @dataclass(slots=True)
 class GraphState:
-    """What was read, or what shall be. The values are frozen; a plan changes the dictionaries of its own copy."""
+    """The state before or after a batch. The values are frozen; a plan changes the dictionaries of its copy."""
 
     datasets: dict[str, StoredDataset] = field(default_factory=dict)
     columns: dict[str, StoredColumn] = field(default_factory=dict)
@@ -179,11 +179,11 @@ class GraphState:
     diagnostics: dict[str, StoredDiagnostic] = field(default_factory=dict)
     usage: dict[str, RunUsage] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
-    """The key that each dataset of several keys goes by, if it is another."""
+    """The main key of each key that has another one."""
     bound_columns: frozenset[str] = frozenset()
-    """Columns that counts of use are tied to, beside those that were read."""
+    """Columns with usage counts that were not loaded."""
     unplaced: frozenset[str] = frozenset()
-    """Columns that a whole schema lacks and another file's definition kept; all their lineage is in the state."""
+    """Columns that a complete schema lacks and another file's definition kept; with all their lineage."""
 
     def copy(self) -> GraphState:
         """Return a state whose dictionaries can be changed apart from this one's."""

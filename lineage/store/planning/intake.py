@@ -1,4 +1,4 @@
-"""A batch in today's names and in the planner's values: who observed what, and everything that is named in it."""
+"""A batch with current names, as observations of jobs and references to datasets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _RELATION = {EdgeKind.CONTRIBUTES: EdgeType.CONTRIBUTES, EdgeKind.REFERENCES: Ed
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What is said of a pair, and where in the SQL."""
+    """The meaning of an edge, and its spans in the SQL."""
 
     meaning: Meaning = NOTHING_SAID
     spans: tuple[Chain, ...] = ()
@@ -45,10 +45,10 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A job as the batch saw it, and what it stated by output; an output of table-level lineage only has feeds.
+    """A job of the batch, with its edges by output; an output with table-level lineage has feeds only.
 
-    `digests` tell two contents of an output apart: by the names of their time, which a later RENAME leaves as they
-    are. Where in the SQL the content stands does not show. A job that only adds has none.
+    `digests` identify the content of an output, by the names of the time, so that a later RENAME does not change them.
+    Spans are not part of it. An ad-hoc job has none.
     """
 
     job: JobRecord
@@ -58,7 +58,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class DatasetNews:
-    """What the batch says of a dataset, and of when."""
+    """A record of a dataset, with its current key and its time."""
 
     key: str
     record: DatasetRecord
@@ -67,7 +67,7 @@ class DatasetNews:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """The batch in today's names; `changes` are in the names of their own time, in order."""
+    """A batch with current names; `changes` are in order, with the names of their time."""
 
     run: RunRecord
     complete_sources: frozenset[str]
@@ -81,7 +81,7 @@ class Intake:
 
 
 def resolve_intake(part: BatchPart, naming: NamesOverTime) -> Intake:
-    """Return a batch, or a part of one, in today's names. `naming` holds the batch's own changes, too."""
+    """Return a batch, or a part of one, with current names. `naming` includes the batch's own changes."""
     batch = part.batch
     times = {job.key: job.last_seen for job in batch.jobs}
     edges = edges_by_job(batch)
@@ -152,7 +152,7 @@ def _digests(job: JobRecord, edges: Iterable[EdgeRecord], today: Callable[[str],
 
 
 def _proofs(edge: EdgeRecord) -> tuple[Chain, ...]:
-    """Return an edge's proofs that can be read back: whoever made the batch, only these are stored."""
+    """Return the valid proofs of an edge; invalid ones are not stored."""
     return edge.spans if all(map(is_sound, edge.spans)) else tuple(filter(is_sound, edge.spans))
 
 
@@ -161,7 +161,7 @@ def _both(one: Stated, other: Stated) -> Stated:
 
 
 def _one_a_day(records: Iterable[UsageRecord]) -> tuple[UsageRecord, ...]:
-    """Return the records with those as one that are of one dataset or column today, and of one day."""
+    """Merge the records of the same day whose dataset or column is the same today."""
     found: dict[tuple[str, date], UsageRecord] = {}
     for record in records:
         key = (record.of, record.day)

@@ -1,4 +1,4 @@
-"""What jobs state: the observations of units, replacement, and what is retired."""
+"""The lineage of jobs: observations of units, replacement and retirement."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["Units"]
 
 @dataclass(slots=True)
 class Units:
-    """The units of a state, and what bounds what they state: when datasets were dropped and jobs were absent.
+    """The units (a job and one output) of a state, with the times that bound their lineage.
 
-    `absences` are the times at which a source of the job was stated whole, without the job.
+    These are `drops`, and `absences`: the times at which a complete source was ingested without the job.
     """
 
     state: GraphState
@@ -38,7 +38,7 @@ class Units:
             self.pairs[pair.job, pair.output].add(pair)
 
     def observe(self, observation: Observation) -> None:
-        """Bring in what a job was seen to say."""
+        """Apply an observation of a job."""
         job = observation.job
         state = self.state
         observed = self._moments_observed(job.key)
@@ -57,7 +57,7 @@ class Units:
                 self._replace(job, output, None, ABSENT, observed, moments)
 
     def retire(self, job: StoredJob, at: datetime) -> None:
-        """End what a job states from then on, unless it was observed since: its source no longer holds it."""
+        """Retire the lineage of a job from `at` on, unless it was observed since: its source no longer contains it."""
         if job.first_seen > at:
             return
         for output in self.outputs[job.key]:
@@ -99,15 +99,15 @@ class Units:
         )
 
     def _is_outranked(self, record: JobRecord, known: StoredJob) -> bool:
-        """Return whether what is known of a job was said at the same moment and holds against a record."""
+        """Return whether the stored job is from the same moment as a record and takes precedence."""
         outputs, tie = self.outputs[record.key], record.ties[1]
         if tie and not outputs and not record.writes:
-            # A job that only reads has no timeline.
+            # A job without outputs has no timeline.
             return (known.sql or "") > (record.sql or "")
         return any(self.state.units[record.key, one].timeline.outranks(record.last_seen, tie) for one in outputs)
 
     def _moments_that_count(self, job: JobRecord) -> list[datetime]:
-        """Return when a record says something: not when another of the same moment holds against it."""
+        """Return the moments of a record that count; another observation of the same moment may take precedence."""
         lines = [self.state.units[job.key, output].timeline for output in self.outputs[job.key]]
         ties = dict(zip((job.first_seen, job.last_seen), job.ties, strict=True))
         return sorted(at for at, tie in ties.items() if not any(line.outranks(at, tie) for line in lines))
@@ -132,7 +132,7 @@ class Units:
             self.pairs[job.key, output].add(pair)
 
     def _moments_observed(self, job: str) -> set[datetime]:
-        """Return when a job is known to have been observed, whatever it then wrote."""
+        """Return the known moments at which a job was observed, with whatever outputs."""
         known = self.state.jobs.get(job)
         moments = {known.first_seen, known.last_seen} if known else set()
         for output in self.outputs[job]:
@@ -148,15 +148,15 @@ class Units:
         observed: Iterable[datetime],
         moments: list[datetime],
     ) -> None:
-        """Set what the unit says from each of the observation's moments until the next that is known.
+        """Replace the unit's lineage from each of the observation's moments until the next known one.
 
-        A unit that is heard of for the first time was absent whenever its job had been observed without it.
+        A new unit was absent whenever its job was observed before.
         """
         known = self.state.units.get((job.key, output))
         timeline = known.timeline if known else UNOBSERVED
         for moment in moments:
             timeline = timeline.observe(moment, content, job.ties[moment == job.last_seen])
-        # After the moments: only the ends of a run are kept, and the moments may part one.
+        # After the moments, because only the ends of a run are kept and the moments may split one.
         for absent_at in (*_absent_at(known, observed), *self.absences.get(job.key, ())):
             if absent_at not in moments:
                 timeline = timeline.observe(absent_at, ABSENT)
@@ -202,7 +202,7 @@ class Units:
 
 
 def _absent_at(known: JobOutput | None, observed: Iterable[datetime]) -> list[datetime]:
-    """Return the moments at which a job was observed without the unit; of a run its timeline has only the ends."""
+    """Return the moments at which a job was observed without the unit."""
     if known is None:
         return list(observed)
     if not known.timeline.points:

@@ -1,4 +1,4 @@
-"""What a dataset that was named at some time is called today: RENAME and SWAP, followed through time."""
+"""The current name of a dataset that had a name at some time: RENAME and SWAP followed through time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _moves(change: DatasetChange) -> bool:
 
 
 def column_as_named(dataset: str, path: str) -> str:
-    """Return a column's path in the case that the dialect of a dataset gives it: paths keep any case, catalogs fold.
+    """Return a column's path in the case of the dataset's dialect: catalogs fold case, paths keep it.
 
     >>> column_as_named("hive://m:9083/db.t", "Id"), column_as_named("s3://lake/t", "Id")
     ('id', 'Id')
@@ -44,9 +44,9 @@ def column_as_named(dataset: str, path: str) -> str:
 
 
 def as_replacements(changes: Iterable[DatasetChange]) -> list[DatasetChange]:
-    """Return the changes in order of time, those that put a dataset aside to drop it as its DROP.
+    """Return the changes in order of time; a RENAME before a DROP of the new name becomes a DROP.
 
-    `RENAME x TO x_old; RENAME x_new TO x; DROP x_old` replaces `x`; it does not move `x` and all that reads it.
+    `RENAME x TO x_old; RENAME x_new TO x; DROP x_old` replaces `x`; it does not move `x` with everything that reads it.
     """
     ordered = sorted(changes, key=_at)
     for index, change in enumerate(ordered):
@@ -60,15 +60,15 @@ def as_replacements(changes: Iterable[DatasetChange]) -> list[DatasetChange]:
 
 @dataclass(frozen=True, slots=True)
 class NamesOverTime:
-    """All changes that are known from some time on, in order; those of the batch after earlier known ones."""
+    """All known changes from some time on, in order; at equal times, those of the batch are last."""
 
     changes: tuple[DatasetChange, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
-    """The key that each dataset of several keys goes by, if it is another."""
+    """The main key of each key that has another one."""
     renamed: frozenset[str] = field(init=False, compare=False)
-    """The datasets that some change gives another key; there may be very many others to ask for."""
+    """The datasets whose key some change replaces; a quick test for all others."""
     with_changed_columns: frozenset[str] = field(init=False, compare=False)
-    """The datasets, by their keys then, of which a column is renamed or dropped."""
+    """The datasets (by key at the time) with renamed or dropped columns."""
 
     def __post_init__(self) -> None:
         moves = [change for change in self.changes if _moves(change)]
@@ -82,33 +82,32 @@ class NamesOverTime:
     def of(
         cls, known: Iterable[DatasetChange], stated: Iterable[DatasetChange], aliases: Mapping[str, str] | None = None
     ) -> NamesOverTime:
-        """Return the naming by the changes that the graph knows and those that a batch tells."""
+        """Return the naming for the changes of the graph and of a batch."""
         stated = list(stated)
         keys = {change_key(change) for change in stated}
         earlier = [change for change in known if change_key(change) not in keys]
         return cls(tuple(sorted([*sorted(earlier, key=change_key), *stated], key=_at)), aliases or {})
 
     def key_of(self, dataset: str) -> str:
-        """Return the key that a dataset of several keys goes by."""
+        """Return the main key of a dataset."""
         return self.aliases.get(dataset, dataset)
 
     def today(self, dataset: str, at: datetime) -> str:
-        """Return the key today of the dataset that had this key then."""
+        """Return the current key of the dataset that had this key at `at`."""
         dataset = self.key_of(dataset)
         if dataset not in self.renamed:
             return dataset
         return self.followed(dataset, at)[0]
 
     def followed(self, dataset: str, at: datetime) -> tuple[str, datetime]:
-        """Return the key today of the dataset that had this key then, and since when it has it.
+        """Return the current key of the dataset that had this key at `at`, and since when it has that key.
 
-        At equal times a change comes before statements: a batch names what one script builds and then renames
-        as it is called after it.
+        At equal times a change precedes statements: a batch uses the final names of what one script builds and renames.
         """
         return self._follow(self.key_of(dataset), at, (change for change in self.changes if change.at > at))
 
     def after(self, dataset: str, change: DatasetChange) -> str:
-        """Return the key today of the dataset that had this key when `change`, one of these, happened."""
+        """Return the current key of the dataset that had this key when `change` happened."""
         rest = self.changes[self.changes.index(change) + 1 :]
         return self._follow(self.key_of(dataset), change.at, rest)[0]
 
@@ -124,7 +123,7 @@ class NamesOverTime:
         return dataset, since
 
     def renames_columns(self, dataset: str) -> bool:
-        """Return whether columns of the dataset that has this key at some time may have other paths later."""
+        """Return whether columns of the dataset with this key may have other paths later."""
         if dataset in self.aliases:
             return True
         if not self.with_changed_columns:
@@ -132,7 +131,7 @@ class NamesOverTime:
         return dataset in self.with_changed_columns or dataset in self.renamed
 
     def column_today(self, dataset: str, path: str, at: datetime) -> tuple[str, str]:
-        """Return the dataset's key today and the path today of the column that had these then."""
+        """Return the current dataset key and path of the column that had these at `at`."""
         if not self.renames_columns(dataset):
             return self.today(dataset, at), path
         root = self.key_of(dataset)
@@ -141,7 +140,7 @@ class NamesOverTime:
         return self._follow_column(dataset, path, (change for change in self.changes if change.at > at))
 
     def column_after(self, change: DatasetChange) -> tuple[str, str]:
-        """Return the dataset and the path today of the column that `change`, one of these, is about."""
+        """Return the current dataset key and path of the column of `change`."""
         rest = self.changes[self.changes.index(change) + 1 :]
         path = (change.column if change.other is None else change.other) or ""
         root = self.key_of(change.dataset)
@@ -164,7 +163,7 @@ class NamesOverTime:
         return dataset, path
 
     def key_today(self, key: str, at: datetime) -> str:
-        """Return the key today of the dataset or the column that had this key then."""
+        """Return the current key of the dataset or column that had this key at `at`."""
         dataset = dataset_of(key)
         if not self.renames_columns(dataset):
             return self.today(dataset, at) + key[len(dataset) :] if dataset in self.renamed else key
@@ -175,7 +174,7 @@ class NamesOverTime:
         )
 
     def job_today(self, job: str, at: datetime) -> str:
-        """Return the key today of a job: a definition's, and one's of events, is named after its dataset."""
+        """Return the current key of a job: keys of definitions and of events contain the dataset's key."""
         prefix = definition_job_key("")
         if job.startswith(prefix):
             return definition_job_key(self.today(job.removeprefix(prefix), at))

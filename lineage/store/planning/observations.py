@@ -1,4 +1,4 @@
-"""When a unit (a job and one output) was observed, and what it then said."""
+"""When a unit (a job and one output) was observed, and with which content."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from datetime import datetime
 __all__ = ["ABSENT", "UNOBSERVED", "Timeline"]
 
 KEPT = 15
-"""So many observations are kept whatever they say: what comes late has its place among them."""
+"""Number of latest observations that are always kept, so that late ones can be inserted."""
 
 _TIE = "~"
-"""Stands between what was said and the tie that decides at equal times (`JobRecord.ties`)."""
+"""Separates the content from the tie-breaker for equal times (`JobRecord.ties`)."""
 
 ABSENT = "-"
-"""The content of an observation that the unit was not there: its job no longer writes that output."""
+"""The content of an observation without the unit: its job no longer writes that output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Observations in order of time, each a moment and a digest of the unit's edges then, which a tie may follow.
+    """Observations in order of time: each a moment and a digest of the unit's edges, with an optional tie-breaker.
 
-    The latest `KEPT` are kept. Of what is older only the first and the last of a run of equal observations are, so
-    that a unit that is observed every hour and never changes has few. Between them, what was said is taken to have
-    held.
+    The latest `KEPT` observations are kept. Of older ones, only the first and last of each run of equal observations
+    are kept, so that a unit that is observed hourly and never changes has few. Between two kept observations the
+    content is taken to be unchanged.
 
     >>> from datetime import UTC, datetime
     >>> line = Timeline()
@@ -37,7 +37,7 @@ class Timeline:
     points: tuple[tuple[datetime, str], ...] = ()
 
     def observe(self, at: datetime, content: str, tie: str = "") -> Timeline:
-        """Return the timeline with an observation more; it replaces one of the same moment, unless that outranks it.
+        """Return the timeline with one more observation; it replaces one of the same moment unless that outranks it.
 
         >>> from datetime import UTC, datetime
         >>> at = datetime(2024, 1, 1, tzinfo=UTC)
@@ -57,13 +57,13 @@ class Timeline:
         return Timeline(_compact((*before, (at, text), *after)))
 
     def outranks(self, at: datetime, tie: str) -> bool:
-        """Return whether an observation of that moment is known that holds against one with this tie."""
+        """Return whether a known observation of that moment takes precedence over one with this tie-breaker."""
         index = bisect_left(self.points, at, key=_moment)
         known = self.points[index] if tie and index < len(self.points) else None
         return known is not None and known[0] == at and known[1].partition(_TIE)[2] > tie
 
     def without_repeated_absence(self) -> Timeline:
-        """Return the timeline without what only says again that the unit is absent: runs of sources know when.
+        """Return the timeline without repeated absences at its end, which runs record as well.
 
         >>> from datetime import UTC
         >>> day = [datetime(2024, 1, number, tzinfo=UTC) for number in range(1, 5)]
@@ -92,19 +92,19 @@ class Timeline:
         return self.points[index - 1][0] if index else None
 
     def content_at(self, at: datetime) -> str:
-        """Return what was said at that moment, as far as is known; nothing was before the first observation."""
+        """Return the content at that moment, `ABSENT` before the first observation."""
         index = bisect_right(self.points, at, key=_moment)
         return _content(self.points[index - 1]) if index else ABSENT
 
     @property
     def present(self) -> bool:
-        """Whether the job still wrote the output when the unit was last observed."""
+        """Whether the job wrote the output at the last observation."""
         return bool(self.points) and _content(self.points[-1]) != ABSENT
 
     def to_texts(self) -> list[str]:
         """Return the observations as texts to store, without the end of the last run.
 
-        That end is the unit's `last_seen`: so a unit that is observed again, unchanged, has the same texts.
+        That end is the unit's `last_seen`, so that the texts of a unit that is observed again unchanged stay the same.
         """
         points = self.points
         if self.present and len(points) > 1 and points[-1][1] == points[-2][1]:
@@ -113,7 +113,7 @@ class Timeline:
 
     @classmethod
     def from_texts(cls, texts: list[str], last_seen: datetime) -> Timeline:
-        """Return the timeline that `to_texts` stored, its last run lasting until `last_seen`."""
+        """Return the timeline that `to_texts` stored; its last run ends at `last_seen`."""
         line = cls(tuple((datetime.fromisoformat(at), content) for at, _, content in map(_parts, texts)))
         if line.present and line.points[-1][0] < last_seen:
             return line.observe(last_seen, line.points[-1][1])
@@ -121,7 +121,7 @@ class Timeline:
 
 
 UNOBSERVED = Timeline()
-"""That of a unit whose job only adds."""
+"""The timeline of a unit of an ad-hoc job."""
 
 
 def _moment(point: tuple[datetime, str]) -> datetime:

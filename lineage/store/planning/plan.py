@@ -1,4 +1,4 @@
-"""From the state that a batch touches to the state after it. Times decide; the order in which batches come does not."""
+"""Plan the state of the graph after a batch. The result depends on times, not on the order of batches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["plan", "plan_pruning"]
 
 
 def plan(before: GraphState, intake: Intake, naming: NamesOverTime) -> GraphState:
-    """Return the state after the batch, or those stages of it that a part is for; `before` is left as it is."""
+    """Return the state after the batch, or after the stages of a part; `before` is not changed."""
     after, stages = before.copy(), intake.stages
     if Stage.CHANGES in stages:
         join_aliased(after, naming)
@@ -65,9 +65,9 @@ def plan(before: GraphState, intake: Intake, naming: NamesOverTime) -> GraphStat
 
 
 def plan_pruning(before: GraphState, prune: Prune) -> GraphState:
-    """Return the state with the live edges ended that a prune reaches; until then what they wrote was there.
+    """Return the state in which a prune has retired the live edges that it applies to.
 
-    The prune itself is kept: an older observation that comes later ends with it.
+    The prune itself is stored: older observations that are ingested later end at its time.
     """
     after = before.copy()
     after.prunes[prune.key] = prune
@@ -79,7 +79,7 @@ def plan_pruning(before: GraphState, prune: Prune) -> GraphState:
 
 
 def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -> None:
-    """Bring in the changes that the graph has not seen."""
+    """Apply the changes that are new to the graph."""
     known = NamesOverTime.of((change.stated for change in state.changes.values()), (), naming.aliases)
     existing = state.datasets.keys() | set()
     new_changes = [change for change in intake.changes if change_key(change) not in state.changes]
@@ -105,7 +105,7 @@ def _change_datasets(state: GraphState, intake: Intake, naming: NamesOverTime) -
 
 
 def _retire(units: Units, intake: Intake) -> None:
-    """Retire the jobs that a source, stated whole, no longer holds."""
+    """Retire the jobs that a complete source no longer contains."""
     observed = {observation.job.key for observation in intake.observations}
     for job in list(units.state.jobs.values()):
         if job.origin in intake.complete_sources and job.key not in observed:
@@ -115,7 +115,7 @@ def _retire(units: Units, intake: Intake) -> None:
 def _is_replaced(
     dataset: str, drop: DatasetChange, existing: Container[str], intake: Intake, naming: NamesOverTime
 ) -> bool:
-    """Return whether the dropped dataset is made again in the batch, or one that was made takes its name."""
+    """Return whether the batch creates the dropped dataset again, or renames another one to its name."""
     reference = intake.references.get(dataset)
     written = reference is not None and reference.written is not None
     taken = any(
@@ -130,9 +130,9 @@ def _is_replaced(
 
 
 def _note_remade(state: GraphState, intake: Intake, naming: NamesOverTime, remade: Container[str]) -> None:
-    """Take in which dropped datasets were made again, after all: what was made of them before holds on.
+    """Mark the DROPs of datasets that were re-created after all: edges out of them continue to hold.
 
-    Looked at are the DROPs that are surely known: of `remade`, and those at a time of which the batch speaks.
+    This considers the DROPs that are certainly loaded: those of `remade`, and those after the batch's first time.
     """
     drops = _drops(state, naming)
     for change in naming.changes:
@@ -149,7 +149,7 @@ def _note_remade(state: GraphState, intake: Intake, naming: NamesOverTime, remad
 
 
 def _name_renamed(state: GraphState, intake: Intake, naming: NamesOverTime) -> None:
-    """Give datasets the names that they had at a time of which the batch speaks, before RENAMEs that are known."""
+    """Add the earlier names of datasets, from known RENAMEs after the batch's first time, as aliases."""
     for change in naming.changes:
         if change.kind is ChangeKind.RENAME and change.other is not None:
             key = naming.after(change.other, change)
@@ -178,7 +178,7 @@ def _drops(state: GraphState, naming: NamesOverTime) -> AllDrops:
 
 
 def _absences(state: GraphState, intake: Intake) -> dict[str, tuple[datetime, ...]]:
-    """Return when a source of each job was stated whole, without the job, by runs that came before this batch."""
+    """Return the times at which earlier runs ingested a complete source of each job without the job."""
     absences: dict[str, tuple[datetime, ...]] = {}
     for observation in intake.observations:
         job = observation.job

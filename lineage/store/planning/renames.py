@@ -1,4 +1,4 @@
-"""RENAME and SWAP in the graph itself: everything that hangs on a dataset goes to its new key."""
+"""Apply RENAME and SWAP to the graph: everything about a dataset moves to its new key."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ V = TypeVar("V")
 
 
 def apply_rename(state: GraphState, change: DatasetChange, known: NamesOverTime) -> None:
-    """Bring a RENAME or SWAP that the graph has not seen into it; `known` are the changes that it has.
+    """Apply a RENAME or SWAP that is new to the graph; `known` are the changes that the graph has.
 
-    If it comes late, when a dataset was seen under its old name after the change: that is another one, which took the
-    name later. It is not distinguished from the one that moved; what is known stays where it is.
+    If it is ingested late and the old name was seen after the change, that is another dataset, which took the name
+    later. The two cannot be told apart, so nothing is moved.
     """
     if change.other is None:
         return
@@ -50,7 +50,7 @@ def apply_rename(state: GraphState, change: DatasetChange, known: NamesOverTime)
 
 
 def spelled_by(dataset: StoredDataset, change: DatasetChange) -> StoredDataset:
-    """Return a dataset that has its name by a RENAME, written as that writes it, unless a later definition does."""
+    """Return a renamed dataset with the spelling of the RENAME, unless a later definition has another."""
     spelling = spelling_of(dataset.name, change.spelling)
     if spelling is None or (dataset.spelled_at is not None and dataset.spelled_at > change.at):
         return dataset
@@ -58,7 +58,7 @@ def spelled_by(dataset: StoredDataset, change: DatasetChange) -> StoredDataset:
 
 
 def _end_replaced_definitions(state: GraphState, keys: dict[str, str], change: DatasetChange) -> None:
-    """End what the definition of a dataset said whose place one with a definition of its own takes."""
+    """Retire the lineage of a definition whose dataset is replaced by one with another definition."""
     replaced = {
         definition_job_key(new)
         for old, new in keys.items()
@@ -70,7 +70,7 @@ def _end_replaced_definitions(state: GraphState, keys: dict[str, str], change: D
 
 
 def _described_since(state: GraphState, keys: dict[str, str], change: DatasetChange) -> frozenset[str]:
-    """Return the datasets whose whole schema was seen after the change that another one takes the name by."""
+    """Return the replaced datasets whose complete schema is newer than the change."""
     there = ((new, state.datasets.get(new)) for new in keys.values() if new not in keys)
     return frozenset(
         new for new, known in there if known is not None and known.schema_at is not None and known.schema_at > change.at
@@ -78,7 +78,7 @@ def _described_since(state: GraphState, keys: dict[str, str], change: DatasetCha
 
 
 def _remove_replaced_columns(state: GraphState, keys: dict[str, str], change: DatasetChange) -> None:
-    """Part with the columns of a dataset whose place another one takes, where that has none of the name."""
+    """Remove the columns of a replaced dataset that the replacing one does not have."""
     arriving = {(keys[column.dataset], column.path) for column in state.columns.values() if column.dataset in keys}
     newer = _described_since(state, keys, change)
     replaced = {
@@ -93,7 +93,7 @@ def _remove_replaced_columns(state: GraphState, keys: dict[str, str], change: Da
 
 
 def rekey_items(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined: Callable[[V, V], V]) -> dict[K, V]:
-    """Return the items under their new keys; `joined(arriving, there)` where one is there that stays."""
+    """Return the items under their new keys, merged by `joined(arriving, there)` with items that already have them."""
     result: dict[K, V] = {}
     arriving: dict[K, V] = {}
     for key, value in items.items():
@@ -109,10 +109,10 @@ def rekey_items(items: dict[K, V], rekey: Callable[[K, V], tuple[K, V]], joined:
 
 @dataclass(frozen=True, slots=True)
 class Rekeying:
-    """New keys of datasets, given to all that is named after them; what has such a key already is joined.
+    """New keys of datasets, applied to everything named after them; what already has such a key is merged.
 
-    The newest schemas of `described_since` are those of the datasets that had the keys already. Another key of the
-    same dataset (`column_as_named` is given, which spells its columns) is also that of its jobs of events.
+    For `described_since`, the existing dataset has the newest schema. With `column_as_named`, which gives the spelling
+    of columns, the new keys are further keys of the same datasets, and jobs of events are renamed as well.
     """
 
     keys: dict[str, str]
@@ -120,7 +120,7 @@ class Rekeying:
     column_as_named: Callable[[str, str], str] | None = None
 
     def apply(self, state: GraphState) -> None:
-        """Give the keys to all that a state holds."""
+        """Apply the new keys to a state."""
         state.datasets = rekey_items(state.datasets, self._dataset, _join_datasets)
         state.columns = rekey_items(state.columns, self._column, self._join_columns)
         state.jobs = rekey_items(state.jobs, self._job, join_jobs)
@@ -136,7 +136,7 @@ class Rekeying:
                 state.diagnostics[key] = replace(found, job=self._job_key(found.job))
 
     def _node_key(self, key: str) -> str:
-        """Return the new key of a dataset or a column."""
+        """Return the new key of a dataset or column."""
         old = dataset_of(key)
         new = self.keys.get(old, old)
         if self.column_as_named is not None and is_column_key(key) and new != old:
@@ -144,7 +144,7 @@ class Rekeying:
         return new + key[len(old) :]
 
     def _job_key(self, key: str) -> str:
-        """Return the new key of a job: a definition's is named after its dataset."""
+        """Return the new key of a job; the key of a definition contains the dataset's key."""
         for old, new in self.keys.items():
             if key == definition_job_key(old):
                 return definition_job_key(new)
@@ -188,7 +188,7 @@ class Rekeying:
         return new, replace(job, key=new)
 
     def link(self, key: tuple[str, str]) -> tuple[str, str]:
-        """Return the new key of what ties a job to a dataset."""
+        """Return the new key of a relationship between a job and a dataset."""
         job, dataset = key
         return self._job_key(job), self.keys.get(dataset, dataset)
 
@@ -219,7 +219,7 @@ class Rekeying:
 
 
 def _feeds_itself(pair: JobEdge) -> bool:
-    """Return whether a table feeds itself, or is said to decide its own rows: both say nothing."""
+    """Return whether an edge leads from a table to itself, which means nothing."""
     return pair.source == pair.from_dataset == pair.output
 
 

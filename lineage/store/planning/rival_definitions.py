@@ -1,4 +1,4 @@
-"""Tables that several SQL files define: what one of them does not have may be a column of the other's."""
+"""Tables that several SQL files define: a column that one lacks may be defined by another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["columns_of_other_files", "live_writers"]
 
 
 def live_writers(state: GraphState, columns: Collection[str]) -> dict[str, set[str]]:
-    """Return the SQL files' jobs that live lineage into each of these columns is stated by."""
+    """Return the jobs of SQL files with live lineage into each of these columns."""
     found: dict[str, set[str]] = {}
     for pair, history in state.histories.items():
         if pair.target in columns and history[-1].live and pair.job.startswith("file:"):
@@ -23,10 +23,10 @@ def live_writers(state: GraphState, columns: Collection[str]) -> dict[str, set[s
 
 
 def columns_of_other_files(state: GraphState, absent: Mapping[str, datetime]) -> set[str]:
-    """Return those columns, by key with the time of a whole schema without them, that another SQL file still defines.
+    """Return the columns (given by key, with the time of a complete schema without them) that another file defines.
 
-    Where the schema is what a file says, too, both count, as in one ingest: which of the two is there nobody can tell.
-    The state must hold the jobs that write the datasets of these columns.
+    If the schema comes from a file as well, both count, as in one ingest: nobody can tell which of the two is current.
+    The state must contain the jobs that write the datasets of these columns.
     """
     writers = live_writers(state, absent.keys())
     kept: set[str] = set()
@@ -48,7 +48,7 @@ def _was_observed(state: GraphState, job: StoredJob, dataset: str, at: datetime)
 
 
 def _is_other(job: StoredJob, by_schema: Collection[StoredJob]) -> bool:
-    """Return whether a job is of another project than the schema, or defines the table in another file."""
+    """Return whether a job belongs to another project than the schema, or defines the table in another file."""
     if job.kind is not JobKind.SQL_FILE or any(job.file_key == one.file_key for one in by_schema):
         return False
     defines = (job.operation or "").startswith(("CREATE", "SELECT"))

@@ -1,4 +1,4 @@
-"""What a run leaves beside lineage: itself, what it observed, its diagnostics and its counts of use."""
+"""What a run stores besides lineage: itself, the jobs it observed, diagnostics and usage counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["record_run", "record_usage"]
 
 
 def record_run(state: GraphState, intake: Intake) -> None:
-    """Store the run, its observations and diagnostics. Counts are overwritten, never added up."""
+    """Store the run, its observations and diagnostics. Counts are overwritten, never summed."""
     run = intake.run
     known = state.runs.get(run.key)
     finishes = known is not None and UNFINISHED in known.counts and not run.is_unfinished
@@ -39,7 +39,7 @@ def record_run(state: GraphState, intake: Intake) -> None:
 
 
 def record_usage(state: GraphState, intake: Intake) -> None:
-    """Store what the run counted of the use of datasets and columns."""
+    """Store the run's usage counts of datasets and columns."""
     run = intake.run
     for record in intake.usage:
         used = RunUsage(
@@ -56,9 +56,9 @@ def record_usage(state: GraphState, intake: Intake) -> None:
 
 
 def _replace_diagnostics(state: GraphState, intake: Intake) -> None:
-    """Store the batch's diagnostics in place of those of the jobs and sources that it restates, if they are older.
+    """Replace the older diagnostics of the jobs and sources in the batch by the batch's own.
 
-    A diagnostic of a job is as old as what is known of the job; one of a source alone, as its latest run.
+    The age of a job's diagnostic is that of the job; the age of a source's diagnostic is that of its latest run.
     """
     at = intake.run.at
     observed = {observation.job.key: observation.job.last_seen for observation in intake.observations}

@@ -1,7 +1,7 @@
-"""The history of one pair as periods: when its edge held, with which meaning. Pure interval arithmetic.
+"""The history of an edge as periods: when it held, and with which meaning. Pure interval arithmetic.
 
-A history is a sorted tuple of periods that do not overlap; only the last may be open (its edge is live).
-The timeline given along is that of the unit which states the pair; for a job that only adds it is empty.
+A history is a sorted tuple of periods that do not overlap; only the last may be open (the edge is live). Functions
+take the timeline of the edge's unit, which is empty for an ad-hoc job.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What is said of a pair; when it changes, one edge ends and another begins."""
+    """What an edge means; when it changes, one period ends and another begins."""
 
     subtypes: tuple[Subtype, ...] = ()
     masking: bool = False
@@ -38,7 +38,7 @@ class Meaning:
     ambiguous: bool = False
 
     def joined(self, other: Meaning) -> Meaning:
-        """Return what two statements say together: a value is masked if it is on both ways, and limited if on one."""
+        """Return the meaning of both together: masked if both are, limited if either is."""
         return Meaning(
             tuple(sorted({*self.subtypes, *other.subtypes}, key=_ORDER.index)),
             self.masking and other.masking,
@@ -49,14 +49,14 @@ class Meaning:
 
 _ORDER = tuple(Subtype)
 NOTHING_SAID = Meaning()
-"""What table-level lineage says."""
+"""The meaning of table-level lineage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` until before `end` (None: still) the edge held; `last_seen` is when it was last stated then.
+    """The edge held from `start` until before `end` (None: it still does), and was last observed at `last_seen`.
 
-    `spans` are the proofs of it. They move when SQL is laid out anew, which does not end an edge.
+    `spans` are its proofs. They change when SQL is reformatted, which does not end a period.
     """
 
     start: datetime
@@ -75,23 +75,23 @@ History = tuple[Period, ...]
 
 
 def holds_at(start: datetime, end: datetime | None, at: datetime) -> bool:
-    """Return whether a period includes that moment; it includes its first even if it has no length."""
+    """Return whether a period includes that moment; it includes its start even if it is empty."""
     return start == at or (start < at and (end is None or at < end))
 
 
 def set_window(
     history: History, window: tuple[datetime, datetime | None], stated: Period | None, timeline: Timeline
 ) -> History:
-    """Return the history once it is known what held from the window's start until before its end.
+    """Return the history with the part within the window replaced by `stated`, or removed if that is None.
 
-    That is `stated`, which begins and ends within the window, or nothing. What was before and after stays.
+    `stated` lies within the window. The history before and after the window stays.
     """
     start, end = window
     if stated is not None and stated.end == end and history and _goes_on(history[-1], stated):
         newest = history[-1]
         if end is None:
             return (*history[:-1], _union(newest, stated))
-        # It held before the window, in it and behind it.
+        # It held before, in and after the window.
         return history if newest.last_seen >= end else (*history[:-1], replace(newest, last_seen=end))
     kept: list[Period] = []
     for period in history:
@@ -105,7 +105,7 @@ def set_window(
 
 
 def retire_at(history: History, at: datetime, timeline: Timeline) -> History:
-    """Return the history with what was stated before `at` ended then, until it was stated again."""
+    """Return the history with periods observed before `at` ended then, until they are observed again."""
     kept: list[Period] = []
     for period in history:
         again = timeline.first_from(at) if timeline.points else (at if period.last_seen >= at else None)
@@ -119,9 +119,9 @@ def retire_at(history: History, at: datetime, timeline: Timeline) -> History:
 
 
 def extend(history: History, stated: Period) -> History:
-    """Return the history with `stated` added and nothing taken away.
+    """Return the history with `stated` added and nothing removed.
 
-    Periods that it overlaps or touches become one with it; the meaning that was seen last is the whole's.
+    It is merged with the periods that it overlaps or touches; the meaning seen last applies to all.
     """
     apart: list[Period] = []
     for period in history:
@@ -133,9 +133,9 @@ def extend(history: History, stated: Period) -> History:
 
 
 def join(first: History, second: History) -> History:
-    """Return two histories of one pair as one; where they overlap, the meaning seen last holds.
+    """Merge two histories; where they overlap, the meaning seen last applies.
 
-    What held at the same times was said of two pairs that have become one: both count.
+    Periods with the same times come from two edges that have become one: their meanings are combined.
     """
     for period in second:
         alike = next((one for one in first if _times(one) == _times(period)), None)
@@ -157,7 +157,7 @@ def _start(period: Period) -> datetime:
 
 
 def _goes_on(newest: Period, stated: Period) -> bool:
-    """Return whether live lineage is stated again as it was: the common case, and the quick one."""
+    """Return whether a live edge is observed again unchanged: the most common case, and the fastest."""
     return newest.live and newest.start <= stated.start and newest.meaning == stated.meaning
 
 
@@ -186,7 +186,7 @@ def _union(known: Period, stated: Period) -> Period:
 
 
 def merge_periods(periods: Iterable[Period]) -> History:
-    """Return periods as a history: in order, with those as one that touch and mean the same."""
+    """Return periods as a history: in order, adjacent ones with the same meaning merged."""
     return _joined(periods)
 
 

@@ -22,7 +22,7 @@ __all__ = ["describe", "retire_edges"]
 def describe(
     transaction: Transaction, key: str, *, description: str | None = None, tags: Collection[str] | None = None
 ) -> bool:
-    """Set what is not None of a table or column; return whether there is one of that key."""
+    """Set the description or tags of a table or column, if not None; return whether it exists."""
     node = _described(transaction, key, description, None if tags is None else tuple(sorted(set(tags))))
     if node is not None:
         transaction.write(Changes(updated_nodes=(node,)))
@@ -32,7 +32,7 @@ def describe(
 def retire_edges(
     transaction: Transaction, source: str, target: str, kind: EdgeKind, *, job: str | None = None, at: datetime
 ) -> int:
-    """End the live edges between two nodes, of one job or of all; return how many there were."""
+    """Retire the live edges between two nodes, of one job or of all; return how many."""
     before = load_edges_between(transaction, source, target)
     after = before.copy()
     ended = 0

@@ -1,4 +1,4 @@
-"""What a database has to offer for a store to be built on it: rows out, changes in, transactions around both."""
+"""The interface of a database that a store is built on: it reads rows and writes changes in transactions."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Row = Mapping[str, Any]
 
 
 class EndMissingError(Exception):
-    """A relationship was not written: a node that it joins is not in the graph."""
+    """A relationship was not written because one of its nodes is not in the graph."""
 
 
 class Transaction(Protocol):
-    """One view of the graph. Times are aware and in UTC, both ways."""
+    """A transaction. Times are timezone-aware and in UTC, in both directions."""
 
     def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        """Return what the statement answers for each row of parameters; nothing for no row.
+        """Run a statement for each row of parameters and return all result rows.
 
-        A node is a dictionary of its properties, a relationship one with its `type` as well.
+        A node is a dictionary of its properties; a relationship also has its `type`.
         """
 
     def write(self, changes: Changes) -> None:
         """Write the changes.
 
         Raises:
-            EndMissingError: a relationship has an end that is not there, as far as the database says so.
+            EndMissingError: a node of a relationship does not exist, if the database reports that.
         """
 
 
@@ -40,7 +40,7 @@ class Backend(Protocol):
 
     @property
     def address(self) -> str:
-        """What `--store` would name it by."""
+        """The address that `--store` takes."""
 
     @property
     def schema_version(self) -> int:
@@ -51,28 +51,28 @@ class Backend(Protocol):
         """Whether no other process can write to it as long as it is open."""
 
     def reading(self, work: Callable[[Transaction], T]) -> T:
-        """Return what `work` returns, which only reads."""
+        """Return the result of `work`, which only reads."""
 
     def exploring(self, work: Callable[[Explorer], T], view: View) -> T:
-        """Return what `work`, which may run again, makes of one state of the graph around columns.
+        """Return the result of `work`, which reads a consistent state of the graph and may be retried.
 
         Raises:
-            StoreTimeoutError: the view's deadline is past; what ran in the database was ended.
+            StoreTimeoutError: the view's deadline has passed; running queries were cancelled.
         """
 
     @property
     def reports_missing_ends(self) -> bool:
-        """Whether a relationship with an end that is not there raises EndMissingError. Else it may be lost."""
+        """Whether a relationship to a missing node raises EndMissingError; otherwise it is silently lost."""
 
     def writing(self, work: Callable[[Transaction], T], stripes: Sequence[int] = ()) -> T:
-        """Return what `work` returns, committed in one transaction, or raise with nothing stored.
+        """Run `work` in one transaction, commit it and return its result; after an error nothing is stored.
 
-        It is alone with the graph; in lanes (numbers below `planning.parts.LANES`), alone in these, beside writers in
-        others. `work` may run again, after a conflict with another writer.
+        It locks the whole graph, or only `stripes` (numbers below `planning.chunks.LOCK_STRIPES`). `work` may be
+        retried after a conflict with another writer.
 
         Raises:
             StoreError: the database could not be reached, or refused.
         """
 
     def close(self) -> None:
-        """Let go of files and connections. A second call does nothing."""
+        """Close files and connections. A second call does nothing."""

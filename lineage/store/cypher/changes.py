@@ -1,4 +1,4 @@
-"""What turns one state of the graph into another: the difference, as nodes and relationships to write."""
+"""The difference between two states of the graph, as nodes and relationships to write."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _RETIRED = tuple(of.retired for of in EdgeType if of is not EdgeType.FEEDS)
 
 
 def difference(before: GraphState, after: GraphState) -> Changes:
-    """Return what to write so that a graph that holds `before` holds `after`."""
+    """Return the changes that turn `before` into `after`."""
     refreshed, units = _refreshed(before, after)
     old = {record.id: record for record in _records(before, after, refreshed)}
     records = _records(after, before, refreshed)
@@ -69,7 +69,7 @@ def _with_changed(record: Record, before: Record) -> Record:
 
 
 def count_changes(changes: Changes) -> AppliedChanges:
-    """Return how much a batch changed. Edges are those out of columns, not what ties tables to each other."""
+    """Return the numbers of changes. Edges are those from columns, not table-level lineage."""
 
     def edges(relationships: Iterable[Relationship], types: tuple[str, ...]) -> int:
         return sum(edge.type in types and edge.source_label == "Column" for edge in relationships)
@@ -84,9 +84,9 @@ def count_changes(changes: Changes) -> AppliedChanges:
 
 
 def _refreshed(before: GraphState, after: GraphState) -> tuple[set[JobEdge], list[Refresh]]:
-    """Return the pairs that say what they said, only later, and what tells that of all such pairs of a unit at once.
+    """Return the edges that were only seen again, and one update of `last_seen` per unit for all of them.
 
-    Units of jobs that only add are left out: there may be thousands for one output, whose edges each would scan.
+    Ad-hoc jobs are left out: an output may have thousands, and each update would scan all edges of the output.
     """
     defining = {key for key, job in after.jobs.items() if job.kind.defines_output}
     live: dict[tuple[str, str], list[JobEdge]] = defaultdict(list)
@@ -112,7 +112,7 @@ def _only_seen_again(before: History | None, after: History) -> bool:
 
 
 def _records(state: GraphState, other: GraphState, refreshed: Container[JobEdge]) -> Iterator[Record]:
-    """Yield the records of all values in the state that are not the same in the other, but for refreshed pairs."""
+    """Yield the records of all values that differ from the other state, except refreshed edges."""
 
     def differing(items: Mapping[K, V], others: Mapping[K, V]) -> Iterator[tuple[K, V]]:
         return ((key, value) for key, value in items.items() if others.get(key) != value)

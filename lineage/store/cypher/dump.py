@@ -1,4 +1,4 @@
-"""The whole graph as plain values."""
+"""Dump the whole graph as plain values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["dump_graph"]
 
 
 def dump_graph(transaction: Transaction) -> GraphDump:
-    """Return all nodes and relationships, sorted, each with the properties that have a value."""
+    """Return all nodes and relationships, sorted, with their non-null properties."""
     nodes = []
     for label in LABELS.keys() - NOT_LINEAGE:
         for row in transaction.read(query("dump_nodes", label=f"`{label}`"), [{}]):

@@ -1,7 +1,7 @@
-"""What is held until something has ended: texts by owner, in pieces that a row can hold.
+"""The event buffer: texts of unfinished runs by owner, in pieces that fit into a row.
 
-An owner has a node of its own that lists its pieces, so that all is found by key: the embedded store has no other
-index, and runs are asked for with every event. Writers are alone with the graph: no list loses what another one adds.
+Each owner has a node that lists its pieces, so that everything is found by key: the embedded store has no other index,
+and every event looks up its run. Writers lock the graph, so no list loses the additions of another writer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lineage.store.values import BufferedText
 __all__ = ["PIECE", "drop_buffered_texts", "buffered_texts", "buffer_texts"]
 
 PIECE = 60_000
-"""Characters of a row's text. ladybug takes 262,144 bytes, and a character has up to four in UTF-8."""
+"""Maximum characters of a row's text. ladybug's limit is 262,144 bytes; a character has up to four in UTF-8."""
 
 _Rows = dict[str, dict[str, Any]]
 
@@ -28,9 +28,9 @@ _Rows = dict[str, dict[str, Any]]
 def buffer_texts(
     transaction: Transaction, texts: Iterable[BufferedText], release: Collection[str]
 ) -> tuple[Changes, list[str]]:
-    """Return what holds the texts and lets go of those with the keys `release`; a text that is there as it is stays.
+    """Return the changes that buffer texts and delete those with the keys `release`, and the keys then buffered.
 
-    And the keys of all texts that are then held of their owners, sorted.
+    The keys are those of all texts of the same owners, sorted. Unchanged texts are not written again.
     """
     wanted = {text.key: text for text in texts}
     pieces = {node.key: node for text in wanted.values() for node in _pieces(text)}
@@ -49,7 +49,7 @@ def buffer_texts(
 
 
 def buffered_texts(transaction: Transaction, owners: Collection[str]) -> list[BufferedText]:
-    """Return what is held of these owners, sorted by key."""
+    """Return the buffered texts of these owners, sorted by key."""
     heads = _read(transaction, owners)
     pieces = _read(transaction, [piece for head in heads.values() for piece in head["parts"]])
     parts: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
@@ -65,7 +65,7 @@ def buffered_texts(transaction: Transaction, owners: Collection[str]) -> list[Bu
 
 
 def drop_buffered_texts(transaction: Transaction, open_before: datetime, finished_before: datetime) -> int:
-    """Let go of what was held before: of owners that have not ended, and of those that have. Return how many texts."""
+    """Delete the texts of open and of finished owners buffered before these times; return how many."""
     rows = transaction.read(query("held_before"), [{"held_at": open_before}])
     rows += transaction.read(query("finished_held_before"), [{"held_at": finished_before}])
     gone = {row["key"] for row in rows}
@@ -83,7 +83,7 @@ def _changes(
     updated: list[Node],
     gone: list[str],
 ) -> Changes:
-    """Return what writes pieces, and the lists of those owners that have others than before."""
+    """Return the changes of pieces, and of the lists of owners whose pieces changed."""
     empty = [owner for owner, parts in after.items() if not parts]
     heads = {owner: _head(owner, parts) for owner, parts in after.items() if parts and parts != before.get(owner)}
     return Changes(

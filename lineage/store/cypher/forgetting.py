@@ -1,4 +1,4 @@
-"""Jobs that are looked for, and those that are ended or given another key by hand or by an ingest."""
+"""Select, retire, prune and rekey jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["diagnosed_files", "prune", "rekey_jobs", "retire_jobs", "select_jobs
 
 
 def select_jobs(transaction: Transaction, wanted: JobSelection) -> list[JobHead]:
-    """Return the jobs that a selection means, sorted by key."""
+    """Return the jobs that match a selection, sorted by key."""
     rows = [{"retired": wanted.retired, "kinds": [str(kind) for kind in wanted.kinds]}]
     name = "job_heads"
     begins = wanted.files
@@ -52,7 +52,7 @@ def prune(transaction: Transaction, older_than: datetime, *, at: datetime | None
 
 
 def retire_jobs(transaction: Transaction, keys: Collection[str], at: datetime) -> RetiredJobs:
-    """End what these jobs state, from then on; their diagnostics, and those of their files, go."""
+    """Retire the lineage of these jobs from `at` on; delete their diagnostics and those of their files."""
     before = load_jobs(transaction, keys)
     after = plan_retirement(before, at)
     changes = difference(before, after)
@@ -62,9 +62,9 @@ def retire_jobs(transaction: Transaction, keys: Collection[str], at: datetime) -
 
 
 def rekey_jobs(transaction: Transaction, identities: Mapping[str, JobIdentity], sources: Collection[str] = ()) -> int:
-    """Give jobs (by their keys) other keys, with their history; return how many there were.
+    """Change the keys of jobs, with their history; return how many existed.
 
-    What was found of `sources`, and of no job, is let go: an ingest of them says it anew.
+    Diagnostics of `sources` without a job are deleted; the next ingest of the source reports them again.
     """
     before = load_jobs(transaction, {*identities, *(one.key for one in identities.values())}, sources)
     transaction.write(difference(before, plan_rekeying(before, identities)))
@@ -87,7 +87,7 @@ def _is_meant(head: JobHead, wanted: JobSelection) -> bool:
 
 
 def _keys_within(transaction: Transaction, namespace: str) -> set[str]:
-    """Return the jobs that write datasets of a namespace; of those that write nothing, those that read them."""
+    """Return the jobs that write datasets of a namespace, and those that only read them."""
     writers = {row["job"] for row in transaction.read(query("jobs_writing_namespace"), [{"namespace": namespace}])}
     readers = {row["job"] for row in transaction.read(query("jobs_reading_namespace"), [{"namespace": namespace}])}
     rest = [{"key": key} for key in sorted(readers - writers)]

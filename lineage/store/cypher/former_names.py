@@ -1,4 +1,4 @@
-"""The names that datasets had before a RENAME, and until when: they may mean other datasets now."""
+"""Former names of datasets, and until when they were used. Other datasets may have them now."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Names = dict[str, datetime]
 
 
 def former_names(transaction: Transaction, datasets: Collection[str]) -> dict[str, list[FormerName]]:
-    """Return the earlier names of these datasets, each with when it had it last, in order of time."""
+    """Return the former names of these datasets with the time of the RENAME, in order of time."""
     moves = [change_from(row["n"]).stated for row in transaction.read(query("renames_and_swaps"), [{}])]
     moves.sort(key=lambda change: (change.at, change_key(change)))
     asked = sorted({key for change in moves for key in change.datasets})

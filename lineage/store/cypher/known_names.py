@@ -1,4 +1,4 @@
-"""What the graph knows of the names that a batch uses: changes since then, and further keys of the same datasets."""
+"""What the graph knows about the names in a batch: later changes, and further keys of the same datasets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["KnownNames", "load_names"]
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """DROPs, RENAMEs and SWAPs that the graph has, its aliases, and both with those of a batch."""
+    """The changes and aliases of the graph, and the naming that includes those of a batch."""
 
     changes: Sequence[KnownChange]
     aliases: Mapping[str, str]
@@ -28,7 +28,7 @@ class KnownNames:
 
 
 def load_names(transaction: Transaction, part: BatchPart, since: datetime) -> KnownNames:
-    """Return what is known of names from that time on; aliases hold at all times."""
+    """Return what is known about names from `since` on; aliases hold at all times."""
     changes = [change_from(row["n"]) for row in transaction.read(query("changes_since"), [{"at": since}])]
     stored, together = _aliases(transaction, part, changes)
     naming = NamesOverTime.of((change.stated for change in changes), part.batch.changes, together)
@@ -38,14 +38,14 @@ def load_names(transaction: Transaction, part: BatchPart, since: datetime) -> Kn
 def _aliases(
     transaction: Transaction, part: BatchPart, changes: Sequence[KnownChange]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the aliases of the datasets that a part names, as the graph has them and with the part's own."""
+    """Return the aliases of the datasets in a part: those of the graph, and these with the part's own."""
     if not transaction.read(query("any_alias"), [{}]):
         return {}, find_main_keys({}, part.batch.aliases)
     keys = _datasets_of(part) | {key for change in changes for key in change.stated.datasets}
     rows = transaction.read(query("aliases_by_key"), [{"key": alias_key(key)} for key in sorted(keys)])
     stored = {row["dataset"]: row["other"] for row in rows}
     together = find_main_keys(stored, part.batch.aliases)
-    # What went by a key that now goes by another follows it.
+    # Aliases of a key that is now an alias itself get the new main key.
     if losing := sorted(key for key in together if key not in stored):
         rows = transaction.read(query("aliases_of"), [{"key": key} for key in losing])
         stored |= {row["dataset"]: row["other"] for row in rows}

@@ -1,4 +1,4 @@
-"""Lists of what a store holds, a page at a time, and what one job or one span of time changed."""
+"""Lists by key, the edges of jobs and datasets, and changes between two times."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def edges_of(transaction: Transaction, jobs: Collection[str]) -> list[StoredEdge
 def edges_into(
     transaction: Transaction, datasets: Collection[str], *, as_of: datetime | None = None
 ) -> list[StoredEdge]:
-    """Return the edges into these datasets and their columns that are live, or held at a time, sorted as of jobs."""
+    """Return the edges into these datasets and their columns that are live, or valid at `as_of`."""
     asked = [{"key": key} for key in sorted(set(datasets))]
     names = ("edges_into_dataset", "row_edges_into_dataset")
     edges = (edge_from(row) for name in names for row in transaction.read(query(name), asked))
@@ -116,7 +116,7 @@ def _by_job(edge: StoredEdge) -> tuple[str, str, str, str]:
 
 
 def dataset_changes(transaction: Transaction, since: datetime, until: datetime) -> list[DatasetChange]:
-    """Return the DROPs and renamings after one time until another, in order."""
+    """Return the DROPs and renames after `since` and up to `until`, in order."""
     found = (change_from(row["n"]).stated for row in transaction.read(query("changes_since"), [{"at": since}]))
     return sorted(
         (change for change in found if since < change.at <= until),
@@ -127,7 +127,7 @@ def dataset_changes(transaction: Transaction, since: datetime, until: datetime) 
 def changed_edges(
     transaction: Transaction, since: datetime, until: datetime, *, scope: str = "", limit: int = 10_000
 ) -> tuple[list[EdgeChange], bool]:
-    """Return what differs between two times, by target, source, kind and job, and whether the limit cut it short."""
+    """Return the edges that differ between two times, sorted, and whether `limit` truncated the list."""
     stated: dict[tuple[str, str, str, str], list[StoredEdge]] = defaultdict(list)
     cut = False
     row = {"since": since, "until": until, "scope": scope, "limit": limit}

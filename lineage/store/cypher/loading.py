@@ -1,4 +1,4 @@
-"""Reading the part of the graph that a batch may touch."""
+"""Load the part of the graph that a batch may change."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ _AROUND = (
     "feeds_out_of_dataset",
 )
 _MANY_JOBS = 100
-"""So many jobs are looked up among those that their run observed, not one by one."""
+"""From this number on, jobs are looked up by their run instead of one by one."""
 _OUT_OF_COLUMN = ("edges_out_of_column", "row_edges_out_of_column")
 _AROUND_COLUMN = (*_OUT_OF_COLUMN, "edges_into_column")
 
 
 def load_state(transaction: Transaction, intake: Intake, names: KnownNames) -> GraphState:
-    """Return everything that applying the batch may change, and what decides how."""
+    """Return everything that the batch may change, and everything that the changes depend on."""
     return _Loading(transaction, intake, names).load()
 
 
 def load_units_that_only_add(transaction: Transaction, prune: Prune) -> GraphState:
-    """Return the units of the jobs that do not define their output, with their histories, and the prune if known."""
+    """Return the units of ad-hoc jobs with their histories, and the prune if it is stored."""
     state = GraphState()
     for row in transaction.read(query("prunes_by_key"), [{"key": prune.key}]):
         state.prunes[prune.key] = prune_from(row["n"])
@@ -67,7 +67,7 @@ def load_units_that_only_add(transaction: Transaction, prune: Prune) -> GraphSta
 
 
 def load_edges_between(transaction: Transaction, source: str, target: str) -> GraphState:
-    """Return the histories of all that jobs say of two nodes."""
+    """Return the histories of all edges between two nodes."""
     state = GraphState()
     rows = [row for name in _OUT_OF_COLUMN for row in transaction.read(query(name), [{"key": source}])]
     _add_lineage(state, [row for row in rows if row["target"] == target])
@@ -75,9 +75,9 @@ def load_edges_between(transaction: Transaction, source: str, target: str) -> Gr
 
 
 def load_jobs(transaction: Transaction, keys: Collection[str], sources: Collection[str] = ()) -> GraphState:
-    """Return jobs with all that hangs on them, and what was found in them and their files.
+    """Return jobs with everything related to them, and their diagnostics and those of their files.
 
-    Of `sources`, which are from before files had keys, what was found in no job is loaded as well.
+    Diagnostics of `sources`, from before files had keys, are loaded as well if they belong to no job.
     """
     state = GraphState()
     asked = [{"key": key} for key in sorted(set(keys))]
@@ -146,7 +146,7 @@ class _Loading:
         return self._rows(name, [{"key": key} for key in sorted(keys)])
 
     def _changed_datasets(self) -> set[str]:
-        """Return the datasets that changes new to the graph speak of, by their keys then and today."""
+        """Return the datasets of changes that are new to the graph, by their old and current keys."""
         keys: set[str] = set()
         for change in self.intake.changes:
             if change_key(change) in self.state.changes:
@@ -159,7 +159,7 @@ class _Loading:
         return keys
 
     def _remade_datasets(self) -> set[str]:
-        """Return the datasets that the batch makes after a DROP that the graph knows."""
+        """Return the datasets that the batch re-creates after a known DROP."""
         keys: set[str] = set()
         for change in self.state.changes.values():
             if change.stated.kind is ChangeKind.DROP and not change.replaced and not change.remade:
@@ -170,7 +170,7 @@ class _Loading:
         return keys
 
     def _load_datasets(self, changed: set[str]) -> None:
-        """Load the datasets that change or are mentioned, the columns of those whose columns may change."""
+        """Load the datasets that change or are referenced, with the columns that may change."""
         with_columns = set(changed)
         referenced: set[str] = set()
         if self.intake.stages & {Stage.NODES, Stage.DATASETS}:
@@ -187,7 +187,7 @@ class _Loading:
             self.state.columns[column.key] = column
 
     def _around(self, datasets: set[str]) -> set[str]:
-        """Load all lineage into and out of these datasets; return the jobs that have to do with them."""
+        """Load all lineage into and out of these datasets; return the jobs related to them."""
         keys = datasets & self.state.datasets.keys()
         for name in _AROUND:
             _add_lineage(self.state, self._by_key(name, keys))
@@ -201,7 +201,7 @@ class _Loading:
             self.state.jobs[job.key] = job
 
     def _load_retirable(self, observed: set[str]) -> None:
-        """Load the jobs that sources, stated whole, hold no more. One that is observed is not retired."""
+        """Load the jobs that complete sources no longer contain. An observed job is not retired."""
         sources = sorted(self.intake.complete_sources)
         for row in self._rows("jobs_by_source", [{"sources": sources}] if sources else []):
             if row["n"]["key"] not in observed:
@@ -216,7 +216,7 @@ class _Loading:
             self.state.units[row["job"], row["dataset"]] = writes_from(row["e"])
 
     def _load_units(self, observed: set[str]) -> None:
-        """Load what is stated by the jobs that are observed or retired: also of outputs that they write no more."""
+        """Load the lineage of the observed and retired jobs, including outputs that they no longer write."""
         state, sources = self.state, self.intake.complete_sources
         named = {
             (observation.job.key, output)
@@ -228,14 +228,14 @@ class _Loading:
         _load_histories(self.transaction, state, {*named, *stated})
 
     def _load_prunes(self) -> None:
-        """Load the prunes that reach what jobs which only add say here."""
+        """Load the prunes that apply to observations of ad-hoc jobs."""
         seen = [one.job.last_seen for one in self.intake.observations if not one.job.kind.defines_output]
         for row in self._rows("prunes_since", [{"at": min(seen)}] if seen else []):
             prune = prune_from(row["n"])
             self.state.prunes[prune.key] = prune
 
     def _load_runs(self, changed: set[str]) -> None:
-        """Load the run, runs that stated sources of the jobs whole, and who observed jobs that are renamed."""
+        """Load the run, the runs of complete sources of the jobs, and the runs that observed renamed jobs."""
         intake, state = self.intake, self.state
         rows: list[dict[str, Any]] = []
         if Stage.RUN in intake.stages:
@@ -253,7 +253,7 @@ class _Loading:
         own = {observation.job.key for observation in intake.observations}
         if intake.run.key in state.runs and (intake.complete_sources or len(own) >= _MANY_JOBS):
             whole.add(intake.run.key)
-        # A run of an hour of events has all jobs of that hour, and each batch tells of some.
+        # A run of an hour of events has all jobs of that hour; each batch observes only some.
         singly = own if intake.run.key in state.runs.keys() - whole else ()
         observed = [
             *self._by_key("observed_by_run", whole),
@@ -264,7 +264,7 @@ class _Loading:
             state.observed[row["run"], row["job"]] = observed_from(row["e"])
 
     def _load_diagnostics(self) -> None:
-        if not self._rows("any_diagnostic", [{}]):  # else each job is asked
+        if not self._rows("any_diagnostic", [{}]):  # saves a query per job
             return
         sources = {*self.intake.complete_sources, *(record.origin for record in self.intake.diagnostics)}
         rows = self._by_key("diagnostics_of_job", self.state.jobs.keys())
@@ -275,7 +275,7 @@ class _Loading:
     def _load_usage(self, changed: set[str]) -> None:
         run = self.intake.run.key
         keys = {usage_key(run, used.of, used.day): used.of for used in self.intake.usage}
-        # Most are new: whether there is such a node is answered faster than what it hangs on.
+        # Most are new, and checking for a node is faster than reading its relationship.
         there = {row["key"] for row in self._by_key("usage_keys", keys.keys())}
         of_datasets = {key for key in there if not is_column_key(keys[key])}
         rows = [
@@ -288,10 +288,7 @@ class _Loading:
             self.state.usage[used.key] = used
 
     def _load_lineage_of_absent_columns(self) -> None:
-        """Load all lineage of columns that known schemas in the batch do not name, or that only an older one names.
-
-        It decides their fate.
-        """
+        """Load all lineage of columns that are missing in the newest known schemas; it decides whether they stay."""
         whole = [news for news in self.intake.datasets if news.record.schema_known]
         newest: dict[str, datetime] = {}
         for news in whole:
@@ -309,7 +306,7 @@ class _Loading:
         self._load_fate_of(absent)
 
     def _load_unplaced(self) -> None:
-        """Load the columns that a whole schema lacks and another file's definition kept, of what these files write."""
+        """Load the columns of these files' outputs that a complete schema lacks and another file's definition kept."""
         rows = self._rows("unplaced_columns_of_sources", [{"sources": sorted(self.intake.complete_sources)}])
         columns = [column_from(row["n"]) for row in rows]
         datasets = {column.dataset for column in columns}
@@ -323,7 +320,7 @@ class _Loading:
         self._load_fate_of(self.state.unplaced)
 
     def _load_fate_of(self, columns: Collection[str]) -> None:
-        """Load what decides whether columns that a whole schema lacks stay: all their lineage, and who states it."""
+        """Load what decides whether columns that a complete schema lacks stay: all their lineage and its jobs."""
         for name in _AROUND_COLUMN:
             _add_lineage(self.state, self._by_key(name, columns))
         self.state.bound_columns |= {row["of"] for row in self._by_key("used_columns", columns)}
@@ -360,6 +357,6 @@ def _add_lineage(state: GraphState, rows: Iterable[Row]) -> None:
         )
         periods[pair].add(period_from(edge))
     for pair, found in periods.items():
-        # A pair within one dataset is found on the way in and on the way out.
+        # An edge within one dataset is found in both directions.
         known = {*state.histories.get(pair, ()), *found}
         state.histories[pair] = tuple(sorted(known, key=lambda period: period.start))

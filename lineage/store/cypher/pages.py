@@ -1,4 +1,4 @@
-"""Pages of ordered lists, found by position: rows that come or go elsewhere shift nothing on a page."""
+"""Pages of ordered lists by position, so that rows added or removed elsewhere do not shift a page."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ _MICROSECOND = timedelta(microseconds=1)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _TIMES = frozenset({Order.FIRST_SEEN, Order.LAST_SEEN, Order.AT})
 _AT_LEAST = 200
-"""How many rows are read at once where some are left out afterwards."""
+"""Minimum number of rows to read at once if some are filtered out afterwards."""
 
 
 @dataclass(frozen=True)
 class _List:
-    """Nodes, by a pattern that binds them to `n`, and the conditions that they meet."""
+    """A pattern that binds nodes to `n`, and the conditions on them."""
 
     pattern: str
     conditions: tuple[str, ...] = ()
     parameters: dict[str, Any] = field(default_factory=dict)
     admits: Callable[[str, str], bool] | None = None
-    """What no condition can say, of a dataset: whether one of this key and name is wanted."""
+    """A condition on the key and name of a dataset that Cypher cannot express."""
 
     def where(self, *names: str, **parameters: Any) -> _List:
-        """Return those that meet these conditions, too: statements by name, and their parameters."""
+        """Return the list with more conditions: named statements and their parameters."""
         conditions = (*self.conditions, *(query(name) for name in names))
         return replace(self, conditions=conditions, parameters=self.parameters | parameters)
 
 
 def position_in(order: Order, row: StoredDataset | StoredJob | StoredRun) -> Position:
-    """Return where a row stands in a list of this order.
+    """Return the position of a row in a list of this order.
 
     Raises:
-        AttributeError: rows of its sort have no such order.
+        AttributeError: such rows cannot be ordered like this.
     """
     if order is Order.KEY:
         return (row.key,)
@@ -75,7 +75,7 @@ def page_of_jobs(transaction: Transaction, page: PageRequest, wanted: JobFilter 
 
 
 def count_jobs(transaction: Transaction, wanted: JobFilter | None = None) -> int:
-    """Return how many jobs are wanted."""
+    """Return how many jobs match."""
     return _count(transaction, _jobs(wanted or JobFilter()))
 
 
@@ -88,7 +88,7 @@ def page_of_datasets(
 
 
 def count_datasets(transaction: Transaction, wanted: DatasetFilter | None = None) -> int:
-    """Return how many datasets are wanted."""
+    """Return how many datasets match."""
     return _count(transaction, _datasets(transaction, wanted or DatasetFilter()))
 
 
@@ -102,7 +102,7 @@ def page_of_diagnostics(
 
 
 def count_diagnostics(transaction: Transaction, wanted: DiagnosticFilter | None = None) -> int:
-    """Return how many diagnostics are wanted."""
+    """Return how many diagnostics match."""
     return _count(transaction, _diagnostics(wanted or DiagnosticFilter()))
 
 
@@ -126,7 +126,7 @@ def runs_by_key(transaction: Transaction, keys: Collection[str]) -> list[StoredR
 def usage_totals(
     transaction: Transaction, *, since: date | None = None, until: date | None = None
 ) -> list[DatasetUsage]:
-    """Return the use of each dataset over a span of days, sorted by key."""
+    """Return the use of each dataset from `since` to `until` inclusive, sorted by key."""
     between = {"since": since or date.min, "until": until or date.max}
     rows = transaction.read(query("usage_of_datasets"), [between])
     totals = (
@@ -156,7 +156,7 @@ def _jobs(wanted: JobFilter) -> _List:
     elif wanted.project is not None:
         found = found.where("page_where_project", project=beginning(wanted.project))
     if wanted.file is not None:
-        # A path stands behind the project's first colon and before the `@` of the environment; both are escaped in it.
+        # In a file key, the path is between the first colon and the `@` of the environment; both are escaped in it.
         path = beginning("", wanted.file.rstrip("/"))
         folder = wanted.file.rstrip("/") + "/"
         found = found.where("page_where_file", file=wanted.file, folder=folder, path=f"{path}@", below=f"{path}/")
@@ -283,5 +283,5 @@ def _number(value: Any) -> str | int:
 
 
 def _native(value: Any) -> Any:
-    """Return a day or a time as Python has it: what is no property of a node comes as the database has it."""
+    """Return a day or time as a Python value; only properties of nodes are converted by the backend."""
     return value.to_native() if hasattr(value, "to_native") else value

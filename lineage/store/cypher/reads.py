@@ -1,4 +1,4 @@
-"""What a store answers, read from the graph and put into the protocol's values, always in the same order."""
+"""Read datasets, columns, jobs, edges and usage, in a stable order."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def dataset_names(transaction: Transaction, keys: Collection[str]) -> dict[str, 
 
 
 def column_spellings(transaction: Transaction, keys: Collection[str]) -> dict[str, str]:
-    """Return the paths of those of these columns, by key, that are written otherwise than their keys have them.
+    """Return the paths of these columns by key, as written, where that differs from the key.
 
-    Columns of namespaces whose dialect shows names as it compares them are not looked for.
+    Columns of dialects that show names as they compare them are not looked up.
     """
     dialects = {key: dialect_of(scheme_of(key).partition("/")[0]) for key in keys}
     asked = [key for key, dialect in dialects.items() if dialect is None or dialect.shows_columns]
@@ -145,7 +145,7 @@ def expand(
 def steps(
     transaction: Transaction, pairs: Collection[tuple[str, str, EdgeKind]], *, as_of: datetime | None = None
 ) -> list[StoredStep]:
-    """Return what jobs say of these pairs, each of a column or dataset and another, sorted."""
+    """Return the edges of these pairs of columns or datasets, job by job, sorted."""
     groups: dict[tuple[str, str, EdgeKind], list[dict[str, Any]]] = defaultdict(list)
     for source, target, kind in set(pairs):
         row = {"source": source, "target": target, **_at(as_of)}
@@ -190,7 +190,7 @@ def feeds(
 def feed_keys(
     transaction: Transaction, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
 ) -> list[FeedKey]:
-    """Return one hop of table-level lineage out of or into these datasets, sorted: what it joins, and by which job."""
+    """Return the keys of one hop of table-level lineage out of or into these datasets, sorted."""
     name = "feed_keys_out_of" if direction is Direction.DOWNSTREAM else "feed_keys_into"
     statement = query(name, types=_types([EdgeType.FEEDS], as_of), when=_when(as_of))
     rows = transaction.read(statement, [{"key": key, **_at(as_of)} for key in sorted(set(datasets))])
@@ -200,7 +200,7 @@ def feed_keys(
 def feeds_by_columns(
     transaction: Transaction, feeds: Collection[FeedKey], *, as_of: datetime | None = None
 ) -> frozenset[FeedKey]:
-    """Return those of the feeds whose job was fully resolved and states an edge between the two, column by column."""
+    """Return the feeds whose job was fully resolved and has an edge between columns of the two datasets."""
     rows = transaction.read(query("jobs_resolved"), [{"key": key} for key in sorted({feed.job for feed in feeds})])
     resolved = {row["job"] for row in rows}
     jobs_into: dict[str, set[str]] = defaultdict(set)
@@ -219,7 +219,7 @@ def feeds_by_columns(
 
 
 def jobs(transaction: Transaction, keys: Collection[str] | None = None, *, users: bool = False) -> list[StoredJob]:
-    """Return the jobs of these keys (all, without keys), sorted by key; who ran them only with `users`."""
+    """Return the jobs of these keys (all, without keys), sorted by key; their users only with `users`."""
     found = {row["n"]["key"]: job_from(row["n"]) for row in _by_key(transaction, "jobs_by_key", keys, every="all_jobs")}
     reads: dict[str, dict[str, Seen]] = defaultdict(dict)
     for row in _by_key(transaction, "reads_of_job", found):
@@ -237,7 +237,7 @@ def jobs(transaction: Transaction, keys: Collection[str] | None = None, *, users
         users_of[row["job"]].append(users_from(row))
     answer = []
     for key, job in sorted(found.items()):
-        # What a job that defines its output read before, and now does not, it does not read.
+        # A job that defines its output reads and writes what its latest version does.
         defines, retired = job.kind.defines_output, job.retired_at is not None
         now_read = (k for k, seen in reads[key].items() if not defines or seen.last_seen >= job.last_seen)
         now_written = (k for k, unit in writes[key].items() if not defines or unit.timeline.present)
@@ -255,12 +255,12 @@ def jobs(transaction: Transaction, keys: Collection[str] | None = None, *, users
 
 
 def runs(transaction: Transaction, limit: int = 20) -> list[StoredRun]:
-    """Return the latest ingests, the newest first."""
+    """Return the latest ingests, newest first."""
     return [run_from(row["n"]) for row in transaction.read(query("latest_runs"), [{"limit": limit}])]
 
 
 def diagnostics(transaction: Transaction, source: str | None = None) -> list[StoredDiagnostic]:
-    """Return the stored diagnostics, of one source if it is named, sorted by source and place."""
+    """Return the stored diagnostics, of one source if given, sorted by source and position."""
     if source is None:
         rows = transaction.read(query("all_diagnostics"), [{}])
     else:
@@ -307,7 +307,7 @@ def _by_key(transaction: Transaction, name: str, keys: Collection[str] | None, e
 
 
 def _climb(transaction: Transaction, step: str, keys: Iterable[str]) -> dict[str, set[str]]:
-    """Return what repeating the step from each key reaches, with the keys that it was reached from."""
+    """Return what repeated steps from these keys reach, with the keys that it was reached from."""
     reached: dict[str, set[str]] = {}
     level = {key: {key} for key in keys}
     while level:
@@ -341,7 +341,7 @@ def _types(relations: Collection[EdgeType], as_of: datetime | None) -> str:
 
 
 def _when(as_of: datetime | None) -> str:
-    """Return the condition of an edge `e` that is looked for in the graph as it was; what was then is `$at`."""
+    """Return the condition on an edge `e` for a query as of the time `$at`."""
     return "" if as_of is None else query("then")
 
 
@@ -355,7 +355,7 @@ def _held(relationship: Row, at: datetime) -> bool:
 
 
 def edge_from(row: Row) -> StoredEdge:
-    """Return the edge that a row of source, target and `e` stands for."""
+    """Return the edge of a row with source, target and `e`."""
     relationship = row["e"]
     period: Period = period_from(relationship)
     meaning = period.meaning

@@ -1,7 +1,7 @@
-"""Keys as version 9 writes them: a store of an earlier version gives its nodes their new keys.
+"""The migration to the keys of schema version 9.
 
-Until then a top-level column's path was its name as it is, with dots and quotes in it, and only a dataset's name was
-escaped in a key.
+Before, the path of a top-level column was its raw name, with dots and quotes, and only the dataset's name was escaped
+in a key.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from lineage.store.values import StoredColumn
 __all__ = ["REKEYED", "rekey"]
 
 REKEYED = 9
-"""The version of the schema from which keys are as they are now."""
+"""The first schema version with the current keys."""
 
 _Moved: TypeAlias = "dict[tuple[str, str], Node]"
-"""Nodes as they become, by label and the key that they had."""
+"""New nodes by label and old key."""
 
 
 def rekey(transaction: Transaction) -> None:
-    """Give every node whose key is another one now that key, with all that it is tied to. Twice is as once."""
+    """Replace the nodes whose keys change, with their relationships. It is idempotent."""
     tables = {
         dataset.key: replace(dataset, key=key)
         for dataset in map(dataset_from, _nodes(transaction, "all_datasets"))
@@ -63,7 +63,7 @@ def rekey(transaction: Transaction) -> None:
 
 
 def _columns(transaction: Transaction, names: Mapping[str, str]) -> dict[str, StoredColumn]:
-    """Return the columns with another key or path, by the key that they had; `names` are new keys of datasets."""
+    """Return the columns whose key or path changes, by old key; `names` are new keys of datasets."""
     found = {node["key"]: column_from(node) for node in _nodes(transaction, "columns_of_unusual_names")}
     for row in transaction.read(query("columns_of_dataset"), [{"key": key} for key in sorted(names)]):
         found.setdefault(row["n"]["key"], column_from(row["n"]))
@@ -79,7 +79,7 @@ def _columns(transaction: Transaction, names: Mapping[str, str]) -> dict[str, St
 
 
 def _parts(columns: Mapping[str, StoredColumn], column: StoredColumn) -> tuple[str, ...]:
-    """Return the parts of a path as it was written: a top-level column raw, fields behind dots, in quotes if needed."""
+    """Return the parts of an old path: a top-level column is raw, fields follow dots and may be quoted."""
     if column.parent is None:
         return (_unquoted(column.path),)
     above = column.parent[len(column.dataset) + 1 :]
@@ -95,7 +95,7 @@ def _unquoted(text: str) -> str:
 
 
 def _jobs(transaction: Transaction, keys: Mapping[str, str]) -> _Moved:
-    """Return the jobs that are named after what has another key, and the diagnostics about them."""
+    """Return the jobs whose keys contain a changed key, and their diagnostics."""
     listed = [row["key"] for row in transaction.read(query("all_job_keys"), [{}])]
     names = {old: new for old in listed if (new := _job_key(old, keys)) != old}
     moved: _Moved = {}
@@ -111,7 +111,7 @@ def _jobs(transaction: Transaction, keys: Mapping[str, str]) -> _Moved:
 
 
 def _job_key(key: str, keys: Mapping[str, str]) -> str:
-    """Return the key of a job with those of the nodes in it as they are now."""
+    """Return the key of a job with the new keys of the nodes in it."""
     kind, _, rest = key.partition(":")
     if kind == "definition":
         return definition_job_key(keys.get(rest, rest))
@@ -152,9 +152,9 @@ def _changes(transaction: Transaction, names: Mapping[str, str]) -> _Moved:
 
 
 def _difference(transaction: Transaction, moved: _Moved) -> Changes:
-    """Return what puts the nodes in place of those that they were, tied to what those were tied to."""
+    """Return the changes that replace the old nodes by the new ones, with their relationships."""
     created = {(node.label, node.key): node for node in moved.values()}
-    # What two names were for the graph may be one: a node that is there already stays, and is tied to more.
+    # Two old keys may become one: a node that already exists stays, and gets more relationships.
     there = {
         (label, key)
         for label, key in created
@@ -188,7 +188,7 @@ def _difference(transaction: Transaction, moved: _Moved) -> Changes:
 
 
 def _ties(transaction: Transaction, nodes: Iterable[tuple[str, str]]) -> Iterator[Relationship]:
-    """Yield all relationships of nodes; one between two of them twice."""
+    """Yield all relationships of nodes; a relationship between two of them is yielded twice."""
     asked: dict[str, list[Row]] = {}
     for label, key in nodes:
         asked.setdefault(label, []).append({"key": key})

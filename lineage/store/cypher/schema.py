@@ -335,28 +335,28 @@ RELATIONSHIPS: Mapping[str, RelationshipType] = {
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as it is stored: every property of its label, those without a value as None."""
+    """A node to store, with every property of its label; missing values are None."""
 
     label: str
     key: str
     properties: dict[str, Any]
     changed: tuple[str, ...] = field(default=(), compare=False)
-    """Of a node to update: the properties that are others than before; none says that any may be."""
+    """For an update: the properties that changed; empty means that any may have."""
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """What one statement can write together."""
+        """Records of one kind are written by one statement."""
         return (self.label,)
 
     @property
     def id(self) -> tuple[object, ...]:
-        """What no other node has."""
+        """The identity of the node."""
         return (self.label, self.key)
 
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """A relationship as it is stored, between nodes that are named by label and key."""
+    """A relationship to store, between nodes given by label and key."""
 
     type: str
     source_label: str
@@ -367,23 +367,23 @@ class Relationship:
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """What one statement can write together."""
+        """Records of one kind are written by one statement."""
         return (self.type, self.source_label, self.target_label)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The properties that tell it apart from others of its type between the same nodes."""
+        """The properties that identify it among others of its type between the same nodes."""
         return {name: self.properties[name] for name in RELATIONSHIPS[self.type].identity}
 
     @property
     def id(self) -> tuple[object, ...]:
-        """What no other relationship has."""
+        """The identity of the relationship."""
         return (*self.kind, self.source, self.target, *self.identity.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """A unit (a job and one output) whose live relationships of one kind were all stated again, as they were."""
+    """An update of `last_seen` for all live relationships of one kind in a unit (a job and one output)."""
 
     type: str
     target_label: str
@@ -400,7 +400,7 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What to write, in one transaction, in the order of the fields. A deleted node takes its relationships along."""
+    """Changes to write in one transaction, in the order of the fields. Deleting a node deletes its relationships."""
 
     deleted_relationships: tuple[Relationship, ...] = ()
     deleted_nodes: tuple[Node, ...] = ()
@@ -411,7 +411,7 @@ class Changes:
     refreshed_units: tuple[Refresh, ...] = ()
 
     def joined(self, other: Changes) -> Changes:
-        """Return both; no node or relationship may be in both."""
+        """Return the changes of both; no node or relationship may be in both."""
         return Changes(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
@@ -419,7 +419,7 @@ R = TypeVar("R", Node, Relationship)
 
 
 def by_kind(records: Iterable[R]) -> Iterator[tuple[tuple[str, ...], list[R]]]:
-    """Yield the records grouped by what one statement can write together, in a fixed order."""
+    """Yield the records grouped by kind, in a fixed order."""
     groups: dict[tuple[str, ...], list[R]] = {}
     for record in records:
         groups.setdefault(record.kind, []).append(record)

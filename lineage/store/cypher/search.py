@@ -1,4 +1,4 @@
-"""From what a person typed to datasets and columns."""
+"""Find datasets and columns by name."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _COUNTS = {
 
 
 def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
-    """Return the datasets that a typed name means: by key, else full name, else alias, else last parts of it.
+    """Return the datasets that match a name: by key, else full name, else alias, else last parts of the name.
 
-    Case matters only where it tells two datasets apart. Live ones come before dropped ones. A place that is written
-    otherwise than its key is (`s3a://lake//raw/`, `/raw` of a bucket) is looked up as an event's is.
+    Case matters only to distinguish two datasets. Live datasets come before dropped ones. Other spellings of a storage
+    location (`s3a://lake//raw/`, `/raw` of a bucket) are normalized as in events.
     """
     wanted = name.strip()
-    if find_unstorable(wanted) is not None:  # no store can hold it, nor be asked for it
+    if find_unstorable(wanted) is not None:  # no store accepts such text
         return []
     found = _find_datasets(transaction, wanted)
     if not found and (normal := _normal(wanted)) != wanted:
@@ -65,7 +65,7 @@ def _find_datasets(transaction: Transaction, wanted: str) -> list[StoredDataset]
         return (dataset.name,)
 
     def aliases_of(dataset: StoredDataset) -> Iterable[str]:
-        # An alias with a namespace of its own is found without it, too.
+        # An alias with its own namespace is also found without it.
         bare = (one for alias in dataset.aliases for one in (split_dataset_key(alias)[1], alias.rpartition("/")[2]))
         return (*dataset.aliases, *bare, *(f"{dataset.namespace}/{alias}" for alias in dataset.aliases))
 
@@ -95,10 +95,9 @@ def search(
     tags: Collection[str] = (),
     limit: int = 20,
 ) -> list[SearchHit]:
-    """Return datasets and columns whose name holds the text and that have all tags: whole names first, then beginnings.
+    """Return datasets and columns whose name contains the text and that have all tags: exact matches, then prefixes.
 
-    A name is also whole, or begins, at one of its parts: `orders` is the whole of the last part of `shop.orders`. Any
-    name counts that a dataset or a column is found by: aliases and former names, too.
+    The last part of a name counts as a name: `orders` matches `shop.orders` exactly. Aliases and former names count.
     """
     lower = text.strip().lower()
     if limit < 1 or not (lower or tags) or find_unstorable(lower) is not None:
@@ -117,7 +116,7 @@ def search(
 def count_search(
     transaction: Transaction, text: str, *, types: Sequence[str] = ("Table", "Column"), tags: Collection[str] = ()
 ) -> int:
-    """Return how many datasets and columns a search finds without a limit."""
+    """Return how many datasets and columns `search` finds without a limit."""
     lower = text.strip().lower()
     if not (lower or tags) or find_unstorable(lower) is not None:
         return 0
@@ -134,7 +133,7 @@ def _asked(text: str, tags: Collection[str]) -> tuple[dict[str, tuple[str, ...]]
 
 
 def _score(names: str, text: str) -> float:
-    """Return how well a text fits the best of a node's names, each on a line."""
+    """Return the best score of a text among the names of a node, one per line."""
     return max(_score_of_one(name, text) for name in names.split("\n"))
 
 

@@ -1,4 +1,4 @@
-"""The Cypher of the stores: named statements in .cypher files beside this module, read once."""
+"""The Cypher statements of the stores: named statements in .cypher files, read once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _EDGE_TYPES = {
     "any_feed": _live_or_retired(EdgeType.FEEDS),
     "contributed": EdgeType.CONTRIBUTES.retired,
 }
-"""What `<word>` stands for in every statement: lineage as it is now, and as it was."""
+"""Replacements of `<word>` in every statement: live and retired types of lineage."""
 
 _NAME = re.compile(r"^// name: (\w+)$", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
@@ -52,7 +52,7 @@ _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 
 @cache
 def query(name: str, **names: str) -> str:
-    """Return a statement of `cypher/read.cypher`, each `<word>` in it filled in with labels or types of the graph.
+    """Return a statement of `cypher/read.cypher` with each `<word>` replaced by labels or types.
 
     >>> query("feeds_into", types="FEEDS").split("<-")[1].split("-(")[0]
     '[e:FEEDS]'
@@ -62,7 +62,7 @@ def query(name: str, **names: str) -> str:
 
 @cache
 def own_query(store: str, name: str, **names: str) -> str:
-    """Return a statement of a store's own `explore.cypher`, or a part of one, each `<word>` in it filled in.
+    """Return a statement of a store's own `explore.cypher`, or a part of one, with each `<word>` replaced.
 
     >>> own_query("neo4j", "present_now")
     'c.dropped_at IS NULL'
@@ -81,7 +81,7 @@ def write_statement(
 ) -> str:
     """Return a statement of `cypher/write.cypher` for nodes of a label, or relationships of a type between labels.
 
-    `only` names the properties that it sets, if these are not all.
+    `only` are the properties to set; default: all.
 
     >>> write_statement("delete_relationship", "FEEDS", ("Table", "Table")).split("WHERE ")[1]
     'e.`job` = $job DELETE e'
@@ -108,7 +108,7 @@ def write_statement(
 
 
 def _typed(label: str, name: str) -> str:
-    """Return what sets a node's property to a row's. Without the type, a NULL in all rows is ladybug's text."""
+    """Return the assignment of a property from a row. Without the cast, ladybug reads an all-NULL column as text."""
     return f"n.`{name}` = CAST(row.`{name}` AS {LADYBUG_TYPES[LABELS[label][name]]})"
 
 
@@ -125,14 +125,14 @@ def refresh_statement(target_label: str, *types: str) -> str:
 
 @cache
 def script(store: str, path: str) -> tuple[str, ...]:
-    """Return the statements of a store's own file, in order; each ends with a semicolon."""
+    """Return the statements of a file of a store, in order; semicolons separate them."""
     text = resources.files("lineage.store").joinpath(store, path).read_text(encoding="utf-8")
     return tuple(part for piece in _COMMENT.sub("", text).split(";") if (part := piece.strip()))
 
 
 @cache
 def scripts(store: str) -> dict[int, tuple[str, ...]]:
-    """Return a store's migrations: the statements that lead to each version of the schema."""
+    """Return the migrations of a store: the statements by schema version."""
     folder = resources.files("lineage.store").joinpath(store, "migrations")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".cypher"))
     return {int(name.partition("_")[0]): script(store, f"migrations/{name}") for name in names}

@@ -65,7 +65,7 @@ class RemoteStore:
 
     @property
     def address(self) -> str:
-        """What `--store` would name it by."""
+        """The address that `--store` takes."""
         return self._address
 
     @property
@@ -75,24 +75,24 @@ class RemoteStore:
 
     @property
     def is_exclusive(self) -> bool:
-        """No: the service takes writes of many."""
+        """False: a service has many writers."""
         return False
 
     def apply(self, batch: LineageBatch | BatchPart) -> AppliedChanges:
-        """Bring the graph up to date with a batch; of parts only those that are a whole batch, as `parts` gives them.
+        """Apply a batch, or a part as returned by `parts`, which is a whole batch.
 
         Raises:
-            StoreError: the service could not be reached, or could not store it; nothing of the batch is stored then.
+            StoreError: the service could not be reached or could not store the batch; nothing is stored then.
         """
         if isinstance(batch, BatchPart):
             if batch.stages != frozenset(Stage) or batch.references is not None:
-                raise StoreWriteError("a service takes whole batches")
+                raise StoreWriteError("a service accepts whole batches only")
             batch = batch.batch
         applied: AppliedChanges = self._call("apply", batch)
         return applied
 
     def parts(self, batch: LineageBatch) -> list[list[BatchPart]]:
-        """Return the batch as its only part: the service decides how to store it."""
+        """Return the batch as a single part: the service decides how to store it."""
         return [[whole_batch(batch)]]
 
     def explore(
@@ -105,7 +105,7 @@ class RemoteStore:
         hops: int = 1,
         deadline: float | None = None,
     ) -> T:
-        """Return what `work` makes of the graph around columns, asked of the service hop by hop."""
+        """Return the result of `work`, which explores the graph through the service, hop by hop."""
         return work(RemoteExplorer(self._call, View(direction, frozenset(kinds), as_of, hops, deadline)))
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class RemoteStore:
         self.close()
 
     def __getattr__(self, name: str) -> Any:
-        """Return any other method of the protocol, which asks the service."""
+        """Return any other method of the protocol, which calls the service."""
         if name not in methods():
             raise AttributeError(name)
         return partial(self._call, name)
@@ -131,14 +131,14 @@ class RemoteStore:
         answer = json.loads(self._request("GET", "", None))
         if answer.get("routes") != ROUTES_VERSION:
             raise StoreUnreachableError(
-                f"{self._address} is a service of another version", "install the same version of lineage-graph here"
+                f"{self._address} runs another version of lineage-graph", "install the same version here"
             )
         return int(answer["schema_version"])
 
     def _call(self, name: str, *values: Any, **named: Any) -> Any:
         method = methods()[name]
         if self._read_only and method.effect is not Effect.READS:
-            raise StoreWriteError(f"{self._address} was opened for reading only")
+            raise StoreWriteError(f"{self._address} was opened read-only")
         return method.returns.validate_json(self._request("POST", f"/{name}", method.to_json(*values, **named)))
 
     def _request(self, verb: str, path: str, body: bytes | None) -> bytes:
@@ -161,7 +161,7 @@ class RemoteStore:
     def _sent(
         self, verb: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> tuple[http.client.HTTPResponse, bytes]:
-        """Send a request; once more where a connection that was kept has been closed, which shows before an answer."""
+        """Send a request; retry once if a kept-alive connection turns out to be closed."""
         known: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if known is not None:
             try:
@@ -197,10 +197,10 @@ class RemoteStore:
             message, hint, kind = "", None, None
         if status in (401, 403):
             return StoreAccessError(
-                f"{self._address} refuses: {message}", "set LINEAGE_TOKEN to a token with the role that is needed"
+                f"{self._address} refuses access: {message}", "set LINEAGE_TOKEN to a token with the required role"
             )
         if status == 404 and kind is None:
-            return StoreUnreachableError(f"{self._address} is no lineage service", "is the address right?")
+            return StoreUnreachableError(f"{self._address} is not a lineage service", "check the address")
         made = _ERRORS.get(kind or "", StoreUnreachableError if status in (408, 421, 502, 503, 504) else StoreError)
         error: StoreError = made(f"{self._address}: {message or f'HTTP {status}'}", hint)
         return error

@@ -1,4 +1,4 @@
-"""Exploring the graph through a service: hop by hop, over the methods that it has."""
+"""Explore the graph through a service, hop by hop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["RemoteExplorer"]
 
 
 class RemoteExplorer(Explorer):
-    """Walks the graph behind a service; `call` calls a method of its store. The numbers are given here."""
+    """Explores the graph of a service; `call` calls a method of its store. Node numbers are assigned here."""
 
     def __init__(self, call: Callable[..., Any], view: View) -> None:
         super().__init__(view)
@@ -33,11 +33,11 @@ class RemoteExplorer(Explorer):
         return {key: self._number(key) for key in there}
 
     def first(self, nodes: Collection[int], count: int) -> list[int]:
-        """Return so many of these columns, those whose keys come first, in order."""
+        """Return the first `count` of these columns, ordered by key."""
         return sorted(nodes, key=self._all_keys.__getitem__)[:count]
 
     def load_keys(self, nodes: Iterable[int]) -> None:
-        """Keep the keys of these columns, which are known from their first mention on."""
+        """Record the keys of these columns; they are known since the column got its number."""
         self.keys.update((node, self._all_keys[node]) for node in nodes)
 
     def _number(self, key: str) -> int:
@@ -53,7 +53,7 @@ class RemoteExplorer(Explorer):
         hops = self._call("expand", keys, self.view.direction, kinds=list(self.view.kinds), as_of=self.view.as_of)
         for hop in hops:
             near, far = (hop.edge.source, hop.edge.target) if self.view.down else (hop.edge.target, hop.edge.source)
-            # What leads on from a field or a parent is asked of these themselves.
+            # Edges of a field or a parent are read for these nodes themselves.
             if near == hop.via:
                 way = Leads.FLOW if hop.edge.kind is EdgeKind.CONTRIBUTES else Leads.REFERENCE
                 way = Leads.ROWS if not is_column_key(far) else way

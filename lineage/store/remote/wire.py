@@ -1,6 +1,6 @@
-"""The methods of a store as they go over HTTP: JSON objects of arguments there, JSON values back.
+"""The methods of a store over HTTP: arguments as JSON objects, results as JSON values.
 
-They are read off the protocol itself, so that client and service cannot disagree about them.
+They are derived from the protocol class, so client and service cannot disagree.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from lineage.store.values import AppliedChanges
 __all__ = ["PATH", "ROUTES_VERSION", "Effect", "Method", "methods"]
 
 PATH = "/api/v1/store"
-"""Where a service has the methods: one route each below this path."""
+"""Path of the service's store routes: one route per method below it."""
 
 
 ROUTES_VERSION = 9
-"""Changes with what the methods take and give: a client speaks to a service of its own version only."""
+"""Incremented when arguments or results change: client and service must have the same version."""
 
 
 class Effect(StrEnum):
-    """What a method does, by which a service decides who may call it."""
+    """The effect of a method, by which a service authorizes calls."""
 
     READS = "reads"
     INGESTS = "ingests"
@@ -40,7 +40,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True)
 class Method:
-    """A method: the model of its arguments, and what it returns."""
+    """A method with the models of its arguments and its result."""
 
     name: str
     effect: Effect
@@ -54,11 +54,11 @@ class Method:
         return self.arguments.model_construct(**given).model_dump_json(exclude_unset=True).encode()
 
     def call(self, store: GraphStore, arguments: bytes) -> bytes:
-        """Return what a store answers to a call, as JSON.
+        """Call the method of a store and return its result as JSON.
 
         Raises:
-            ValidationError: the arguments are not those of the method.
-            StoreError: as the method says.
+            ValidationError: the arguments are invalid.
+            StoreError: as documented for the method.
         """
         given = self.arguments.model_validate_json(arguments or b"{}")
         values = {name: getattr(given, name) for name in given.model_fields_set}
@@ -68,7 +68,7 @@ class Method:
 _EFFECTS = dict.fromkeys(
     ("apply", "apply_and_buffer", "buffer_texts", "drop_buffered_texts", "rekey_jobs"), Effect.INGESTS
 ) | dict.fromkeys(("prune", "describe", "retire_edges", "retire_jobs"), Effect.CHANGES)
-# `explore` and `parts` a client answers by itself; a dump is for tests, and holds values of any type.
+# The client implements `explore` and `parts` itself; a dump is for tests, and has values of any type.
 _LEFT_OUT = frozenset({"close", "dump", "explore", "parts"})
 
 
@@ -104,7 +104,7 @@ def _as_plain(value: Any) -> Any:
 
 
 def _as_list(hint: Any) -> Any:
-    """Return a type with lists for what is any collection: JSON has no other."""
+    """Return a type hint with lists instead of other collections, for JSON."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Collection, Iterable):
         return list[inner[0]]  # type: ignore[valid-type]

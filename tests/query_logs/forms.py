@@ -13,7 +13,7 @@ from lineage.store import open_store
 from lineage_ingest.query_log import SOURCES, Source, read_log, source_named
 from lineage_ingest.query_log.ingest import ingest_log
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
-from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
 from tests.query_logs.samples import FOLDER as SAMPLES
 from tests.query_logs.samples import normalised_rows, sample
@@ -94,9 +94,9 @@ def read_edges(form: Form, store: Path) -> list[str]:
     """Return the edges between columns that the graph has after a sample was ingested, one a line."""
     given = LogInput(form.read_as, (str(form.path),))
     dated = any("started_at" in row for row in form.expected_rows)
-    setting = Setting(given.name, _AT, observed_at=None if dated else _AT)
+    context = LogContext(given.name, _AT, observed_at=None if dated else _AT)
     with open_store(store) as opened, open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine:
-        ingest_log(engine, opened, setting)
+        ingest_log(engine, opened, context)
         edges = opened.edges_of(opened.job_keys())
     return sorted({f"{_name(e.source)} -> {_name(e.target)}" for e in edges if e.kind == "CONTRIBUTES"})
 

@@ -22,7 +22,7 @@ from lineage_ingest.progress import progress_bar
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import LogSummary, ingest_log
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkMissingError, SparkOptions, open_engine
-from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
 
 __all__ = ["app"]
@@ -71,19 +71,19 @@ def demo(
 def _ingest(log: Path, catalog: Catalog, store: GraphStore, engine: EngineKind) -> LogSummary:
     """Ingest the log on Spark, or in this process where Spark does not start and nobody asked for it."""
     given = LogInput(source_named("postgres_json"), (str(log),))
-    setting = Setting(given.name, datetime.now(UTC), "postgres://mimic")
+    context = LogContext(given.name, datetime.now(UTC), "postgres://mimic")
     kind = EngineKind.SPARK if engine is EngineKind.AUTO else engine
     with progress_bar() as progress:
         progress("starting Spark" if kind is EngineKind.SPARK else "starting", 0, None)
         try:
             with open_engine(given, kind, SparkOptions()) as running:
-                return ingest_log(running, store, setting, catalog, progress=progress)
+                return ingest_log(running, store, context, catalog, progress=progress)
         except SparkMissingError as error:
             if engine is not EngineKind.AUTO:
                 raise typer.BadParameter(str(error), param_hint="--engine") from error
             _report(f"{error}; in this process, then")
         with open_engine(given, EngineKind.LOCAL, SparkOptions()) as running:
-            return ingest_log(running, store, setting, catalog, progress=progress)
+            return ingest_log(running, store, context, catalog, progress=progress)
 
 
 def _report(text: str) -> None:

@@ -20,7 +20,7 @@ from lineage.store import open_store
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.ingest import FailOn
 from lineage_ingest.query_log.pipeline.engines import SparkMissingError, SparkOptions
-from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
 from lineage_ingest.query_log.sources import Source
 from lineage_ingest.query_log.streaming.brokers import BrokersUnreachableError, wait_for_brokers
@@ -183,7 +183,7 @@ def follow(
     given: StreamInput,
     how: Following,
     store: str | None,
-    setting: Setting,
+    context: LogContext,
     schemas: Catalog,
     spark: SparkOptions,
     output: OutputFormat,
@@ -229,7 +229,7 @@ def follow(
             follow_log(
                 given,
                 lambda: open_store(store),
-                setting,
+                context,
                 checkpoint,
                 spark,
                 schemas,

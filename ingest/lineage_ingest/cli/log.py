@@ -60,7 +60,7 @@ from lineage_ingest.query_log.pipeline.engines import (
     chosen_engine,
     open_engine,
 )
-from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
 from lineage_ingest.query_log.pipeline.plan import planned
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
@@ -242,7 +242,7 @@ def log(
     )
     schemas = read_catalogs(catalog, given.source.dialect or "ansi")
     observed = _in_utc(observed_at) if observed_at else None
-    setting = Setting(
+    context = LogContext(
         given.name,
         observed or datetime.now(UTC),
         namespace,
@@ -254,7 +254,7 @@ def log(
         set_operations=options.set_operation_references,
     )
     if stream is not None and not explain:
-        follow(stream, how, store, setting, schemas, spark, output, show, fail_on)
+        follow(stream, how, store, context, schemas, spark, output, show, fail_on)
         return
     try:
         kind = chosen_engine(given, engine) if stream is None else EngineKind.SPARK
@@ -266,7 +266,7 @@ def log(
         with open_store(store) as opened, progress_bar() as progress:
             progress("starting", 0, None)
             with open_engine(given, kind, spark) as running:
-                summary = ingest_log(running, opened, setting, schemas, opener=_opener(store), progress=progress)
+                summary = ingest_log(running, opened, context, schemas, opener=_opener(store), progress=progress)
             address = opened.address
     except (NoLogFilesError, ColumnsMissingError, NotOverJdbcError) as error:
         raise typer.BadParameter(str(error), param_hint="PATHS") from error

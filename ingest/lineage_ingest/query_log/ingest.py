@@ -18,7 +18,7 @@ from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.earlier_sources import copies_of_later_logs, with_earlier_sources
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
-from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.stars import opened_stars
 
@@ -86,7 +86,7 @@ class LogSummary:
 def ingest_log(
     engine: Engine,
     store: GraphStore,
-    setting: Setting,
+    context: LogContext,
     catalog: Catalog | None = None,
     *,
     run_key: str | None = None,
@@ -109,16 +109,16 @@ def ingest_log(
     Raises:
         StoreError: the store could not be read or written.
         ColumnsMissingError: the log is not of this source.
-        UndatedLogError: none of the runs has a time, and `setting` does not say when they were observed.
+        UndatedLogError: none of the runs has a time, and `context` does not say when they were observed.
     """
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
     with _seldom_collecting():
         given = _given(catalog)
         earlier = partial(EarlierGraph, store, given=frozenset(table.name for table in given))
-        found = extract_log(engine, setting, given, notify, earlier)
+        found = extract_log(engine, context, given, notify, earlier)
     extracted = time.perf_counter()
-    run = RunRecord(run_key or found.key, "log", setting.source, setting.at, found.counts, extracted - began)
+    run = RunRecord(run_key or found.key, "log", context.source, context.at, found.counts, extracted - began)
     apply = partial(_written, store=store, engine=engine, opener=opener)
     applied = stored(store, found.batches(run), run, notify, apply=apply)
     ended = time.perf_counter()

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lineage_ingest.query_log.pipeline import sessions
-from lineage_ingest.query_log.pipeline.extraction import SessionFacts
+from lineage_ingest.query_log.pipeline.extraction import SessionEffects
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import assigned
@@ -17,9 +17,9 @@ from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, counted
 
 MAKES, READS, OTHER = 1, 2, 3
 TEMPLATES = {
-    MAKES: TemplateInSession(SessionFacts(tables=("s", "t"), temporary=("t",), writes=True), "postgres", None, None),
-    READS: TemplateInSession(SessionFacts(tables=("t",)), "postgres", None, None),
-    OTHER: TemplateInSession(SessionFacts(tables=("s",)), "postgres", None, None),
+    MAKES: TemplateInSession(SessionEffects(tables=("s", "t"), temporary=("t",), writes=True), "postgres", None, None),
+    READS: TemplateInSession(SessionEffects(tables=("t",)), "postgres", None, None),
+    OTHER: TemplateInSession(SessionEffects(tables=("s",)), "postgres", None, None),
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.pipeline.engines import SparkOptions, spark_session
-from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.sources import source_named
 from lineage_ingest.query_log.streaming import following as module
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
@@ -47,7 +47,7 @@ def followed(
         follow_log(
             given,
             lambda: opened(open_store(path)),
-            Setting("generic log", AT),
+            LogContext("generic log", AT),
             checkpoint,
             OPTIONS,
             once=True,

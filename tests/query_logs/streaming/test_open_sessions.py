@@ -15,7 +15,7 @@ from lineage.model.batch import RunRecord
 from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.ingest import stored
-from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.local import LocalEngine
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.query_log.streaming import open_sessions
@@ -59,8 +59,8 @@ def in_batches(store: GraphStore, batches: Sequence[Sequence[Ran]]) -> Any:
         there = sorted(open_sessions.names(opened) & {one.session for one in ran if one.session})
         listed = [*open_sessions.continued(opened, there), rows(ran)]
         engine = LocalEngine(lambda listed=listed: listed)  # type: ignore[misc]  # bound here
-        setting = Setting("test log", at, observed_at=at)
-        found = extract_log(engine, setting, (), lambda *_: None, partial(EarlierGraph, store))
+        context = LogContext("test log", at, observed_at=at)
+        found = extract_log(engine, context, (), lambda *_: None, partial(EarlierGraph, store))
         run = RunRecord(f"log:test/{number}", "log", "test log", at, found.counts)
         stored(store, found.batches(run), run)
         templates = open_sessions.opening(found.templates.values())

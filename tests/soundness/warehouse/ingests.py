@@ -20,7 +20,7 @@ from lineage_ingest.openlineage.ingest import EventIngest
 from lineage_ingest.query_log import source_named
 from lineage_ingest.query_log.ingest import ingest_log
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
-from lineage_ingest.query_log.pipeline.extraction import Setting
+from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.soundness.warehouse.events import events_of
@@ -70,8 +70,8 @@ class Ingester:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         given = LogInput(source_named("generic", dialect=DIALECT), (str(path),))
         with open_engine(given, self._engine, SparkOptions()) as engine:
-            setting = Setting(given.name, day_of(number) + timedelta(hours=22), schema=HOME)
-            ingest_log(engine, self._store, setting, self._catalog)
+            context = LogContext(given.name, day_of(number) + timedelta(hours=22), schema=HOME)
+            ingest_log(engine, self._store, context, self._catalog)
 
     def events(self, number: int) -> None:
         """Take the events of a part's statements."""

@@ -10,7 +10,7 @@ from lineage.store.planning.chunks import BatchPart
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.file_reports import FileReports
-from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, UnitLineage
+from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitLineage, UnitSummary
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
@@ -89,8 +89,8 @@ class Engine(Protocol):
         """Return when the parts that are wanted ran, by unit and number, in any order; `templates` as above."""
 
     def extract(
-        self, work: Collection[Work] | None, setting: Setting, knowledge: Knowledge, progress: Progress
-    ) -> Iterator[Facts]:
+        self, work: Collection[Work] | None, context: LogContext, known_schemas: KnownSchemas, progress: Progress
+    ) -> Iterator[UnitSummary]:
         """Extract units (all templates, without `work`); yield what the stages have to know, keep what they state."""
 
     def runs(self) -> dict[int, dict[int, JobRuns]]:

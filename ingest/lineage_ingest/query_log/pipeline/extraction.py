@@ -43,10 +43,10 @@ from lineage_ingest.renaming import table_after
 __all__ = [
     "RESULT_SCHEMA",
     "Extractor",
-    "Facts",
-    "Knowledge",
+    "UnitSummary",
+    "KnownSchemas",
     "Place",
-    "Setting",
+    "LogContext",
     "UnitLineage",
     "extracted",
     "microseconds",
@@ -69,7 +69,7 @@ _STAR = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class LogContext:
     """What the whole ingest has in common."""
 
     source: str
@@ -95,7 +95,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class KnownSchemas:
     """The tables that are known before a unit is extracted, by namespace and name.
 
     `given` are known whatever the namespace; the columns of a table that was only seen in use are `inferred`.
@@ -113,7 +113,7 @@ class Knowledge:
         return found
 
 
-class SessionFacts(NamedTuple):
+class SessionEffects(NamedTuple):
     """What a template does to its session, and the last parts of the names of all tables that it speaks of."""
 
     tables: tuple[str, ...] = ()
@@ -150,7 +150,7 @@ class SessionFacts(NamedTuple):
         return bool(names or self.transaction or self.temporary)
 
 
-class Facts(NamedTuple):
+class UnitSummary(NamedTuple):
     """What the stages after extraction have to know of a unit."""
 
     key: int
@@ -170,7 +170,7 @@ class Facts(NamedTuple):
     """Of each statement."""
     problems: tuple[str, ...]
     """What stood against its lineage, for the summary: "CODE: message"."""
-    session: SessionFacts
+    session: SessionEffects
     makes: tuple[str, ...] = ()
     """Tables that are made, whether their columns are known or not."""
     before: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -193,41 +193,41 @@ class UnitLineage(NamedTuple):
 
 
 RESULT_SCHEMA = pa.schema(
-    [pa.field("key", pa.int64()), pa.field("facts", pa.binary()), pa.field("lineage", pa.binary())]
+    [pa.field("key", pa.int64()), pa.field("summary", pa.binary()), pa.field("lineage", pa.binary())]
 )
 
 
 def extracted(batches: Iterable[Any], extractor: Extractor) -> Iterator[Any]:
     """Yield record batches of units as batches of `RESULT_SCHEMA`."""
     for batch in batches:
-        keys, facts, lineage = [], [], []
+        keys, summaries, lineage = [], [], []
         for unit in units_from(batch):
             found, stated = extractor.unit(unit)
             keys.append(unit.key)
-            facts.append(pickle.dumps(found))
+            summaries.append(pickle.dumps(found))
             lineage.append(pickle.dumps(stated))
-        columns = [pa.array(keys, pa.int64()), pa.array(facts, pa.binary()), pa.array(lineage, pa.binary())]
+        columns = [pa.array(keys, pa.int64()), pa.array(summaries, pa.binary()), pa.array(lineage, pa.binary())]
         yield pa.RecordBatch.from_arrays(columns, schema=RESULT_SCHEMA)
 
 
-def results_from(batch: Any) -> Iterator[tuple[Facts, bytes]]:
-    """Yield the facts of each unit in a batch of `RESULT_SCHEMA`, and its lineage, packed."""
-    for facts, lineage in zip(batch.column("facts"), batch.column("lineage"), strict=True):
-        yield pickle.loads(facts.as_buffer()), lineage.as_py()  # our own, made by `extracted` in this run
+def results_from(batch: Any) -> Iterator[tuple[UnitSummary, bytes]]:
+    """Yield the summary of each unit in a batch of `RESULT_SCHEMA`, and its lineage, packed."""
+    for summary, lineage in zip(batch.column("summary"), batch.column("lineage"), strict=True):
+        yield pickle.loads(summary.as_buffer()), lineage.as_py()  # our own, made by `extracted` in this run
 
 
 class Extractor:
     """Extracts units, one after the other; catalogs and options are made once."""
 
-    def __init__(self, setting: Setting, knowledge: Knowledge) -> None:
-        self._setting = setting
-        self._knowledge = knowledge
+    def __init__(self, context: LogContext, known_schemas: KnownSchemas) -> None:
+        self._context = context
+        self._known_schemas = known_schemas
         self._options: dict[str, ExtractionOptions] = {}
         self._catalogs: dict[str, Catalog] = {}
         self._seen: dict[str, dict[str, set[str]]] = {}
         """What units so far showed of tables' columns, by namespace: most of what use decides is decided at once."""
 
-    def unit(self, unit: ExtractionUnit) -> tuple[Facts, UnitLineage]:
+    def unit(self, unit: ExtractionUnit) -> tuple[UnitSummary, UnitLineage]:
         """Return what a unit states. Bad SQL ends in diagnostics, never in an error."""
         options = self._options_for(unit.parts[0].dialect)
         naming = options.naming
@@ -244,35 +244,35 @@ class Extractor:
             if part.stated is not None:
                 statements = with_stated(statements, str(number), part.stated, namings[number])
         builder = BatchBuilder(
-            naming, Catalog(), self._setting.undated_at, self._attribution(unit), self._setting.source
+            naming, Catalog(), self._context.undated_at, self._attribution(unit), self._context.source
         )
         bound = any(part.bindings.versions for part in unit.parts)
         lasting = list(_without_moves(statements)) if bound else statements
         builder.add_texts({part.name: part.text for part in parts}, lasting)
-        batch = builder.batch("unit", self._setting.source, ())
-        facts = _facts(unit, naming, statements, script.decisions())._replace(
+        batch = builder.batch("unit", self._context.source, ())
+        summary = _summarize(unit, naming, statements, script.decisions())._replace(
             searched=tuple(script.searched), bound=bound
         )
         if bound:
             display = DisplayNames(unit.parts)
             batch = replace(batch, diagnostics=tuple(map(display.diagnostic, batch.diagnostics)))
-            facts = facts._replace(problems=tuple(map(display.text, facts.problems)))
-        for table, columns in facts.inferred:
+            summary = summary._replace(problems=tuple(map(display.text, summary.problems)))
+        for table, columns in summary.inferred:
             seen.setdefault(table, set()).update(columns)
-        return facts, UnitLineage(batch, tuple(builder.uses))
+        return summary, UnitLineage(batch, tuple(builder.uses))
 
     def _options_for(self, dialect: str) -> ExtractionOptions:
         found = self._options.get(dialect)
         if found is None:
-            setting = self._setting
+            context = self._context
             found = self._options[dialect] = options_for(
                 dialect,
-                namespace=setting.namespace,
-                default_database=setting.database,
-                default_schema=setting.schema,
-                functions=setting.functions,
-                set_operation_references=setting.set_operations,
-                budget=setting.budget,
+                namespace=context.namespace,
+                default_database=context.database,
+                default_schema=context.schema,
+                functions=context.functions,
+                set_operation_references=context.set_operations,
+                budget=context.budget,
             )
         return found
 
@@ -294,12 +294,12 @@ class Extractor:
         namespace = naming.dataset_namespace
         found = self._catalogs.get(naming.dialect.name)
         if found is None:
-            own = self._knowledge.by_namespace.get(namespace, ())
-            found = self._catalogs[naming.dialect.name] = Catalog((*self._knowledge.given, *own), naming.dialect)
+            own = self._known_schemas.by_namespace.get(namespace, ())
+            found = self._catalogs[naming.dialect.name] = Catalog((*self._known_schemas.given, *own), naming.dialect)
         if not unit.overlay:
             return found
         kept = (table for table in found if table.name not in unit.overlay)
-        given = {table.name for table in self._knowledge.given}
+        given = {table.name for table in self._known_schemas.given}
         anew = (
             TableSchema(name, tuple(map(ColumnSchema, columns)), exact=name not in given)
             for name, columns in unit.overlay.items()
@@ -308,7 +308,7 @@ class Extractor:
         return Catalog((*kept, *anew), naming.dialect)
 
     def _attribution(self, unit: ExtractionUnit) -> Any:
-        undated_at = self._setting.undated_at
+        undated_at = self._context.undated_at
 
         def attribute(statement: StatementLineage, target: str | None) -> Attribution:
             number = int(statement.source or 0)
@@ -352,7 +352,9 @@ def _appending(statement: StatementLineage, unit: ExtractionUnit) -> StatementLi
     return replace(statement, defines=False, schema=())
 
 
-def _facts(unit: ExtractionUnit, naming: Naming, statements: list[StatementLineage], decided: list[Decision]) -> Facts:
+def _summarize(
+    unit: ExtractionUnit, naming: Naming, statements: list[StatementLineage], decided: list[Decision]
+) -> UnitSummary:
     reads: dict[str, None] = {}
     fills: dict[str, None] = {}
     defines: list[tuple[str, tuple[str, ...]]] = []
@@ -378,7 +380,7 @@ def _facts(unit: ExtractionUnit, naming: Naming, statements: list[StatementLinea
         ambiguous.update(dict.fromkeys(ambiguous_columns(statement.edges)))
         if statement.completeness is not Completeness.FULL and statement.reason:
             problems.append(statement.reason)
-    return Facts(
+    return UnitSummary(
         unit.key,
         naming.dataset_namespace,
         tuple(reads),
@@ -390,7 +392,7 @@ def _facts(unit: ExtractionUnit, naming: Naming, statements: list[StatementLinea
         tuple(decided),
         tuple(str(statement.completeness) for statement in statements),
         tuple(problems),
-        _session_facts(unit.parts[0], statements) if len(unit.parts) == 1 else SessionFacts(),
+        _session_effects(unit.parts[0], statements) if len(unit.parts) == 1 else SessionEffects(),
         tuple(dict.fromkeys(s.target for s in statements if s.defines and s.target is not None)),
         tuple(
             (s.target, _columns_before(s))
@@ -404,7 +406,7 @@ def _facts(unit: ExtractionUnit, naming: Naming, statements: list[StatementLinea
     )
 
 
-def _session_facts(part: LogStatement, statements: list[StatementLineage]) -> SessionFacts:
+def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> SessionEffects:
     tables: dict[str, None] = {}
     temporary: dict[str, None] = {}
     drops: dict[str, None] = {}
@@ -430,7 +432,7 @@ def _session_facts(part: LogStatement, statements: list[StatementLineage]) -> Se
     step = _transaction(part)
     if len(part.text) <= _MAX_SETTING and _SETS.search(part.text):
         defaults = session_defaults(part.text, dialect_named(part.dialect))
-    return SessionFacts(
+    return SessionEffects(
         tuple(tables),
         defaults.database,
         defaults.schema,

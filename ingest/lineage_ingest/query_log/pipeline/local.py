@@ -14,10 +14,10 @@ from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     Extractor,
-    Facts,
-    Knowledge,
-    Setting,
+    KnownSchemas,
+    LogContext,
     UnitLineage,
+    UnitSummary,
     extracted,
     results_from,
 )
@@ -88,7 +88,7 @@ class LocalEngine:
         """Assign every run to its unit; return the units that are no templates."""
         self._slices.clear()
         runs = self._runs
-        if versions is not None or any(one.facts.stateful for one in templates.values()):
+        if versions is not None or any(one.effects.stateful for one in templates.values()):
             runs = in_order(runs)
         counts = []
         for batch in assigned(runs.to_batches(), templates, versions):
@@ -104,15 +104,15 @@ class LocalEngine:
         return list(self._slices.values())
 
     def extract(
-        self, work: Collection[Work] | None, setting: Setting, knowledge: Knowledge, progress: Progress
-    ) -> Iterator[Facts]:
+        self, work: Collection[Work] | None, context: LogContext, known_schemas: KnownSchemas, progress: Progress
+    ) -> Iterator[UnitSummary]:
         """Extract units; yield what the stages have to know, keep what they state."""
         wanted = [Work(key) for key in self._templates] if work is None else work
         done = 0
-        for batch in extracted(work_batches(map(self._unit, wanted), 64), Extractor(setting, knowledge)):
-            for facts, lineage in results_from(batch):
-                self._lineage[facts.key] = lineage
-                yield facts
+        for batch in extracted(work_batches(map(self._unit, wanted), 64), Extractor(context, known_schemas)):
+            for summary, lineage in results_from(batch):
+                self._lineage[summary.key] = lineage
+                yield summary
                 done += 1
             progress("extracting", done, len(wanted))
 

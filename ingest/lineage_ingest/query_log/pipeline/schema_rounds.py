@@ -16,7 +16,7 @@ from lineage.model.names import column_text
 from lineage.model.statement import ColumnSchema
 from lineage.sql.script.script import Decision
 from lineage_ingest.query_log.pipeline.existence import Existence
-from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Place
+from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, Place, UnitSummary
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.versions import UnitPart
 
@@ -55,12 +55,12 @@ class _Version(NamedTuple):
 class Definitions:
     """The schemas that units define, and which units have to be extracted again for them."""
 
-    def __init__(self, base: Knowledge, existence: Existence | None = None) -> None:
+    def __init__(self, base: KnownSchemas, existence: Existence | None = None) -> None:
         """Take what is known beforehand, and when tables were there, of those that are looked for."""
         self._base = base
         self._existence = existence or Existence()
         self._given = {table.name: tuple(table.names) for table in base.given}
-        self._facts: dict[int, Facts] = {}
+        self._summaries: dict[int, UnitSummary] = {}
         self._spans: dict[int, RunInterval] = {}
         self._versions: dict[Place, dict[UnitPart, _Version]] = defaultdict(dict)
         self._seen_with: dict[int, dict[Place, Columns | None]] = defaultdict(dict)
@@ -69,25 +69,25 @@ class Definitions:
         """What was seen of the columns that a unit was extracted again for."""
         self._inferred: dict[Place, dict[str, None]] = defaultdict(dict)
 
-    def add(self, facts: Facts, span: RunInterval, parts: Mapping[int, RunInterval] = _NO_PARTS) -> None:
+    def add(self, summary: UnitSummary, span: RunInterval, parts: Mapping[int, RunInterval] = _NO_PARTS) -> None:
         """Take in what a unit's extraction found, the first or one more time; `parts` is when each of its parts ran."""
-        key, namespace = facts.key, facts.namespace
-        if key in self._facts:
-            for (name, _), part in zip(self._facts[key].defines, self._facts[key].defined_in, strict=True):
+        key, namespace = summary.key, summary.namespace
+        if key in self._summaries:
+            for (name, _), part in zip(self._summaries[key].defines, self._summaries[key].defined_in, strict=True):
                 self._versions[namespace, name].pop((key, part), None)
-        self._facts[key] = facts
+        self._summaries[key] = summary
         self._spans[key] = span
-        for (name, columns), part in zip(facts.defines, facts.defined_in, strict=True):
+        for (name, columns), part in zip(summary.defines, summary.defined_in, strict=True):
             own = parts.get(part, span)
             version = _Version(key, part, own.first or 0, own.last or 0, columns)
             self._versions[namespace, name][key, part] = version
-        for name in (*facts.reads, *facts.fills, *chain.from_iterable(facts.searched)):
+        for name in (*summary.reads, *summary.fills, *chain.from_iterable(summary.searched)):
             self._readers[namespace, name].add(key)
-        for name, inferred in facts.inferred:
+        for name, inferred in summary.inferred:
             self._inferred[namespace, name].update(dict.fromkeys(inferred))
 
     def stale(self) -> dict[int, dict[str, Columns | None]]:
-        """Return the units to extract again: for each, the tables that it sees other than `knowledge` has them.
+        """Return the units to extract again: for each, the tables that it sees other than `known_schemas` has them.
 
         What they see from now on is remembered: asked again without an `add`, nothing is stale.
         """
@@ -99,15 +99,15 @@ class Definitions:
             for key in sorted(self._readers.get(place, ())):
                 columns = self._seen_by(place, key)
                 # Of what it makes itself, a unit is not shown what an earlier ingest stated.
-                own = place[1] in self._facts[key].makes
+                own = place[1] in self._summaries[key].makes
                 before = self._seen_with[key].get(place, self._given.get(place[1]) if own else self._known(place))
                 self._seen_with[key][place] = columns
                 if columns == before or not self._bears_on(key, place, columns, before):
                     continue
                 found.setdefault(key, {})
-        for key, facts in self._facts.items():
-            if (facts.ambiguous or facts.decided) and self._decides_otherwise(facts):
-                shown = self._shown(facts)
+        for key, summary in self._summaries.items():
+            if (summary.ambiguous or summary.decided) and self._decides_otherwise(summary):
+                shown = self._shown(summary)
                 if self._shown_to.get(key) != shown:
                     self._shown_to[key] = shown
                     found.setdefault(key, {})
@@ -118,7 +118,7 @@ class Definitions:
                     overlay[place[1]] = columns
         return found
 
-    def knowledge(self) -> Knowledge:
+    def known_schemas(self) -> KnownSchemas:
         """Return what is known now: the newest definition of each table, and of the others what use shows."""
         tables: dict[Place, TableSchema] = {
             place: TableSchema(place[1], tuple(map(ColumnSchema, columns)), inferred=True, exact=True)
@@ -130,7 +130,7 @@ class Definitions:
             if versions:
                 columns = tuple(map(ColumnSchema, self._newest(place) or ()))
                 tables[place] = TableSchema(place[1], columns, exact=place[1] not in self._given)
-        return Knowledge(self._base.given, tables)
+        return KnownSchemas(self._base.given, tables)
 
     def _newest(self, place: Place) -> Columns | None:
         versions = self._versions.get(place)
@@ -147,10 +147,10 @@ class Definitions:
     def _seen_by(self, place: Place, key: int) -> Columns | None:
         """Return the columns that a unit's table had when the unit ran last."""
         at = self._spans[key].last or 0
-        if any(place[1] in names for names in self._facts[key].searched):
+        if any(place[1] in names for names in self._summaries[key].searched):
             if self._is_passed_over(place, key, at):
                 return None
-            made_as = place if self._facts[key].bound else self._existence.table(place, at)
+            made_as = place if self._summaries[key].bound else self._existence.table(place, at)
             place = made_as or place
         return self._defined(place, key, at)
 
@@ -162,32 +162,32 @@ class Definitions:
             return max(before, key=lambda v: (min(v.last, at), v.last, v.unit, v.part)).columns
         if others:
             later = min(others, key=lambda v: (v.first, v.unit, v.part))
-            facts, before_log = self._facts[later.unit], self._base.tables.get(place)
-            is_renamed = place[1] not in facts.makes and place[1] not in dict(facts.before)
+            summary, before_log = self._summaries[later.unit], self._base.tables.get(place)
+            is_renamed = place[1] not in summary.makes and place[1] not in dict(summary.before)
             if is_renamed and before_log is not None and not before_log.inferred:  # until then it is another's name
                 return tuple(before_log.names)
-            return dict(facts.before).get(place[1], later.columns)
+            return dict(summary.before).get(place[1], later.columns)
         if (
-            place[1] in self._facts[key].makes
+            place[1] in self._summaries[key].makes
         ):  # it makes the table itself: an earlier ingest stated what it makes, not what it reads
             return self._given.get(place[1])
         return self._known(place)
 
     def _is_passed_over(self, place: Place, key: int, at: int) -> bool:
         """Return whether a unit looked for a name in several schemas, and this one had no such table yet."""
-        for names in self._facts[key].searched:
+        for names in self._summaries[key].searched:
             if place[1] in names and not self._is_there((place[0], place[1]), key, at):
                 return any(self._is_there((place[0], name), key, at) for name in names)
         return False
 
     def _is_there(self, place: Place, key: int, at: int) -> bool:
         """Return whether a table is known to have existed when a unit ran."""
-        if not self._facts[key].bound and self._existence.says(place, at):
+        if not self._summaries[key].bound and self._existence.says(place, at):
             return self._existence.table(place, at) is not None
         others = [version for version in self._versions.get(place, {}).values() if version.unit != key]
         if any(version.first <= at for version in others):
             return True
-        made = place[1] in self._facts[key].makes
+        made = place[1] in self._summaries[key].makes
         return not others and (self._given.get(place[1]) if made else self._known(place)) is not None
 
     def _bears_on(self, key: int, place: Place, columns: Columns | None, before: Columns | None) -> bool:
@@ -196,36 +196,36 @@ class Definitions:
         It cannot where the unit is resolved in full, nothing else that it reads is unknown, and the columns that were
         concluded from its use are among them.
         """
-        facts = self._facts[key]
-        if any(place[1] in names for names in facts.searched):
+        summary = self._summaries[key]
+        if any(place[1] in names for names in summary.searched):
             return True
-        if facts.open or before is not None or columns is None or place[1] in facts.fills:
+        if summary.open or before is not None or columns is None or place[1] in summary.fills:
             return True
-        unknown = [n for n in facts.reads if n != place[1] and self._known((facts.namespace, n)) is None]
-        used = dict(facts.inferred).get(place[1], ())
+        unknown = [n for n in summary.reads if n != place[1] and self._known((summary.namespace, n)) is None]
+        used = dict(summary.inferred).get(place[1], ())
         return bool(unknown) or not set(used) <= set(map(column_text, columns))
 
-    def _decides_otherwise(self, facts: Facts) -> bool:
+    def _decides_otherwise(self, summary: UnitSummary) -> bool:
         """Return whether use now decides an ambiguous column, or no longer what it decided when less was known."""
-        return any(len(found) == 1 for found in self._holders(facts, facts.ambiguous)) or any(
-            len(found) != 1 for found in self._holders(facts, facts.decided)
+        return any(len(found) == 1 for found in self._holders(summary, summary.ambiguous)) or any(
+            len(found) != 1 for found in self._holders(summary, summary.decided)
         )
 
-    def _shown(self, facts: Facts) -> tuple[tuple[str, ...], ...]:
-        return tuple(self._holders(facts, sorted({*facts.ambiguous, *facts.decided})))
+    def _shown(self, summary: UnitSummary) -> tuple[tuple[str, ...], ...]:
+        return tuple(self._holders(summary, sorted({*summary.ambiguous, *summary.decided})))
 
-    def _holders(self, facts: Facts, columns: Iterable[Decision]) -> Iterator[tuple[str, ...]]:
+    def _holders(self, summary: UnitSummary, columns: Iterable[Decision]) -> Iterator[tuple[str, ...]]:
         """Yield, for each column, which of its tables are seen in use to have it."""
         for column, tables in columns:
-            yield tuple(t for t in tables if column in self._inferred.get((facts.namespace, t), ()))
+            yield tuple(t for t in tables if column in self._inferred.get((summary.namespace, t), ()))
 
     def spans(self) -> Mapping[int, RunInterval]:
         """Return when each unit ran."""
         return self._spans
 
-    def facts(self) -> Iterable[Facts]:
+    def summaries(self) -> Iterable[UnitSummary]:
         """Return what is known of each unit."""
-        return self._facts.values()
+        return self._summaries.values()
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._facts)
+        return iter(self._summaries)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage.model.dialects import dialect_named
-from lineage_ingest.query_log.pipeline.extraction import SessionFacts
+from lineage_ingest.query_log.pipeline.extraction import SessionEffects
 
 __all__ = ["TemplateInSession", "slices_of", "tied_without_sessions"]
 
@@ -17,7 +17,7 @@ _MAX_BLOCK = 500
 class TemplateInSession(NamedTuple):
     """What a template does to its session, its dialect, and the defaults that the log states for it."""
 
-    facts: SessionFacts
+    effects: SessionEffects
     dialect: str
     database: str | None
     schema: str | None
@@ -75,31 +75,31 @@ def slices_of(ran: list[TemplateInSession]) -> list[list[int]]:
         if len(group) <= _MAX_BLOCK:
             slices.append(group)
             continue
-        writers = [at for at in group if ran[at].facts.writes or ran[at].facts.stateful]
+        writers = [at for at in group if ran[at].effects.writes or ran[at].effects.stateful]
         slices.append(writers)
         slices.extend([at] for at in group if at not in set(writers))
     return slices
 
 
-def tied_without_sessions(facts: Mapping[int, SessionFacts]) -> dict[int, list[int]]:
+def tied_without_sessions(effects: Mapping[int, SessionEffects]) -> dict[int, list[int]]:
     """Return by template which others come before it, in a log that has no sessions: what makes its temporary tables.
 
     Only where one template makes a table of a name: of several nobody knows which one is meant.
     """
     makers: dict[str, list[int]] = {}
     fillers: dict[str, list[int]] = {}
-    for key, one in sorted(facts.items()):
+    for key, one in sorted(effects.items()):
         for table in one.temporary:
             makers.setdefault(table, []).append(key)
     makers = {table: keys for table, keys in makers.items() if len(keys) == 1}
-    for key, one in sorted(facts.items()):
+    for key, one in sorted(effects.items()):
         for table in one.tables if one.writes else ():
             if table in makers and table not in one.reads and key not in makers[table]:
                 fillers.setdefault(table, []).append(key)
     found: dict[int, list[int]] = {}
-    for key in facts:
+    for key in effects:
         before: dict[int, None] = {}
-        _before(key, facts, makers, fillers, before)
+        _before(key, effects, makers, fillers, before)
         before.pop(key, None)
         if before and len(before) <= _MAX_BLOCK:
             found[key] = list(before)
@@ -108,57 +108,57 @@ def tied_without_sessions(facts: Mapping[int, SessionFacts]) -> dict[int, list[i
 
 def _before(
     key: int,
-    facts: Mapping[int, SessionFacts],
+    effects: Mapping[int, SessionEffects],
     makers: Mapping[str, list[int]],
     fillers: Mapping[str, list[int]],
     before: dict[int, None],
 ) -> None:
     """Add what comes before a template, and then the template."""
     before[key] = None
-    for table in facts[key].tables:
+    for table in effects[key].tables:
         if table in makers:
-            filled = fillers.get(table, ()) if table in facts[key].reads else ()
+            filled = fillers.get(table, ()) if table in effects[key].reads else ()
             for other in (*makers[table], *filled):
                 if other not in before:
-                    _before(other, facts, makers, fillers, before)
+                    _before(other, effects, makers, fillers, before)
     before[key] = before.pop(key)  # behind what it needs
 
 
 def _read(reading: _SessionReading, at: int, template: TemplateInSession, ran: list[TemplateInSession]) -> None:
-    facts, ties = template.facts, reading.ties
-    own = [table for table in facts.tables if table in reading.temporary]
+    effects, ties = template.effects, reading.ties
+    own = [table for table in effects.tables if table in reading.temporary]
     for table in own:
-        if table not in facts.temporary or table in facts.rebuilds:
+        if table not in effects.temporary or table in effects.rebuilds:
             ties.tie(reading.temporary[table], at)
-    for table in facts.alters:  # what was read before has the names of before
+    for table in effects.alters:  # what was read before has the names of before
         if table in reading.read and table not in reading.written:
             ties.tie(reading.read[table], at)
-    if own or facts.temporary:
-        reading.read.update((table, at) for table in facts.reads if table not in own)
-        reading.written.update(table for table in facts.tables if table not in {*facts.reads, *facts.alters})
-    for table in facts.temporary:
+    if own or effects.temporary:
+        reading.read.update((table, at) for table in effects.reads if table not in own)
+        reading.written.update(table for table in effects.tables if table not in {*effects.reads, *effects.alters})
+    for table in effects.temporary:
         reading.temporary[table] = at
-        if facts.until_commit:
+        if effects.until_commit:
             reading.until_commit.add(table)
-    if facts.discards or facts.transaction in ("commit", "rollback") or reading.opened is None:
-        for table in list(reading.temporary) if facts.discards else reading.until_commit:
+    if effects.discards or effects.transaction in ("commit", "rollback") or reading.opened is None:
+        for table in list(reading.temporary) if effects.discards else reading.until_commit:
             if table in reading.temporary:
                 ties.tie(reading.temporary.pop(table), at)
         reading.until_commit.clear()
-    for old, new in facts.renames:
+    for old, new in effects.renames:
         if old in reading.temporary:  # what is renamed may be a real one of the name, with its schema
             reading.temporary[new] = reading.temporary[old]
-    if facts.transaction in ("rollback", "rollback to") and reading.opened is not None:
+    if effects.transaction in ("rollback", "rollback to") and reading.opened is not None:
         inside = range(reading.opened, at)
-        if any(ran[number].facts.writes for number in inside):
+        if any(ran[number].effects.writes for number in inside):
             for number in inside:
                 ties.tie(number, at)
             if reading.manual is not None:
                 ties.tie(reading.manual, at)
-    if facts.transaction in ("manual", "automatic"):
-        reading.manual = at if facts.transaction == "manual" else None
-    if facts.transaction in ("begin", "commit", "rollback", "manual", "automatic"):
-        opens = facts.transaction in ("begin", "manual") or facts.chain
+    if effects.transaction in ("manual", "automatic"):
+        reading.manual = at if effects.transaction == "manual" else None
+    if effects.transaction in ("begin", "commit", "rollback", "manual", "automatic"):
+        opens = effects.transaction in ("begin", "manual") or effects.chain
         reading.opened = at if opens or reading.manual is not None else None
-    if reading.opened is None and not facts.transaction and dialect_named(template.dialect).implicit_transactions:
+    if reading.opened is None and not effects.transaction and dialect_named(template.dialect).implicit_transactions:
         reading.opened = at

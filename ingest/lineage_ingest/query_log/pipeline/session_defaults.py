@@ -49,44 +49,44 @@ class _Session:
 
     def read(self, template: TemplateInSession) -> None:
         """Take in a statement."""
-        facts = template.facts
+        effects = template.effects
         after = self._after(template)
         in_transaction = dialect_named(template.dialect).settings_in_transactions
-        if facts.transaction and in_transaction:
+        if effects.transaction and in_transaction:
             self._end_or_begin(template)
-        if after is None or (facts.is_local and in_transaction and not self.is_open):
+        if after is None or (effects.is_local and in_transaction and not self.is_open):
             return
         self.now = after
-        if not (facts.is_local and in_transaction):
+        if not (effects.is_local and in_transaction):
             self.lasting = after
             if not self.is_open:
                 self.before = after
 
     def _after(self, template: TemplateInSession) -> Defaults | None:
         """Return what a statement sets; None for most."""
-        facts, now = template.facts, self.now
-        database = facts.database or now.database
-        if facts.resets:
+        effects, now = template.effects, self.now
+        database = effects.database or now.database
+        if effects.resets:
             return Defaults(database, self.stated.schema if self.stated else None)
-        if facts.schema or facts.search_path:
-            return Defaults(database, facts.schema or now.schema, facts.search_path)
-        return now._replace(database=database) if facts.database else None
+        if effects.schema or effects.search_path:
+            return Defaults(database, effects.schema or now.schema, effects.search_path)
+        return now._replace(database=database) if effects.database else None
 
     def _end_or_begin(self, template: TemplateInSession) -> None:
-        facts = template.facts
-        if facts.transaction == "savepoint":
-            self.savepoints[facts.savepoint] = self.now, self.lasting
+        effects = template.effects
+        if effects.transaction == "savepoint":
+            self.savepoints[effects.savepoint] = self.now, self.lasting
             return
-        if facts.transaction == "rollback to" and facts.savepoint in self.savepoints:
-            self.now, self.lasting = self.savepoints[facts.savepoint]
+        if effects.transaction == "rollback to" and effects.savepoint in self.savepoints:
+            self.now, self.lasting = self.savepoints[effects.savepoint]
             return
-        if facts.transaction in ("rollback", "rollback to"):
+        if effects.transaction in ("rollback", "rollback to"):
             self.lasting = self.before
-        if facts.transaction != "begin":
+        if effects.transaction != "begin":
             self.now = self.lasting
         self.before = self.lasting
         self.savepoints.clear()
-        self.is_open = facts.transaction == "begin" or facts.chain
+        self.is_open = effects.transaction == "begin" or effects.chain
 
 
 def defaults_of(ran: Iterable[TemplateInSession]) -> list[Defaults]:

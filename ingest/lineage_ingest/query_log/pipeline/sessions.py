@@ -365,9 +365,9 @@ class _Assignment:
     def __init__(self, templates: Mapping[int, TemplateInSession], versions: Versions | None) -> None:
         self._templates = templates
         self._versions = versions
-        self._stateful = pa.array([key for key, one in templates.items() if one.facts.stateful], pa.int64())
+        self._stateful = pa.array([key for key, one in templates.items() if one.effects.stateful], pa.int64())
         self._known: set[int] = set()
-        self._tied = tied_without_sessions({key: one.facts for key, one in templates.items()})
+        self._tied = tied_without_sessions({key: one.effects for key, one in templates.items()})
         self.tied = pa.array(self._tied, pa.int64())
         """Templates that speak of temporary tables which another one makes."""
 

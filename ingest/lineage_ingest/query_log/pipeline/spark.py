@@ -24,10 +24,10 @@ from lineage_ingest.query_log.pipeline.arrow_blocks import tables, unpack
 from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     Extractor,
-    Facts,
-    Knowledge,
-    Setting,
+    KnownSchemas,
+    LogContext,
     UnitLineage,
+    UnitSummary,
     extracted,
     results_from,
 )
@@ -47,7 +47,7 @@ from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions import BY_DAY, BY_UNIT, EVENTS, MEMBERS, Member, events_in
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
-from lineage_ingest.query_log.pipeline.workers import AT_ONCE, FACTS, LINEAGE, RESULTS, Normalise
+from lineage_ingest.query_log.pipeline.workers import AT_ONCE, LINEAGE, RESULTS, SUMMARIES, Normalise
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -114,7 +114,7 @@ class SparkEngine:
         """Return the runs, and whether those of a session have to be together, as they are then."""
         assert self._all is not None
         runs = self._all.where(f.col("kind") == RUNS)
-        whole = any(one.facts.stateful for one in templates.values())
+        whole = any(one.effects.stateful for one in templates.values())
         return (_by_bucket(runs, self._processors * 4) if whole else runs), whole
 
     def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
@@ -142,44 +142,45 @@ class SparkEngine:
         return list(self._slices.values())
 
     def extract(
-        self, work: Collection[Work] | None, setting: Setting, knowledge: Knowledge, progress: Progress
-    ) -> Iterator[Facts]:
+        self, work: Collection[Work] | None, context: LogContext, known_schemas: KnownSchemas, progress: Progress
+    ) -> Iterator[UnitSummary]:
         """Extract units; yield what the stages have to know, keep what they state."""
         assert self._templates is not None
         if work is None:
-            shared = self._spark.sparkContext.broadcast((setting, knowledge))
+            shared = self._spark.sparkContext.broadcast((context, known_schemas))
             templates = self._templates.where(f.col("kind") == TEMPLATES)
             self._results = results = self._keep(
                 templates.mapInArrow(partial(workers.extract_templates, shared=shared), _PACKETS)
             )
             count = sum(table.num_rows for table in self._named)
             found = self._watched(
-                lambda: self._tables(results, FACTS), lambda share: progress("extracting", int(share * count), count)
+                lambda: self._tables(results, SUMMARIES),
+                lambda share: progress("extracting", int(share * count), count),
             )
             for table in found:
-                for facts in table["facts"]:
-                    yield pickle.loads(facts.as_buffer())  # our own, of this run
+                for summary in table["summary"]:
+                    yield pickle.loads(summary.as_buffer())  # our own, of this run
             return
         units = self._units(work)
-        for done, batch in enumerate(self._extracted(units, setting, knowledge), 1):
-            for facts, lineage in results_from(batch):
-                self._again[facts.key] = lineage
-                yield facts
+        for done, batch in enumerate(self._extracted(units, context, known_schemas), 1):
+            for summary, lineage in results_from(batch):
+                self._again[summary.key] = lineage
+                yield summary
             progress("extracting", min(done * AT_ONCE, len(units)), len(units))
 
     def _watched(self, action: Callable[[], T], on_progress: Callable[[float], None]) -> T:
         """Return what an action does; meanwhile tell which share of its last stage's tasks is done."""
-        context = self._spark.sparkContext
+        spark_context = self._spark.sparkContext
         group = f"lineage-{id(self):x}"
 
         def run() -> T:
-            context.setJobGroup(group, "lineage ingest log")
+            spark_context.setJobGroup(group, "lineage ingest log")
             return action()
 
         pool = ThreadPoolExecutor(1)
         running: Future[T] = pool.submit(inheritable_thread_target(self._spark)(run))
         pool.shutdown(wait=False)
-        tracker = context.statusTracker()
+        tracker = spark_context.statusTracker()
         while not wait((running,), _LOOK_EVERY).done:
             jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
             ids = [stage for job in jobs if job is not None for stage in job.stageIds]
@@ -189,12 +190,14 @@ class SparkEngine:
         on_progress(1)
         return running.result()
 
-    def _extracted(self, units: list[ExtractionUnit], setting: Setting, knowledge: Knowledge) -> Iterator[Any]:
+    def _extracted(
+        self, units: list[ExtractionUnit], context: LogContext, known_schemas: KnownSchemas
+    ) -> Iterator[Any]:
         batches = list(work_batches(units, AT_ONCE))
         if len(units) <= _FEW:
-            yield from extracted(batches, Extractor(setting, knowledge))
+            yield from extracted(batches, Extractor(context, known_schemas))
             return
-        shared = self._spark.sparkContext.broadcast((setting, knowledge))
+        shared = self._spark.sparkContext.broadcast((context, known_schemas))
         given = self._spark.createDataFrame(pa.Table.from_batches(batches))
         spread = given.repartition(self._processors * 4)
         results = spread.mapInArrow(partial(workers.extract_units, shared=shared), _PACKETS)

@@ -17,7 +17,7 @@ from lineage.model.statement import Completeness
 from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.engine import Engine, LogCounts, Progress, Work
 from lineage_ingest.query_log.pipeline.existence import Existence, steps_on
-from lineage_ingest.query_log.pipeline.extraction import Facts, Knowledge, Setting, moment
+from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitSummary, moment
 from lineage_ingest.query_log.pipeline.graph_batches import Merger
 from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
@@ -76,10 +76,10 @@ class Extraction:
     failures: list[tuple[str, int]]
     """Why statements are not resolved in full, with how often these ran; the most frequent first."""
     engine: Engine
-    setting: Setting
+    context: LogContext
     notes: tuple[str, ...] = ()
     """What a reader of the summary has to know besides: of runs without a time."""
-    templates: dict[int, Facts] = field(default_factory=dict)
+    templates: dict[int, UnitSummary] = field(default_factory=dict)
     """What is known of each template by itself."""
     slices: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """The templates that the parts of each unit are, if it is no template."""
@@ -90,8 +90,8 @@ class Extraction:
 
         It does not depend on what was known of the tables, as the units do: a log that comes again is the same.
         """
-        setting = self.setting
-        digest = hashlib.sha256(repr((setting.namespace, setting.database, setting.schema)).encode())
+        context = self.context
+        digest = hashlib.sha256(repr((context.namespace, context.database, context.schema)).encode())
         ran: dict[int, JobRuns] = defaultdict(JobRuns)
         for unit, parts in self.runs.items():
             for part, one in parts.items():
@@ -108,7 +108,7 @@ class Extraction:
         nothing = LineageBatch(run=run)
         yield from before
         for table in self.engine.days():
-            for usage in usage_by_day(table, self.uses, self.setting.observed_at):
+            for usage in usage_by_day(table, self.uses, self.context.observed_at):
                 held += usage
                 if len(held) >= _USES_AT_ONCE:
                     yield replace(last, usage=tuple(held))
@@ -119,7 +119,7 @@ class Extraction:
 
 def extract_log(
     engine: Engine,
-    setting: Setting,
+    context: LogContext,
     given: tuple[TableSchema, ...],
     progress: Progress,
     earlier: Callable[[datetime | None], Earlier],
@@ -144,41 +144,41 @@ def extract_log(
         templates[template.key] = template.part.dialect, template.part.database, template.part.schema
         if template.span.first is not None and template.runs:
             begins.append(template.span.first)
-    if log.undated and not begins and setting.observed_at is None:
+    if log.undated and not begins and context.observed_at is None:
         raise UndatedLogError(log.undated, log.unread_time)
-    setting = replace(setting, begins_at=moment(min(begins), setting.at) if begins else None)
-    before = earlier(setting.begins_at or setting.observed_at)
-    base = Knowledge(given, before.schemas())
-    first: dict[int, Facts] = {}
+    context = replace(context, begins_at=moment(min(begins), context.at) if begins else None)
+    before = earlier(context.begins_at or context.observed_at)
+    base = KnownSchemas(given, before.schemas())
+    first: dict[int, UnitSummary] = {}
     progress("extracting", 0, len(templates))
-    for facts in engine.extract(None, setting, base, progress):
-        first[facts.key] = facts
-    base = _without_made_since(engine, setting, base, first, before, progress)
+    for summary in engine.extract(None, context, base, progress):
+        first[summary.key] = summary
+    base = _without_made_since(engine, context, base, first, before, progress)
     progress("sessions", 0, None)
     known = _in_sessions(first, templates)
     slices = engine.sessions(known)
     found = dict(first)
     if slices:
         found.update(
-            (facts.key, facts) for facts in engine.extract([Work(s.key) for s in slices], setting, base, progress)
+            (summary.key, summary) for summary in engine.extract([Work(s.key) for s in slices], context, base, progress)
         )
-        base = _without_made_since(engine, setting, base, found, before, progress)
-    found.update(_names_found(engine, setting, base, found, _existence(engine, known, found, base)))
+        base = _without_made_since(engine, context, base, found, before, progress)
+    found.update(_names_found(engine, context, base, found, _existence(engine, known, found, base)))
     existence = _existence(engine, known, found, base)
     versions = _versions(engine, known, found, before)
     if versions is not None and versions.parts:
         versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
         slices = engine.sessions(known, versions)
         new = [Work(one.key) for one in slices if one.key not in found]
-        found.update((facts.key, facts) for facts in engine.extract(new, setting, base, progress))
+        found.update((summary.key, summary) for summary in engine.extract(new, context, base, progress))
     definitions, spans = _definitions(engine, base, found, existence)
     rounds = 1
     while rounds < _MAX_ROUNDS and (stale := definitions.stale()):
         rounds += 1
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
-        for facts in engine.extract(work, setting, definitions.knowledge(), progress):
-            definitions.add(facts, *spans(facts.key))
-    extraction = _merged(engine, setting, base, definitions, log, versions, before, rounds, progress)
+        for summary in engine.extract(work, context, definitions.known_schemas(), progress):
+            definitions.add(summary, *spans(summary.key))
+    extraction = _merged(engine, context, base, definitions, log, versions, before, rounds, progress)
     extraction.templates = first
     extraction.slices = {one.key: tuple(member.template for member in one.members) for one in slices}
     return extraction
@@ -186,28 +186,28 @@ def extract_log(
 
 def _without_made_since(
     engine: Engine,
-    setting: Setting,
-    base: Knowledge,
-    found: dict[int, Facts],
+    context: LogContext,
+    base: KnownSchemas,
+    found: dict[int, UnitSummary],
     before: Earlier,
     progress: Progress,
-) -> Knowledge:
+) -> KnownSchemas:
     """Return what is known beforehand without what the log makes; extract again what was read by the columns of it."""
     came = _made_since(found, base, before)
     if not came:
         return base
-    base = Knowledge(base.given, {place: table for place, table in base.tables.items() if place not in came})
-    again = [Work(key) for key, facts in found.items() if any(part.names_any(came) for part in facts.parts)]
-    found.update((facts.key, facts) for facts in engine.extract(again, setting, base, progress))
+    base = KnownSchemas(base.given, {place: table for place, table in base.tables.items() if place not in came})
+    again = [Work(key) for key, summary in found.items() if any(part.names_any(came) for part in summary.parts)]
+    found.update((summary.key, summary) for summary in engine.extract(again, context, base, progress))
     return base
 
 
-def _made_since(found: Mapping[int, Facts], base: Knowledge, before: Earlier) -> frozenset[tuple[str, str]]:
+def _made_since(found: Mapping[int, UnitSummary], base: KnownSchemas, before: Earlier) -> frozenset[tuple[str, str]]:
     """Return the tables that the log makes or renames so, of those that are known, but were not there before it."""
     made = {
         (part.namespace, name)
-        for facts in found.values()
-        for part in facts.parts
+        for summary in found.values()
+        for part in summary.parts
         for step, table, other in part.steps
         for name in (table if step.makes else None, other)
         if name is not None
@@ -216,17 +216,19 @@ def _made_since(found: Mapping[int, Facts], base: Knowledge, before: Earlier) ->
     return frozenset(known[key] for key in known.keys() - before.there(sorted(known))) if known else frozenset()
 
 
-def _in_sessions(first: dict[int, Facts], templates: dict[int, Any]) -> dict[int, TemplateInSession]:
+def _in_sessions(first: dict[int, UnitSummary], templates: dict[int, Any]) -> dict[int, TemplateInSession]:
     """Return what the templates do to their sessions; nothing, if none does anything."""
-    stateful = any(facts.session.stateful for facts in first.values())
-    return {key: TemplateInSession(facts.session, *templates[key]) for key, facts in first.items()} if stateful else {}
+    stateful = any(summary.session.stateful for summary in first.values())
+    return (
+        {key: TemplateInSession(summary.session, *templates[key]) for key, summary in first.items()} if stateful else {}
+    )
 
 
 def _existence(
-    engine: Engine, known: dict[int, TemplateInSession], found: Mapping[int, Facts], base: Knowledge
+    engine: Engine, known: dict[int, TemplateInSession], found: Mapping[int, UnitSummary], base: KnownSchemas
 ) -> Existence:
     """Return when tables were there that units look for in several schemas."""
-    searched = {key: facts.searched for key, facts in found.items() if facts.searched}
+    searched = {key: summary.searched for key, summary in found.items() if summary.searched}
     names = [(found[key].namespace, name) for key, paths in searched.items() for path in paths for name in path]
     if not names:
         return Existence()
@@ -234,14 +236,14 @@ def _existence(
     return Existence(engine.events(known, steps_on(names, parts)), parts, searched, base.tables.keys())
 
 
-def _parts(engine: Engine, found: Mapping[int, Facts]) -> dict[tuple[int, int], NamesOfPart]:
+def _parts(engine: Engine, found: Mapping[int, UnitSummary]) -> dict[tuple[int, int], NamesOfPart]:
     """Return the parts that ran, of all units."""
     runs = engine.runs()
     return {(key, n): part for key in runs for n, part in enumerate(found[key].parts) if n in runs[key]}
 
 
 def _definitions(
-    engine: Engine, base: Knowledge, found: Mapping[int, Facts], existence: Existence
+    engine: Engine, base: KnownSchemas, found: Mapping[int, UnitSummary], existence: Existence
 ) -> tuple[Definitions, Callable[[int], tuple[RunInterval, Mapping[int, RunInterval]]]]:
     """Return the schemas that units define, and what tells when a unit, and each part of a longer one, ran."""
     runs = engine.runs()
@@ -252,30 +254,30 @@ def _definitions(
         return RunInterval.of(parts.values()), {number: RunInterval(one.first, one.last) for number, one in listed}
 
     definitions = Definitions(base, existence)
-    for key, facts in found.items():
+    for key, summary in found.items():
         if key in runs:
-            definitions.add(facts, *spans(key))
+            definitions.add(summary, *spans(key))
     return definitions, spans
 
 
 def _names_found(
-    engine: Engine, setting: Setting, base: Knowledge, found: Mapping[int, Facts], existence: Existence
-) -> Iterator[tuple[int, Facts]]:
+    engine: Engine, context: LogContext, base: KnownSchemas, found: Mapping[int, UnitSummary], existence: Existence
+) -> Iterator[tuple[int, UnitSummary]]:
     """Yield anew what has to be, until it is known which schema has the tables that units look for in several."""
-    if not any(facts.searched for facts in found.values()):
+    if not any(summary.searched for summary in found.values()):
         return
     definitions, spans = _definitions(engine, base, found, existence)
     for _ in range(_MAX_ROUNDS):  # a table is found by its columns, which others may have to tell first
         work = [Work(key, overlay or None) for key, overlay in definitions.stale().items()]
         if not work:
             return
-        for facts in engine.extract(work, setting, definitions.knowledge(), lambda *_: None):
-            definitions.add(facts, *spans(facts.key))
-            yield facts.key, facts
+        for summary in engine.extract(work, context, definitions.known_schemas(), lambda *_: None):
+            definitions.add(summary, *spans(summary.key))
+            yield summary.key, summary
 
 
 def _versions(
-    engine: Engine, known: dict[int, TemplateInSession], found: dict[int, Facts], earlier: Earlier
+    engine: Engine, known: dict[int, TemplateInSession], found: dict[int, UnitSummary], earlier: Earlier
 ) -> Versions | None:
     """Return which tables the names of the log meant when; None where each has meant one throughout."""
     runs, parts = engine.runs(), _parts(engine, found)
@@ -289,8 +291,8 @@ def _versions(
 
 def _merged(
     engine: Engine,
-    setting: Setting,
-    base: Knowledge,
+    context: LogContext,
+    base: KnownSchemas,
     definitions: Definitions,
     log: LogCounts,
     versions: Versions | None,
@@ -299,7 +301,7 @@ def _merged(
     progress: Progress,
 ) -> Extraction:
     runs = engine.runs()
-    merger = Merger(versions or Versions(), setting.undated_at)
+    merger = Merger(versions or Versions(), context.undated_at)
     uses: dict[tuple[int, int], tuple[tuple[str, ...], tuple[str, ...]]] = {}
     namespaces: set[str] = set()
     for done, (key, lineage) in enumerate(engine.lineage(sorted(runs))):
@@ -312,23 +314,23 @@ def _merged(
             )
         if done % 1_000 == 0:
             progress("merging", done, len(runs))
-    merger.finish(before, setting.begins_at or setting.undated_at)
+    merger.finish(before, context.begins_at or context.undated_at)
     uses = {use: (merger.named(read), merger.named(written)) for use, (read, written) in uses.items()}
     counts: Counter[str] = Counter()
     failures: Counter[str] = Counter()
-    for facts in definitions.facts():
-        namespaces.add(facts.namespace)
-        ran = sum(part.runs for part in runs[facts.key].values())
+    for summary in definitions.summaries():
+        namespaces.add(summary.namespace)
+        ran = sum(part.runs for part in runs[summary.key].values())
         if not ran:  # it is there for what others mean
             continue
-        for completeness in facts.completeness:
+        for completeness in summary.completeness:
             counts[_COUNTED[Completeness(completeness)]] += 1
-        for reason in dict.fromkeys(facts.problems):
+        for reason in dict.fromkeys(summary.problems):
             failures[reason] += ran
     for table in base.given:
         for namespace in sorted(namespaces):
             merger.know(namespace, table)
-    for problem in _problems(log, setting):
+    for problem in _problems(log, context):
         merger.note(problem)
     for kind, count in log.left_out.items():
         failures[kind] += count
@@ -344,13 +346,13 @@ def _merged(
         "rounds": rounds,
         **merger.counts,
     }
-    notes = tuple(_notes(log, setting))
-    return Extraction(log, merger, runs, uses, figures, failures.most_common(), engine, setting, notes)
+    notes = tuple(_notes(log, context))
+    return Extraction(log, merger, runs, uses, figures, failures.most_common(), engine, context, notes)
 
 
-def _notes(log: LogCounts, setting: Setting) -> Iterator[str]:
+def _notes(log: LogCounts, context: LogContext) -> Iterator[str]:
     """Yield what else is to be said of a log."""
-    if log.undated and setting.observed_at is None:
+    if log.undated and context.observed_at is None:
         yield f"{_undated(log)}; {_DATING}"
     if empty := log.files.empty():
         more = f" and {len(empty) - _MAX_NAMED:,} more" if len(empty) > _MAX_NAMED else ""
@@ -359,14 +361,14 @@ def _notes(log: LogCounts, setting: Setting) -> Iterator[str]:
         yield "no statement in it: nothing of what was read is one that ran"
 
 
-def _problems(log: LogCounts, setting: Setting) -> Iterator[DiagnosticRecord]:
+def _problems(log: LogCounts, context: LogContext) -> Iterator[DiagnosticRecord]:
     """Yield a diagnostic for each reason for which rows are no lineage, and for each file that could not be read."""
-    source, code = setting.source, DiagnosticCode.LOG_ROWS_LEFT_OUT
+    source, code = context.source, DiagnosticCode.LOG_ROWS_LEFT_OUT
     for kind, count in sorted(log.left_out.items()):
         example = log.samples.get(kind)
         hint = f"for example: {example}" if example else None
         yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, f"{count:,} rows: {kind}", None, hint), source)
-    if log.undated and setting.observed_at is None:
+    if log.undated and context.observed_at is None:
         yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, _undated(log), None, _DATING), source)
     failed = log.files.failed()
     for number, (name, reason) in enumerate(failed.items(), 1):

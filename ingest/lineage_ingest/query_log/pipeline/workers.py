@@ -23,7 +23,7 @@ from lineage_ingest.query_log.pipeline.statistics import totals_of
 
 __all__ = [
     "AT_ONCE",
-    "FACTS",
+    "SUMMARIES",
     "LINEAGE",
     "RESULTS",
     "Normalise",
@@ -39,8 +39,8 @@ __all__ = [
 Normalise = Callable[[Iterable[Any]], Iterator[Any]]
 """Batches of a source's rows in, batches of the log schema out; it is sent to the workers."""
 
-FACTS, LINEAGE, RESULTS = "facts", "lineage", "results"
-"""The kinds of packets that extraction makes: of templates facts, and what they state, apart; of other units both."""
+SUMMARIES, LINEAGE, RESULTS = "summaries", "lineage", "results"
+"""The kinds of packets that extraction makes: of templates the summaries and the lineage apart; of other units both."""
 AT_ONCE = 64
 """Units in one packet."""
 
@@ -77,10 +77,10 @@ def pick(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
 
 
 def extract_templates(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
-    """Yield packets of TEMPLATES as packets of FACTS and LINEAGE."""
+    """Yield packets of TEMPLATES as packets of SUMMARIES and LINEAGE."""
     for batch in _extracted(work_batches(_template_units(batches), AT_ONCE), shared):
         table = pa.Table.from_batches([batch])
-        yield from packets([(FACTS, 0, table.select(["facts"])), (LINEAGE, 0, table.select(["key", "lineage"]))])
+        yield from packets([(SUMMARIES, 0, table.select(["summary"])), (LINEAGE, 0, table.select(["key", "lineage"]))])
 
 
 def extract_units(batches: Iterable[Any], shared: Any) -> Iterator[Any]:

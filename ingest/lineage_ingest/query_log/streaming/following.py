@@ -23,7 +23,7 @@ from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.ingest import stored
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.engines import SparkOptions, spark_session
-from lineage_ingest.query_log.pipeline.extraction import Facts, Place, Setting, moment
+from lineage_ingest.query_log.pipeline.extraction import LogContext, Place, UnitSummary, moment
 from lineage_ingest.query_log.pipeline.local import LocalEngine
 from lineage_ingest.query_log.pipeline.spark import SparkEngine
 from lineage_ingest.query_log.pipeline.stages import Extraction, extract_log
@@ -77,7 +77,7 @@ class _Header(NamedTuple):
 def follow_log(
     given: StreamInput,
     open_store: Callable[[], GraphStore],
-    setting: Setting,
+    context: LogContext,
     checkpoint: Checkpoint,
     options: SparkOptions,
     catalog: Catalog | None = None,
@@ -115,7 +115,7 @@ def follow_log(
         if started is not None:
             started()
         rows, normalise = given.rows(spark)
-        batches = _Follower(open_store, setting, checkpoint, catalog, normalise, done)
+        batches = _Follower(open_store, context, checkpoint, catalog, normalise, done)
         run_stream(rows, checkpoint, batches.take, every=every, once=once, stopping=stopping or threading.Event())
 
 
@@ -125,14 +125,14 @@ class _Follower:
     def __init__(
         self,
         open_store: Callable[[], GraphStore],
-        setting: Setting,
+        context: LogContext,
         checkpoint: Checkpoint,
         catalog: Catalog | None,
         normalise: Callable[[Iterable[Any]], Iterator[Any]],
         done: Callable[[BatchDone], None] | None,
     ) -> None:
         self._open_store = open_store
-        self._setting = setting
+        self._context = context
         self._checkpoint = checkpoint
         self._given = tuple(catalog) if catalog is not None else ()
         self._given_names = frozenset(table.name for table in self._given)
@@ -186,7 +186,7 @@ class _Follower:
             self._read_at = time.monotonic()
         opened = self._checkpoint.sessions_before(number)
         opened = open_sessions.EMPTY if opened is None else opened
-        setting = replace(self._setting, at=datetime.now(UTC))
+        context = replace(self._context, at=datetime.now(UTC))
         rows = _BatchRows(frame, self._normalise, opened)
         try:
             if not rows.count:
@@ -194,9 +194,9 @@ class _Follower:
             engine = rows.engine()
             try:
                 earlier = partial(EarlierGraph, store, given=self._given_names, known=self._learnt)
-                found = extract_log(engine, setting, self._given, _unheard, earlier)
+                found = extract_log(engine, context, self._given, _unheard, earlier)
                 found.counts["rows"] -= rows.carried
-                after = rows.open_after(found.templates.values(), setting.at)
+                after = rows.open_after(found.templates.values(), context.at)
                 if after is not None:
                     self._checkpoint.write_sessions(number, after)
                 return self._write(found, number, began)
@@ -206,10 +206,10 @@ class _Follower:
             rows.close()
 
     def _write(self, found: Extraction, number: int, began: float) -> _Header:
-        setting = found.setting
+        context = found.context
         seconds = time.perf_counter() - began
         run = RunRecord(
-            f"log:{self._checkpoint.stream}/{number}", "log", setting.source, setting.at, found.counts, seconds
+            f"log:{self._checkpoint.stream}/{number}", "log", context.source, context.at, found.counts, seconds
         )
         moments = [one.last for parts in found.runs.values() for one in parts.values() if one.runs and one.last]
         errors = [d for d in found.merger.diagnostics if d.diagnostic.severity is Severity.ERROR]
@@ -218,7 +218,7 @@ class _Follower:
             # Files first: of each something is lost that nothing else shows.
             tuple(sorted(errors, key=lambda d: d.diagnostic.code is not DiagnosticCode.UNREADABLE_FILE)),
             tuple(found.failures),
-            moment(max(moments), setting.at) if moments else None,
+            moment(max(moments), context.at) if moments else None,
             found.notes,
         )
         self._checkpoint.write_stated(number, header, found.batches(run))
@@ -256,9 +256,9 @@ class _BatchRows:
         spread = self._frame.repartition(self._spark.sparkContext.defaultParallelism * 4)
         return SparkEngine(self._spark, spread, unpacked)
 
-    def open_after(self, facts: Iterable[Facts], at: datetime) -> Any | None:
+    def open_after(self, summaries: Iterable[UnitSummary], at: datetime) -> Any | None:
         """Return what is open after these rows; None where that is what was open before."""
-        templates = open_sessions.opening(facts)
+        templates = open_sessions.opening(summaries)
         if not templates and not self._there and not self._opened.num_rows:
             return None
         found: Iterable[Any] = ()

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from lineage.model.names import split_name
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA
-from lineage_ingest.query_log.pipeline.extraction import Facts, SessionFacts
+from lineage_ingest.query_log.pipeline.extraction import SessionEffects, UnitSummary
 from lineage_ingest.query_log.pipeline.fingerprinting import templated
 from lineage_ingest.query_log.pipeline.sessions import in_order
 from lineage_ingest.query_log.streaming.session_masking import mask_session_statement
@@ -40,7 +40,7 @@ _NUMBERED = LOG_SCHEMA.append(pa.field("template", pa.int64()))
 class Opening(NamedTuple):
     """What a template does to its session, and the last parts of the names of the tables that it adds rows to."""
 
-    facts: SessionFacts
+    effects: SessionEffects
     fills: frozenset[str]
 
 
@@ -55,21 +55,21 @@ def continued(table: Any, sessions: Iterable[str]) -> list[Any]:
     return list(own.select(LOG_SCHEMA.names).combine_chunks().to_batches())
 
 
-def opening(templates: Iterable[Facts]) -> dict[int, Opening]:
+def opening(templates: Iterable[UnitSummary]) -> dict[int, Opening]:
     """Return the templates that matter to what follows them: they make, fill or drop temporary tables, or set defaults.
 
     `templates` are all that ran.
     """
     listed = list(templates)
-    temporary = {name for facts in listed for name in facts.session.temporary}
+    temporary = {name for summary in listed for name in summary.session.temporary}
     found: dict[int, Opening] = {}
-    for facts in listed:
-        own = facts.session
-        fills = frozenset(split_name(name)[-1][0] for name in facts.fills) & temporary if own.writes else frozenset()
+    for summary in listed:
+        own = summary.session
+        fills = frozenset(split_name(name)[-1][0] for name in summary.fills) & temporary if own.writes else frozenset()
         drops = temporary.intersection(own.drops)
         sets = own.database or own.schema or own.search_path or own.resets
         if own.temporary or sets or drops or fills:
-            found[facts.key] = Opening(own, fills)
+            found[summary.key] = Opening(own, fills)
     return found
 
 
@@ -146,13 +146,13 @@ def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
     filled: dict[str, set[int]] = {}
     defaults: dict[str, int] = {}
     for place, number in enumerate(ran):
-        facts, fills = templates[number]
-        fresh = set(facts.temporary)
+        effects, fills = templates[number]
+        fresh = set(effects.temporary)
         needed = {place: None}
-        for name in facts.tables:
+        for name in effects.tables:
             if name not in fresh:
                 needed.update(tables.get(name, {}))
-        for name in facts.drops:
+        for name in effects.drops:
             tables.pop(name, None)
         for name in fresh:
             tables[name] = dict(needed)
@@ -161,11 +161,11 @@ def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
             if name in tables and number not in filled[name]:  # the same statement again adds nothing
                 filled[name].add(number)
                 tables[name].update(needed)
-        if facts.database:
+        if effects.database:
             defaults["database"] = place
-        if facts.resets:
+        if effects.resets:
             defaults.pop("schema", None)
-        elif (facts.schema or facts.search_path) and not facts.is_local:
+        elif (effects.schema or effects.search_path) and not effects.is_local:
             defaults["schema"] = place
     kept = {*defaults.values(), *(place for places in tables.values() for place in places)}
     return sorted(kept) if len(kept) <= _MAX_STATEMENTS else []

@@ -9,23 +9,19 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from lineage.neo4j_server.ports import free_port
+from lineage_ingest.query_log.streaming.kafka_packages import BROKER, CONNECTOR_DEPENDENCIES, connector_package
 from tests.java_options import SHORT_LIVED
 from tests.maven_jars import fetched
 
-BROKER = ("org.apache.kafka:kafka_2.13:3.9.1",)
 # Each by itself: what they would bring is Spark's own, and not all of their published versions are complete.
-CONNECTOR = (
-    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
-    "org.apache.kafka:kafka-clients:3.9.2",
-    "org.apache.commons:commons-pool2:2.12.1",
-)
+CONNECTOR = (connector_package(version("pyspark")), *CONNECTOR_DEPENDENCIES)
 _START = 60
 
 
@@ -45,9 +41,8 @@ class KafkaBroker(NamedTuple):
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaBroker]:
     """A running broker for the whole session."""
-    jars = {
-        name: fetched(f"kafka-{name}", artifacts) for name, artifacts in (("broker", BROKER), ("connector", CONNECTOR))
-    }
+    packages = {"broker": (BROKER,), "connector": CONNECTOR}
+    jars = {name: fetched(f"kafka-{name}", artifacts) for name, artifacts in packages.items()}
     with running_broker(jars["broker"]) as address:
         yield KafkaBroker(address, jars["broker"], tuple(sorted(jars["connector"].glob("*.jar"))))
 

@@ -1,1 +1,67 @@
-"""Ways in: what turns files, logs and events into batches of lineage, and hands them to a store."""
+"""Ingest lineage from SQL files, query logs and OpenLineage events into a store."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lineage_ingest.api import FollowSummary, follow_log, ingest_log, ingest_openlineage, ingest_sql, plan_log
+    from lineage_ingest.openlineage.files import EventSummary
+    from lineage_ingest.options import FollowOptions, LogOptions, OptionError, SqlOptions
+    from lineage_ingest.query_log.ingest import LogSummary
+    from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
+    from lineage_ingest.query_log.pipeline.log_input import Jdbc
+    from lineage_ingest.query_log.streaming.inputs import Kafka
+    from lineage_ingest.sql_files.summary import IngestSummary
+
+_MODULES = {
+    "ingest_sql": "api",
+    "ingest_log": "api",
+    "ingest_openlineage": "api",
+    "follow_log": "api",
+    "plan_log": "api",
+    "SqlOptions": "options",
+    "LogOptions": "options",
+    "FollowOptions": "options",
+    "Jdbc": "query_log.pipeline.log_input",
+    "Kafka": "query_log.streaming.inputs",
+    "EngineKind": "query_log.pipeline.engines",
+    "SparkOptions": "query_log.pipeline.engines",
+    "IngestSummary": "sql_files.summary",
+    "LogSummary": "query_log.ingest",
+    "EventSummary": "openlineage.files",
+    "FollowSummary": "api",
+    "OptionError": "options",
+}
+
+__all__ = [
+    "ingest_sql",
+    "ingest_log",
+    "ingest_openlineage",
+    "follow_log",
+    "plan_log",
+    "SqlOptions",
+    "LogOptions",
+    "FollowOptions",
+    "Jdbc",
+    "Kafka",
+    "EngineKind",
+    "SparkOptions",
+    "IngestSummary",
+    "LogSummary",
+    "EventSummary",
+    "FollowSummary",
+    "OptionError",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a name of the public interface; its module is loaded when it is first used."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -151,6 +151,22 @@ class Catalog:
         return catalog
 
     @classmethod
+    def from_files(cls, paths: Iterable[str | Path], dialect: str | Dialect = "ansi") -> Catalog:
+        """Return the schemas of files of DDL or (`.json`) JSON; the last of several definitions of a table counts.
+
+        Raises:
+            CatalogError: a file cannot be read; the message names it.
+        """
+        catalog = cls((), dialect)
+        for path in map(Path, paths):
+            try:
+                read = cls.from_json if path.suffix.lower() == ".json" else cls.from_ddl
+                catalog = catalog.updated(read(path, dialect))
+            except (CatalogError, OSError, UnicodeDecodeError) as error:
+                raise CatalogError(f"{path}: {error}") from error
+        return catalog
+
+    @classmethod
     def from_store(cls, store: SchemaSource, dialect: str | Dialect = "ansi", namespace: str | None = None) -> Catalog:
         """Return the schemas that earlier ingests learnt, of one namespace or (without it) of all.
 

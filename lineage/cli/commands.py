@@ -53,6 +53,7 @@ SUMMARIES = {
     "neo4j": "Run a local Neo4j server, without Docker.",
     "export": "Write the graph as OpenLineage events.",
     "demo": "Ingest a week of a clinical database's log and explore it.",
+    "follow": "Follow a query log that keeps growing.",
     "ingest": "Ingest lineage from SQL, query logs or OpenLineage.",
     "mcp": "Serve AI assistants over the Model Context Protocol.",
     "serve": "Serve GraphQL, and receive OpenLineage events.",

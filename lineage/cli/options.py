@@ -175,14 +175,10 @@ def read_catalogs(paths: list[Path] | None, dialect: str) -> Catalog:
     Raises:
         typer.BadParameter: a file cannot be read.
     """
-    catalog = Catalog((), dialect)
-    for path in paths or ():
-        try:
-            read = Catalog.from_json if path.suffix.lower() == ".json" else Catalog.from_ddl
-            catalog = catalog.updated(read(path, dialect))
-        except (CatalogError, OSError, UnicodeDecodeError) as error:
-            raise typer.BadParameter(f"{path}: {error}", param_hint="--catalog") from error
-    return catalog
+    try:
+        return Catalog.from_files(paths or (), dialect)
+    except CatalogError as error:
+        raise typer.BadParameter(str(error), param_hint="--catalog") from error
 
 
 def read_schemas(paths: list[Path] | None, options: ExtractionOptions, store: str | None) -> Catalog:

@@ -29,7 +29,7 @@ from typing import Any
 from lineage.sql import extract
 from lineage.store import open_store
 from lineage_ingest.query_log import source_named
-from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine, spark_session
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
@@ -104,7 +104,7 @@ def _ours(given: LogInput, path: Path) -> tuple[dict[str, float], dict[str, int]
     with _memory_of_others() as largest, open_store(path) as store:
         with open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
             since = time.perf_counter()
-            ingest_log(engine, store, LogContext(given.name, datetime(2026, 1, 1, tzinfo=UTC)), progress=told)
+            ingest_log_rows(engine, store, LogContext(given.name, datetime(2026, 1, 1, tzinfo=UTC)), progress=told)
             told("")
             templates = engine.samples()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -10,7 +10,7 @@ from pathlib import Path
 from lineage.store import GraphStore
 from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column
 from lineage_ingest.query_log import source_named
-from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
@@ -38,4 +38,4 @@ def ingest_rows(store: GraphStore, path: Path, day: int, rows: Sequence[str]) ->
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     given = LogInput(source_named("generic", dialect="duckdb"), (str(path),))
     with open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine:
-        ingest_log(engine, store, LogContext(given.name, BEGIN + timedelta(days=day), schema="main"))
+        ingest_log_rows(engine, store, LogContext(given.name, BEGIN + timedelta(days=day), schema="main"))

@@ -16,7 +16,7 @@ from lineage.model.diagnostics import DiagnosticCode
 from lineage.sql.extraction import options_for
 from lineage.store import open_store
 from lineage_ingest.query_log import ColumnsMissingError, source_named
-from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine, spark_session
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
@@ -66,7 +66,7 @@ def test_the_events_of_a_workload_say_what_took_effect(spark: Any, tmp_path: Pat
         expected = stated(store)
     given = LogInput(source_named("spark"), (str(events),))
     with open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine, open_store(tmp_path / "log.lbug") as store:
-        ingest_log(engine, store, LogContext("played", AT))
+        ingest_log_rows(engine, store, LogContext("played", AT))
         assert stated(store) == expected
     for name in ("core", "mart"):
         spark.sql(f"DROP DATABASE {name} CASCADE")
@@ -176,7 +176,7 @@ def test_both_engines_name_the_same_failed_files(source: str, spark: Any, tmp_pa
     found = []
     for engine in (EngineKind.LOCAL, EngineKind.SPARK):
         with open_store(tmp_path / f"{engine}.lbug") as store, open_engine(given, engine, SparkOptions()) as running:
-            summary = ingest_log(running, store, LogContext(given.name, AT, observed_at=AT))
+            summary = ingest_log_rows(running, store, LogContext(given.name, AT, observed_at=AT))
             jobs = {job.key: job.observations for job in store.jobs()}
         failed = {
             d.diagnostic.message for d in summary.diagnostics if d.diagnostic.code is DiagnosticCode.UNREADABLE_FILE
@@ -205,7 +205,7 @@ def test_both_engines_read_a_form_alike(form: str, spark: Any, tmp_path: Path) -
     dumps = []
     for kind in (EngineKind.LOCAL, EngineKind.SPARK):
         with open_store(tmp_path / f"{kind}.lbug") as store, open_engine(given, kind, SparkOptions()) as engine:
-            summary = ingest_log(engine, store, LogContext(given.name, AT))
+            summary = ingest_log_rows(engine, store, LogContext(given.name, AT))
             assert summary.run.counts["resolved"] > 1
             assert not summary.failed_files
             dumps.append(store.dump())
@@ -233,7 +233,7 @@ def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
     source = source_named("generic", dialect="postgres", mapping={"query_text": "query_text", "user": "who"})
     given = LogInput(source, jdbc=Jdbc(url, AT, "SELECT * FROM history"))
     with open_store(tmp_path / "s.lbug") as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
-        ingest_log(engine, store, LogContext(given.name, AT))
+        ingest_log_rows(engine, store, LogContext(given.name, AT))
         [job] = store.jobs(users=True)
         uses = store.usage("postgres/s#a")
     assert job.users is not None
@@ -243,7 +243,7 @@ def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
 
 def graph_of(given: LogInput, kind: EngineKind, path: Path, resolved: int = 10) -> Any:
     with open_store(path) as store, open_engine(given, kind, SparkOptions()) as engine:
-        summary = ingest_log(engine, store, LogContext(given.name, AT))
+        summary = ingest_log_rows(engine, store, LogContext(given.name, AT))
         assert summary.run.counts["resolved"] > resolved
         dump = store.dump()
     for _, _, properties in dump.nodes:
@@ -262,7 +262,7 @@ def test_a_log_of_another_source_is_refused(kind: EngineKind, name: str, spark: 
             pytest.raises(ColumnsMissingError, match="these rows do not"),
             open_engine(given, kind, SparkOptions()) as engine,
         ):
-            ingest_log(engine, store, LogContext(given.name, AT))
+            ingest_log_rows(engine, store, LogContext(given.name, AT))
         assert not store.runs()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest.query_log import source_named
-from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
@@ -27,7 +27,7 @@ def test_workers_write_large_batches_into_neo4j(
     given = LogInput(source_named("snowflake"), (str(tmp_path / "log"),))
     opener = partial(open_store, neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password)
     with emptied(neo4j_uri)() as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
-        applied = ingest_log(engine, store, LogContext(given.name, AT), opener=opener).applied
+        applied = ingest_log_rows(engine, store, LogContext(given.name, AT), opener=opener).applied
         dump = store.dump()
     for _, _, properties in dump.nodes:
         properties.pop("seconds", None)

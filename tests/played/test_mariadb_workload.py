@@ -10,7 +10,7 @@ import pytest
 from lineage.sql.extraction import options_for
 from lineage.store import open_store
 from lineage_ingest.query_log import normalised, read_log, source_named
-from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.local import LocalEngine
 from lineage_ingest.sql_files import ingest_sql_files
@@ -64,5 +64,5 @@ def test_the_log_says_what_took_effect(tmp_path: Path, logs: Path, name: str) ->
     assert len(files) == 2
     batches = list(normalised(read_log(source, files), source))
     with open_store(tmp_path / "log.lbug") as store:
-        ingest_log(LocalEngine(lambda: batches), store, LogContext("played", AT), None)
+        ingest_log_rows(LocalEngine(lambda: batches), store, LogContext("played", AT), None)
         assert stated(store) == expected

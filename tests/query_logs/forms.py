@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from lineage.store import open_store
 from lineage_ingest.query_log import SOURCES, Source, read_log, source_named
-from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
@@ -96,7 +96,7 @@ def read_edges(form: Form, store: Path) -> list[str]:
     dated = any("started_at" in row for row in form.expected_rows)
     context = LogContext(given.name, _AT, observed_at=None if dated else _AT)
     with open_store(store) as opened, open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine:
-        ingest_log(engine, opened, context)
+        ingest_log_rows(engine, opened, context)
         edges = opened.edges_of(opened.job_keys())
     return sorted({f"{_name(e.source)} -> {_name(e.target)}" for e in edges if e.kind == "CONTRIBUTES"})
 

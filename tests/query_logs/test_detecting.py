@@ -138,5 +138,5 @@ def test_columns_without_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_folder_to_follow_that_is_empty_needs_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("landing").mkdir()
-    ended = lineage("ingest", "log", "landing", "--follow", "--once")
+    ended = lineage("follow", "log", "landing", "--once")
     assert (ended.code, "name the source of the files to come" in ended.err) == (2, True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from datetime import UTC, datetime
+from dataclasses import replace
+from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
@@ -16,14 +17,14 @@ from lineage.cli.listing import OutputFormat, console
 from lineage.neo4j_server import ManagedServer, start_server
 from lineage.store import GraphStore, open_store
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause
+from lineage_ingest.api import ingest_log
 from lineage_ingest.cli.log import print_log_summary
+from lineage_ingest.cli.option_groups import with_option_groups
 from lineage_ingest.demo.history import write_history
+from lineage_ingest.options import LogOptions
 from lineage_ingest.progress import progress_bar
-from lineage_ingest.query_log import source_named
-from lineage_ingest.query_log.ingest import LogSummary, ingest_log
-from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkMissingError, SparkOptions, open_engine
-from lineage_ingest.query_log.pipeline.extraction import LogContext
-from lineage_ingest.query_log.pipeline.log_input import LogInput
+from lineage_ingest.query_log.ingest import LogSummary
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkMissingError
 
 __all__ = ["app"]
 
@@ -36,6 +37,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@with_option_groups()
 def demo(
     neo4j: Annotated[bool, typer.Option("--neo4j", help="Into a local Neo4j, started if need be.")] = False,
     store: Annotated[str | None, typer.Option("--store", "-s", help="Into this store instead of ./demo.lbug.")] = None,
@@ -59,7 +61,7 @@ def demo(
         ran = write_history(folder / "concepts", log)
         _report(f"{ran:,} statements of a week in {log.stat().st_size / 1e6:.1f} MB of PostgreSQL's jsonlog")
         summary = _ingest(log, Catalog.from_ddl(folder / "create.sql", "postgres"), opened, engine)
-        print_log_summary(summary, opened.address, OutputFormat.TABLE)
+        print_log_summary(summary, OutputFormat.TABLE)
         console().print()
         nearest = TraversalOptions()
         print_answer(opened, impact(opened, resolve(opened, IMPACT_OF), nearest), OutputFormat.TABLE, rows)
@@ -70,20 +72,17 @@ def demo(
 
 def _ingest(log: Path, catalog: Catalog, store: GraphStore, engine: EngineKind) -> LogSummary:
     """Ingest the log on Spark, or in this process where Spark does not start and nobody asked for it."""
-    given = LogInput(source_named("postgres_json"), (str(log),))
-    context = LogContext(given.name, datetime.now(UTC), "postgres://mimic")
-    kind = EngineKind.SPARK if engine is EngineKind.AUTO else engine
+    first = EngineKind.SPARK if engine is EngineKind.AUTO else engine
+    options = LogOptions(namespace="postgres://mimic", catalog=catalog, engine=first)
     with progress_bar() as progress:
-        progress("starting Spark" if kind is EngineKind.SPARK else "starting", 0, None)
+        ingest = partial(ingest_log, log, source="postgres_json", store=store, progress=progress)
         try:
-            with open_engine(given, kind, SparkOptions()) as running:
-                return ingest_log(running, store, context, catalog, progress=progress)
+            return ingest(options=options)
         except SparkMissingError as error:
             if engine is not EngineKind.AUTO:
                 raise typer.BadParameter(str(error), param_hint="--engine") from error
-            _report(f"{error}; in this process, then")
-        with open_engine(given, EngineKind.LOCAL, SparkOptions()) as running:
-            return ingest_log(running, store, context, catalog, progress=progress)
+            _report(f"{error}; continuing in this process")
+        return ingest(options=replace(options, engine=EngineKind.LOCAL))
 
 
 def _report(text: str) -> None:

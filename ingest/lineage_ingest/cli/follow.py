@@ -1,273 +1,129 @@
-"""`lineage ingest log --follow`: its options, what it says of each micro-batch, and how it ends."""
+"""`lineage follow log`: ingest a log that keeps growing."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING
 
 import typer
 
-from lineage.catalog import Catalog
 from lineage.cli.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
-from lineage.store import open_store
-from lineage.store.values import AppliedChanges
-from lineage_ingest.query_log.ingest import FailOn
-from lineage_ingest.query_log.pipeline.engines import SparkMissingError, SparkOptions
-from lineage_ingest.query_log.pipeline.extraction import LogContext
+from lineage_ingest.api import FollowSummary, StreamStart, follow_log, plan_log
+from lineage_ingest.cli.log_options import FollowFlags, LogFlags, PathsArgument, bad_parameter
+from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.options import FollowOptions, LogOptions, OptionError
+from lineage_ingest.query_log import NoLogFilesError
+from lineage_ingest.query_log.pipeline.engines import SparkMissingError
 from lineage_ingest.query_log.pipeline.stages import UndatedLogError
-from lineage_ingest.query_log.sources import Source
-from lineage_ingest.query_log.streaming.brokers import BrokersUnreachableError, wait_for_brokers
-from lineage_ingest.query_log.streaming.checkpoint import Checkpoint, CheckpointError, default_checkpoint
-from lineage_ingest.query_log.streaming.inputs import Kafka, StreamInput, StreamInputError
+from lineage_ingest.query_log.streaming.brokers import BrokersUnreachableError
+from lineage_ingest.query_log.streaming.checkpoint import CheckpointError
+from lineage_ingest.query_log.streaming.stream_errors import StreamFailedError
 
 if TYPE_CHECKING:
     from lineage_ingest.query_log.streaming.following import BatchDone
 
-__all__ = [
-    "AtOnceOption",
-    "CheckpointOption",
-    "EveryOption",
-    "FollowOption",
-    "Following",
-    "KafkaOption",
-    "KafkaOptionsOption",
-    "OnceOption",
-    "TopicOption",
-    "follow",
-]
-
-FollowOption = Annotated[
-    bool,
-    typer.Option(
-        "--follow",
-        help="Go on for ever: PATHS are folders, and what lands in them (whole, by being moved there) is ingested.",
-        rich_help_panel="Following a log",
-    ),
-]
-KafkaOption = Annotated[
-    str | None,
-    typer.Option(
-        "--kafka",
-        metavar="BROKERS",
-        help="Follow a topic of Kafka at host:port,host:port; a message holds what a file would. Spark's connector is "
-        "fetched by its package, or named by --spark-conf spark.jars=….",
-        rich_help_panel="Following a log",
-    ),
-]
-TopicOption = Annotated[str | None, typer.Option(help="The topic that it follows.", rich_help_panel="Following a log")]
-KafkaOptionsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kafka-option",
-        metavar="NAME=VALUE",
-        help="Of Spark's Kafka source: startingOffsets=latest, kafka.security.protocol=SASL_SSL, … Several times.",
-        rich_help_panel="Following a log",
-    ),
-]
-KafkaWaitOption = Annotated[
-    float,
-    typer.Option(
-        "--kafka-wait",
-        metavar="SECONDS",
-        min=0,
-        help="How long Kafka may take to answer at the beginning.",
-        rich_help_panel="Following a log",
-    ),
-]
-CheckpointOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--checkpoint",
-        metavar="FOLDER",
-        help="Where the stream keeps how far it is, to go on from after whatever end; beside the embedded store, or in "
-        "your state folder for Neo4j, if left out.",
-        file_okay=False,
-        rich_help_panel="Following a log",
-    ),
-]
-EveryOption = Annotated[
-    float,
-    typer.Option("--every", metavar="SECONDS", min=0.1, help="How often it looks.", rich_help_panel="Following a log"),
-]
-OnceOption = Annotated[
-    bool,
-    typer.Option(
-        "--once",
-        help="Follow as far as there is something, from where the last time ended, and end: for a scheduler.",
-        rich_help_panel="Following a log",
-    ),
-]
-AtOnceOption = Annotated[
-    int | None,
-    typer.Option(
-        "--at-once",
-        metavar="N",
-        min=1,
-        help="Files (1,000, if left out) or messages (1,000,000) that one micro-batch takes at most.",
-        rich_help_panel="Following a log",
-    ),
-]
+__all__ = ["app", "print_plan", "run_follow"]
 
 _FAILURES = 10
 
-
-class Following(NamedTuple):
-    """How a log is followed, as it stands on the command line."""
-
-    wanted: bool
-    kafka: str | None
-    topic: str | None
-    options: dict[str, str]
-    checkpoint: Path | None
-    every: float
-    once: bool
-    at_once: int | None
-    kafka_wait: float
-
-    def input(self, source: Source, paths: tuple[str, ...], *, other: bool) -> StreamInput | None:
-        """Return what is followed; None where nothing is to be.
-
-        Raises:
-            typer.BadParameter: options that do not go together.
-        """
-        if not (self.wanted or self.kafka or self.once):
-            if self.topic or self.options or self.checkpoint or self.at_once:
-                raise typer.BadParameter("it says that the log is followed", param_hint="--follow")
-            return None
-        if other:
-            raise typer.BadParameter("files and topics are followed, on Spark", param_hint="--follow")
-        if (self.kafka is None) != (self.topic is None):
-            raise typer.BadParameter("--kafka and --topic go together", param_hint="--kafka")
-        kafka = Kafka(self.kafka, self.topic, self.options) if self.kafka and self.topic else None
-        given = StreamInput(source, paths, kafka, self.at_once)
-        try:
-            given.check()
-        except StreamInputError as error:
-            raise typer.BadParameter(str(error), param_hint="PATHS") from error
-        return given
+app = typer.Typer(help="Follow an input that keeps growing.", no_args_is_help=True, add_completion=False)
 
 
-@dataclass(slots=True)
-class _Totals:
-    """What all micro-batches were together."""
-
-    batches: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    failures: Counter[str] = field(default_factory=Counter)
-    applied: AppliedChanges = field(default_factory=AppliedChanges)
-    errors: int = 0
-    failed_files: int = 0
-
-    def add(self, batch: BatchDone) -> None:
-        """Add a micro-batch."""
-        self.batches += 1
-        self.counts.update(batch.run.counts)
-        self.failures.update(dict(batch.failures))
-        self.applied += batch.applied
-        self.errors += len(batch.errors)
-        self.failed_files += batch.run.counts["failed_files"]
-
-    def fails(self, on: FailOn) -> bool:
-        """Return whether the stream has failed, where these failures count."""
-        return self.failed_files > 0 if on is FailOn.FILE else self.errors > 0 and on is FailOn.STATEMENT
+@app.callback()
+def follow() -> None:
+    """Follow an input that keeps growing."""
 
 
-def follow(
-    given: StreamInput,
-    how: Following,
-    store: str | None,
-    context: LogContext,
-    schemas: Catalog,
-    spark: SparkOptions,
-    output: OutputFormat,
-    show: int,
-    fail_on: FailOn,
-) -> None:
-    """Follow a log until it ends, is interrupted or fails; print a line a micro-batch, and what all were together.
+@app.command("log")
+@with_option_groups()
+def log(flags: LogFlags, following: FollowFlags, paths: PathsArgument = None) -> None:
+    """Follow a query log: ingest the files that land in a folder, or the messages of a Kafka topic, on Spark.
+
+    PATHS are folders, into which whole files are moved. Every --every seconds the new ones are ingested as a
+    micro-batch, until Ctrl-C. A process that is killed at any point loses nothing and counts nothing twice: the next
+    one resumes from the checkpoint.
+
+    Example: lineage follow log landing/ --source trino
+
+    Example: lineage follow log --source trino --kafka broker:9092 --topic queries --every 10
+    """
+    run_follow(paths or (), flags, flags.options(), following.options())
+
+
+def run_follow(paths: Sequence[str], flags: LogFlags, options: LogOptions, follow: FollowOptions) -> None:
+    """Follow a log until it ends, is interrupted or fails; print a line per micro-batch, and the totals.
 
     Raises:
-        typer.BadParameter: the checkpoint is another stream's, or Spark is missing.
-        typer.Exit: 1 with failures that count, or where nobody says when anything ran; 3 where Kafka does not answer.
+        typer.BadParameter: an option has a wrong value, or the checkpoint is of another stream.
+        typer.Exit: 1 for failures that count, or if no statement has a time; 2 without Spark; 3 if Kafka does not
+            answer.
         StoreError: the store could not be read or written.
     """
-    try:
-        from lineage_ingest.query_log.streaming.following import follow_log  # noqa: PLC0415  Spark is an extra
-        from lineage_ingest.query_log.streaming.running import StreamFailedError  # noqa: PLC0415
-    except ImportError as error:
-        message = "a log is followed by Spark, which is not installed: pip install 'lineage-graph[spark]'"
-        raise typer.BadParameter(message, param_hint="--follow") from error
-    if given.kafka is not None:
-        _wait_for_kafka(given.kafka, how.kafka_wait)
-    with open_store(store) as opened:
-        address = opened.address if "://" in opened.address else str(Path(opened.address).absolute())
-    folder = how.checkpoint or default_checkpoint(address, given.source.name, given.inputs)
-    totals = _Totals()
-    failed: StreamFailedError | None = None
+    totals = FollowSummary()
+    failure: tuple[str, str | None, int] | None = None
 
     def done(batch: BatchDone) -> None:
         totals.add(batch)
-        _print_batch(batch, show)
+        _print_batch(batch, flags.show)
 
     try:
-        with (
-            Checkpoint.open(folder.absolute(), address, given.source.name, given.inputs) as checkpoint,
-            _asked_to_end() as (stopping, listen),
-        ):
+        if flags.explain:
+            print_plan(plan_log(paths, source=flags.source, options=options, follow=follow), flags.output)
+            return
+        with _asked_to_end() as (stopping, listen):
 
-            def started() -> None:
+            def started(stream: StreamStart) -> None:
+                totals.store = stream.store
                 listen()
-                until = "until all is read" if how.once else f"every {how.every:g} s, until Ctrl-C"
-                note(f"following {', '.join(given.inputs)} {until}; checkpoint {folder}")
+                until = "until all is read" if follow.once else f"every {follow.every:g} s, until Ctrl-C"
+                note(f"following {', '.join(stream.inputs)} {until}; checkpoint {stream.checkpoint}")
 
             follow_log(
-                given,
-                lambda: open_store(store),
-                context,
-                checkpoint,
-                spark,
-                schemas,
-                every=how.every,
-                once=how.once,
+                paths,
+                source=flags.source,
+                store=flags.store,
+                options=options,
+                follow=follow,
                 stopping=stopping,
-                started=started,
-                done=done,
+                on_start=started,
+                on_batch=done,
+                on_notice=note,
             )
+    except OptionError as error:
+        raise bad_parameter(error) from error
+    except NoLogFilesError as error:
+        raise typer.BadParameter(str(error), param_hint="PATHS") from error
     except CheckpointError as error:
         raise typer.BadParameter(str(error), param_hint="--checkpoint") from error
+    except BrokersUnreachableError as error:
+        note(f"error: {error}", "red")
+        note("check --kafka; --kafka-wait sets the time to wait")
+        raise typer.Exit(3) from error
     except SparkMissingError as error:
-        fetched = "; or Kafka's connector could not be fetched: name its jars, --spark-conf spark.jars=A.jar,B.jar"
-        message = f"{error}{fetched if given.fetches_connector(spark) else ''}"
-        raise typer.BadParameter(message, param_hint="--follow") from error
-    except StreamFailedError as error:
-        failed = error
+        note(f"error: {error}", "red")
+        raise typer.Exit(2) from error
     except UndatedLogError as error:
-        failed = StreamFailedError(str(error), "nothing of this micro-batch is stored: start again with one of these")
-    _print_totals(totals, address, output)
-    if failed is not None:
-        note(f"error: {failed}", "red")
-        if failed.hint:
-            note(failed.hint)
-        raise typer.Exit(3 if failed.unreachable else 1)
-    if totals.fails(fail_on):
+        failure = str(error), "nothing of this micro-batch is stored: start again with one of these", 1
+    except StreamFailedError as error:
+        failure = str(error), error.hint, 3 if error.unreachable else 1
+    _print_totals(totals, flags.output)
+    if failure is not None:
+        message, hint, status = failure
+        note(f"error: {message}", "red")
+        if hint:
+            note(hint)
+        raise typer.Exit(status)
+    if totals.fails(flags.fail_on):
         raise typer.Exit(1)
 
 
-def _wait_for_kafka(kafka: Kafka, seconds: float) -> None:
-    try:
-        wait_for_brokers(kafka.brokers, seconds, note)
-    except StreamInputError as error:
-        raise typer.BadParameter(str(error), param_hint="--kafka") from error
-    except BrokersUnreachableError as error:
-        note(f"error: {error}", "red")
-        note("look at --kafka; --kafka-wait sets how long is waited")
-        raise typer.Exit(3) from error
+def print_plan(stages: Sequence[tuple[str, str, str]], output: OutputFormat) -> None:
+    """Print the stages of an ingest: their names, where they run, what they do."""
+    print_listing(("stage", "where", "what"), stages, output, Look(words=("where", "what")))
 
 
 def _print_batch(batch: BatchDone, show: int) -> None:
@@ -322,7 +178,7 @@ def _span(seconds: float) -> str:
     return f"{max(seconds, 0):.0f} s"
 
 
-def _print_totals(totals: _Totals, address: str, output: OutputFormat) -> None:
+def _print_totals(totals: FollowSummary, output: OutputFormat) -> None:
     counts = totals.counts
     figures = {
         "batches": totals.batches,
@@ -334,7 +190,7 @@ def _print_totals(totals: _Totals, address: str, output: OutputFormat) -> None:
     failures = totals.failures.most_common(_FAILURES)
     if output is OutputFormat.JSON:
         listed = [{"reason": reason, "runs": runs} for reason, runs in failures]
-        print_object({"store": address, **figures, "failures": listed})
+        print_object({"store": totals.store, **figures, "failures": listed})
         return
     if output is OutputFormat.CSV:
         print_listing(tuple(figures), [tuple(figures.values())], output)
@@ -348,5 +204,5 @@ def _print_totals(totals: _Totals, address: str, output: OutputFormat) -> None:
     batches = f"{totals.batches:,} batch{'' if totals.batches == 1 else 'es'}"
     say(
         f"{batches}, {counted(counts['rows'], 'row')}, {counts['left_out']:,} left out: "
-        f"{counted(totals.applied.edges_created, 'new edge')}{ended} → {address}"
+        f"{counted(totals.applied.edges_created, 'new edge')}{ended} → {totals.store}"
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -22,15 +23,16 @@ from lineage.cli.options import (
     SetOperations,
     SetOperationsOption,
     StoreOption,
-    extraction_options,
-    read_catalogs,
 )
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.files import FileKey
-from lineage.store import open_store
+from lineage_ingest.api import ingest_sql
 from lineage_ingest.cli.log import log
+from lineage_ingest.cli.log_options import bad_parameter, parse_budget
 from lineage_ingest.cli.openlineage import openlineage
+from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.options import OptionError, SqlOptions
 from lineage_ingest.progress import progress_bar
 from lineage_ingest.sql_files import (
     GoneFiles,
@@ -38,7 +40,6 @@ from lineage_ingest.sql_files import (
     IngestSummary,
     NoSqlFilesError,
     ProjectError,
-    ingest_sql_files,
 )
 
 __all__ = ["app", "print_summary"]
@@ -58,6 +59,7 @@ app.command("openlineage")(openlineage)
 
 
 @app.command("sql")
+@with_option_groups()
 def sql(
     paths: Annotated[list[Path], typer.Argument(help="SQL files, and folders of them.")],
     dialect: DialectOption = "ansi",
@@ -96,43 +98,41 @@ def sql(
 
     Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
     """
-    options = extraction_options(
-        dialect, namespace, default_database, default_schema, functions, budget, set_operations
+    options = SqlOptions(
+        dialect=dialect,
+        catalog=tuple(catalog or ()),
+        namespace=namespace,
+        default_database=default_database,
+        default_schema=default_schema,
+        functions=tuple(functions or ()),
+        budget=parse_budget(budget),
+        set_operations=set_operations.value,
+        project=project,
+        project_root=project_root,
+        retire_most=yes,
+        observed_at=observed_at,
     )
-    schemas = read_catalogs(catalog, dialect)
-    if project_root is not None and project is None:
-        raise typer.BadParameter("it goes with --project", param_hint="--project-root")
-    at = (observed_at.replace(tzinfo=UTC) if observed_at.tzinfo is None else observed_at) if observed_at else None
 
-    def run(*, retire_most: bool) -> tuple[IngestSummary, str]:
-        with open_store(store) as opened, progress_bar() as progress:
-            summary = ingest_sql_files(
-                paths,
-                opened,
-                options,
-                schemas,
-                observed_at=at,
-                progress=progress,
-                project=project,
-                project_root=project_root,
-                retire_most=retire_most,
-            )
-            return summary, opened.address
+    def run(options: SqlOptions) -> IngestSummary:
+        with progress_bar() as progress:
+            return ingest_sql(paths, store=store, options=options, progress=progress)
 
     try:
         try:
-            summary, address = run(retire_most=yes)
+            summary = run(options)
         except GoneFilesError as error:
             if not _confirmed(error.gone):
                 raise
-            summary, address = run(retire_most=True)
+            summary = run(replace(options, retire_most=True))
+    except OptionError as error:
+        raise bad_parameter(error) from error
     except (NoSqlFilesError, ProjectError) as error:
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
     except GoneFilesError as error:
         note(f"error: {error}; nothing was stored", "red")
         note("if that is right, say --yes: what they state ends then, and --as-of still shows it")
         raise typer.Exit(2) from error
-    print_summary(summary, address, output, show)
+    print_summary(summary, output, show)
     if summary.has_errors:
         raise typer.Exit(1)
 
@@ -145,7 +145,7 @@ def _confirmed(gone: GoneFiles) -> bool:
     return typer.confirm(f"{files} are no longer there. Retire them?", err=True)
 
 
-def print_summary(summary: IngestSummary, address: str, output: OutputFormat, show: int = 20) -> None:
+def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) -> None:
     """Print what an ingest found, its diagnostics (the worst first) beside it."""
     found = sorted(summary.diagnostics, key=lambda d: (list(Severity).index(d.diagnostic.severity), d.source))
     if output is not OutputFormat.TABLE:
@@ -153,7 +153,7 @@ def print_summary(summary: IngestSummary, address: str, output: OutputFormat, sh
         if output is OutputFormat.JSON:
             listed = [{"source": d.source, **_file_of(d), **d.diagnostic.to_dict()} for d in found]
             more = {"projects": summary.described_projects(), "notices": list(summary.notices), "found": listed}
-            print_object({"store": address, **figures, **more})
+            print_object({"store": summary.store, **figures, **more})
         else:
             print_listing(tuple(figures), [tuple(figures.values())], output)
         return
@@ -172,7 +172,7 @@ def print_summary(summary: IngestSummary, address: str, output: OutputFormat, sh
     changed = f"{summary.applied.edges_created:,} new" + (
         f", {summary.applied.edges_ended:,} ended" if summary.applied.edges_ended else ""
     )
-    say(f"{tables}, {columns}, {edges} ({changed}) in {summary.seconds:.1f} s → {address}")
+    say(f"{tables}, {columns}, {edges} ({changed}) in {summary.seconds:.1f} s → {summary.store}")
     _print_projects(summary)
 
 

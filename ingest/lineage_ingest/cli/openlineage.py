@@ -8,8 +8,9 @@ import typer
 
 from lineage.cli.listing import OutputFormat, counted, note, print_listing, print_object, say
 from lineage.cli.options import FormatOption, StoreOption
-from lineage.store import open_store
-from lineage_ingest.openlineage.files import EventSummary, ingest_event_files
+from lineage_ingest.api import ingest_openlineage
+from lineage_ingest.cli.option_groups import with_option_groups
+from lineage_ingest.openlineage.files import EventSummary
 from lineage_ingest.openlineage.reading import NoEventFilesError
 from lineage_ingest.openlineage.validation import SchemasMissingError
 from lineage_ingest.progress import progress_bar
@@ -17,6 +18,7 @@ from lineage_ingest.progress import progress_bar
 __all__ = ["openlineage", "print_event_summary"]
 
 
+@with_option_groups()
 def openlineage(
     paths: Annotated[
         list[str],
@@ -33,20 +35,19 @@ def openlineage(
     Example: lineage ingest openlineage events/*.ndjson
     """
     try:
-        with open_store(store) as opened, progress_bar() as progress:
-            summary = ingest_event_files(paths, opened, progress)
-            address = opened.address
+        with progress_bar() as progress:
+            summary = ingest_openlineage(paths, store=store, progress=progress)
     except NoEventFilesError as error:
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
     except SchemasMissingError as error:
         note(f"error: {error}", "red")
         raise typer.Exit(2) from error
-    print_event_summary(summary, address, output, show)
+    print_event_summary(summary, output, show)
     if summary.has_errors:
         raise typer.Exit(1)
 
 
-def print_event_summary(summary: EventSummary, address: str, output: OutputFormat, show: int = 20) -> None:
+def print_event_summary(summary: EventSummary, output: OutputFormat, show: int = 20) -> None:
     """Print what was taken and changed; what was refused and left out beside it, errors first."""
     found = sorted(summary.found, key=lambda one: not one.is_error)
     if output is not OutputFormat.TABLE:
@@ -56,7 +57,7 @@ def print_event_summary(summary: EventSummary, address: str, output: OutputForma
                 {"place": one.place, "severity": "error" if one.is_error else "warning", "reason": one.reason}
                 for one in found
             ]
-            print_object({"store": address, **figures, "found": listed})
+            print_object({"store": summary.store, **figures, "found": listed})
         else:
             print_listing(tuple(figures), [tuple(figures.values())], output)
         return
@@ -73,4 +74,4 @@ def print_event_summary(summary: EventSummary, address: str, output: OutputForma
     read = f"{counted(summary.files, 'file')}, {counted(summary.events, 'event')}"
     say(f"{read}: {summary.accepted:,} taken{refused}{left_out}")
     ended = f", {changed.edges_ended:,} ended" if changed.edges_ended else ""
-    say(f"{counted(changed.edges_created, 'new edge')}{ended} in {summary.seconds:.1f} s → {address}")
+    say(f"{counted(changed.edges_created, 'new edge')}{ended} in {summary.seconds:.1f} s → {summary.store}")

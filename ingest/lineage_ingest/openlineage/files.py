@@ -49,6 +49,8 @@ class EventSummary:
     found: list[Rejected] = field(default_factory=list)
     applied: AppliedChanges = field(default_factory=AppliedChanges)
     seconds: float = 0.0
+    store: str = ""
+    """Address of the store."""
 
     @property
     def has_errors(self) -> bool:

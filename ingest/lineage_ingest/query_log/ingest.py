@@ -1,4 +1,4 @@
-"""`ingest_log`: a query log into the graph."""
+"""`ingest_log_rows`: a query log into the graph."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 
 from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import UNFINISHED, DiagnosticRecord, LineageBatch, RunRecord
@@ -22,7 +23,7 @@ from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.stages import extract_log
 from lineage_ingest.stars import opened_stars
 
-__all__ = ["FailOn", "LogSummary", "ingest_log", "stored"]
+__all__ = ["FailOn", "LogSummary", "ingest_log_rows", "store_batches"]
 
 _LARGE = 20_000
 """Edges and counts of use from which on it pays to write in parts."""
@@ -51,6 +52,12 @@ class LogSummary:
     seconds: float
     storing: float
     """The part of the seconds that the store took."""
+    store: str = ""
+    """Address of the store."""
+    source: str = ""
+    """The log's format."""
+    detected_files: tuple[Path, ...] = ()
+    """Files from which the format was detected; none, if it was named."""
 
     @property
     def failed_files(self) -> int:
@@ -83,7 +90,7 @@ class LogSummary:
         }
 
 
-def ingest_log(
+def ingest_log_rows(
     engine: Engine,
     store: GraphStore,
     context: LogContext,
@@ -120,7 +127,7 @@ def ingest_log(
     extracted = time.perf_counter()
     run = RunRecord(run_key or found.key, "log", context.source, context.at, found.counts, extracted - began)
     apply = partial(_written, store=store, engine=engine, opener=opener)
-    applied = stored(store, found.batches(run), run, notify, apply=apply)
+    applied = store_batches(store, found.batches(run), run, notify, apply=apply)
     ended = time.perf_counter()
     return LogSummary(
         run,
@@ -144,7 +151,7 @@ def _seldom_collecting() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def stored(
+def store_batches(
     store: GraphStore,
     batches: Iterable[LineageBatch],
     run: RunRecord,

@@ -22,7 +22,7 @@ class IngestSummary:
 
     `projects` are those of the files, with how many each has; `gone` are the files that are no longer there, and
     `edges_of_gone` how many live edges they had. `adopted` are jobs from before files had projects that these files
-    took over. `notices` say what else the store has of the same files.
+    took over. `notices` say what else the store has of the same files. `store` is the address of the store.
     """
 
     batch: LineageBatch
@@ -33,6 +33,7 @@ class IngestSummary:
     edges_of_gone: int = 0
     adopted: int = 0
     notices: tuple[str, ...] = ()
+    store: str = ""
 
     @property
     def diagnostics(self) -> tuple[DiagnosticRecord, ...]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from lineage import Catalog
 from lineage.sql.extraction import options_for
 from lineage.store import GraphStore, open_store
-from lineage_ingest.query_log.ingest import LogSummary, ingest_log
+from lineage_ingest.query_log.ingest import LogSummary, ingest_log_rows
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, log_batch
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.local import LocalEngine
@@ -60,7 +60,7 @@ def ingested(
     """Ingest what ran, in batches of some rows."""
     batch = rows(ran, dialect)
     parts = [batch.slice(start, size) for start in range(0, len(ran), size)]
-    return ingest_log(LocalEngine(lambda: parts), store, LogContext("test log", AT), catalog)
+    return ingest_log_rows(LocalEngine(lambda: parts), store, LogContext("test log", AT), catalog)
 
 
 def edges(store: GraphStore) -> set[str]:

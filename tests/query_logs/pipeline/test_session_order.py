@@ -10,7 +10,7 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest.query_log import normalised, read_log, source_named
-from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.local import LocalEngine
 from lineage_ingest.query_log.pipeline.sessions import _placed
@@ -31,7 +31,7 @@ def written(folder: Path, rows: list[Row], *more: list[Row]) -> set[str]:
     source = source_named("postgres_json")
     engine = LocalEngine(lambda: partial(normalised, source=source)(read_log(source, files)))
     with open_store(folder / "log.lbug") as store:
-        ingest_log(engine, store, LogContext("test log", AT))
+        ingest_log_rows(engine, store, LogContext("test log", AT))
         return {line.split(" ")[2].rpartition("#")[0] for line in edges(store) if " CONTRIBUTES " in line}
 
 

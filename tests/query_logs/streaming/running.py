@@ -122,8 +122,8 @@ _TIMES = ("at", "first_seen", "last_seen")
 
 @contextmanager
 def following(*arguments: object) -> Iterator[subprocess.Popen[str]]:
-    """Run `lineage ingest log` with these arguments, in a process of its own; it is killed at the end of the block."""
-    command = (sys.executable, "-m", "lineage_ingest.query_log", *map(str, (*arguments, *OPTIONS)))
+    """Run `lineage follow log` with these arguments, in a process of its own; it is killed at the end of the block."""
+    command = (sys.executable, "-m", "lineage_ingest.query_log.streaming", *map(str, (*arguments, *OPTIONS)))
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", "COLUMNS": ""}  # lines are not broken
     with subprocess.Popen(
         command,

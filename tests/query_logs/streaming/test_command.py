@@ -1,8 +1,9 @@
-"""`lineage ingest log --follow`: what is refused before anything begins, and what the help says."""
+"""`lineage follow log`: what is refused before anything begins, and what the help says."""
 
 from __future__ import annotations
 
 import socket
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -13,29 +14,26 @@ from lineage_ingest.query_log.sources import source_named
 from lineage_ingest.query_log.streaming.brokers import wait_for_brokers
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
 from lineage_ingest.query_log.streaming.inputs import Kafka, StreamInput
-from lineage_ingest.query_log.streaming.running import explained
+from lineage_ingest.query_log.streaming.kafka_packages import connector_package
+from lineage_ingest.query_log.streaming.stream_errors import explain_failure
 from tests.e2e.running import Finished, lineage
 
 TRINO = ("--source", "trino")
 
 
 def log(store: Path, *arguments: object) -> Finished:
-    return lineage("ingest", "log", *arguments, "-s", store / "graph.lbug")
+    return lineage("follow", "log", *arguments, "-s", store / "graph.lbug")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--follow",), "a stream is folders that files land in, or --kafka with a --topic"),
-        (("--follow", "nowhere"), "nowhere is no folder"),
-        (("--follow", __file__), "is no folder: files are followed that land in a folder"),
+        ((), "a stream is folders that files land in, or --kafka with a --topic"),
+        (("nowhere",), "nowhere is no folder"),
+        ((__file__,), "is no folder: files are followed that land in a folder"),
         (("folder", "--kafka", "host:9092", "--topic", "t"), "folders that files land in, or --kafka"),
         (("--kafka", "host:9092"), "--kafka and --topic go together"),
-        (("--follow", "--topic", "t"), "--kafka and --topic go together"),
-        (("folder", "--at-once", 3), "it says that the log is followed"),
-        (("folder", "--checkpoint", "there"), "it says that the log is followed"),
-        (("folder", "--follow", "--engine", "local"), "files and topics are followed, on Spark"),
-        (("--once", "--jdbc-url", "jdbc:x"), "files and topics are followed, on Spark"),
+        (("--topic", "t"), "--kafka and --topic go together"),
         (("--kafka", "h:1", "--topic", "t", "--kafka-option", "x"), "expected NAME=VALUE"),
     ],
 )
@@ -46,6 +44,35 @@ def test_wrong_use(arguments: tuple[object, ...], said: str, tmp_path: Path, mon
     assert done.code == 2
     assert said in " ".join(done.err.replace("│", " ").split())
     assert not (tmp_path / "graph.lbug").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("folder", "--at-once", 3), "it is an option of lineage follow log"),
+        (("folder", "--checkpoint", "there"), "it is an option of lineage follow log"),
+        (("folder", "--follow", "--engine", "local"), "only files and Kafka topics can be followed, on Spark"),
+        (("--once", "--jdbc-url", "jdbc:x"), "only files and Kafka topics can be followed, on Spark"),
+        (("--follow", "--topic", "t"), "--kafka and --topic go together"),
+        (("--follow", "nowhere"), "nowhere is no folder"),
+    ],
+)
+def test_wrong_use_of_the_deprecated_options(
+    arguments: tuple[object, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    done = lineage("ingest", "log", *arguments, *TRINO, "-s", tmp_path / "graph.lbug")
+    assert done.code == 2
+    assert said in " ".join(done.err.replace("│", " ").split())
+    assert not (tmp_path / "graph.lbug").exists()
+
+
+def test_the_deprecated_options_work_and_name_the_command(tmp_path: Path) -> None:
+    done = lineage("ingest", "log", tmp_path, "--follow", "--explain", *TRINO)
+    assert done.code == 0
+    assert "lineage ingest log --follow is deprecated: use lineage follow log" in done.err
+    assert f"what comes by {tmp_path}; the stages below for each micro-batch" in done.out
 
 
 def test_a_kafka_that_is_down_is_said_soon_and_ends_in_time(tmp_path: Path) -> None:
@@ -71,29 +98,28 @@ def test_a_checkpoint_that_is_in_use(tmp_path: Path) -> None:
     store, folder = str(tmp_path / "graph.lbug"), tmp_path / "files"
     folder.mkdir()
     with Checkpoint.open(tmp_path / "there", store, "trino", [str(folder)]):
-        done = log(tmp_path, folder, "--follow", "--checkpoint", tmp_path / "there", *TRINO)
+        done = log(tmp_path, folder, "--checkpoint", tmp_path / "there", *TRINO)
     assert done.code == 2
     assert "another process follows this stream" in " ".join(done.err.replace("│", " ").split())
 
 
 def test_the_plan(tmp_path: Path) -> None:
-    done = log(tmp_path, tmp_path, "--follow", "--explain", *TRINO)
+    done = log(tmp_path, tmp_path, "--explain", *TRINO)
     assert done.code == 0
     assert f"what comes by {tmp_path}; the stages below for each micro-batch" in done.out
     assert "Spark, local[*]" in done.out
 
 
 def test_the_help_has_examples() -> None:
-    told = " ".join(lineage("ingest", "log", "--help").out.replace("│", " ").split())
-    assert "lineage ingest log landing/ --source trino --follow" in told
+    told = " ".join(lineage("follow", "log", "--help").out.replace("│", " ").split())
+    assert "lineage follow log landing/ --source trino" in told
     assert "--kafka broker:9092 --topic queries --every 10" in told
 
 
 def test_the_connector_is_fetched_unless_it_is_named() -> None:
     given = StreamInput(source_named("trino"), (), Kafka("host:9092", "queries"))
     package = given.prepared(SparkOptions()).conf["spark.jars.packages"]
-    assert package.startswith("org.apache.spark:spark-sql-kafka-0-10_2.13:")
-    assert package.endswith(".0")
+    assert package == connector_package(version("pyspark"))
     for named in ({"spark.jars": "a.jar"}, {"spark.jars.packages": "x:y:1"}):
         assert given.prepared(SparkOptions(conf=named)).conf == named
     assert StreamInput(source_named("trino"), ("folder",)).prepared(SparkOptions()).conf == {}
@@ -120,6 +146,6 @@ def test_the_connector_is_fetched_unless_it_is_named() -> None:
     ],
 )
 def test_why_a_stream_ended(spoken: str, said: str, unreachable: bool) -> None:
-    failed = explained(spoken)
+    failed = explain_failure(spoken)
     assert said in str(failed)
     assert failed.unreachable is unreachable

@@ -17,9 +17,9 @@ from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.sources import source_named
 from lineage_ingest.query_log.streaming import following as module
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
-from lineage_ingest.query_log.streaming.following import BatchDone, follow_log
+from lineage_ingest.query_log.streaming.following import BatchDone, follow_stream
 from lineage_ingest.query_log.streaming.inputs import StreamInput
-from lineage_ingest.query_log.streaming.running import StreamFailedError
+from lineage_ingest.query_log.streaming.stream_errors import StreamFailedError
 from tests.query_logs.broken_files import break_files
 from tests.query_logs.pipeline.running import AT
 from tests.query_logs.streaming.running import MAPPING, PIECES, files_of_batches, graph, land, land_together
@@ -30,7 +30,7 @@ OPTIONS = SparkOptions("local[2]", {"spark.sql.shuffle.partitions": "2", "spark.
 
 @pytest.fixture(scope="module", autouse=True)
 def spark() -> Iterator[None]:
-    """One Spark for all of these; `follow_log` takes the session that runs."""
+    """One Spark for all of these; `follow_stream` takes the session that runs."""
     with spark_session(OPTIONS):
         yield
 
@@ -44,7 +44,7 @@ def followed(
     stopping: threading.Event | None = None,
 ) -> None:
     with Checkpoint.open(path.with_suffix(".stream"), str(path), SOURCE.name, given.inputs) as checkpoint:
-        follow_log(
+        follow_stream(
             given,
             lambda: opened(open_store(path)),
             LogContext("generic log", AT),

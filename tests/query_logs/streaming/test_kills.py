@@ -69,7 +69,7 @@ def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:
 
 def test_files_that_land_while_it_runs_and_an_end_by_sigterm_to_all(whole: list[str], tmp_path: Path) -> None:
     files = land(tmp_path / "files", [0])
-    options = (files, "--follow", "--every", 0.5, "--fail-on", "statement", "-s", tmp_path / "lived.lbug")
+    options = (files, "--every", 0.5, "--fail-on", "statement", "-s", tmp_path / "lived.lbug")
     with following(*options) as process:
         told = batches(process)
         assert "following" in next(told)

@@ -14,7 +14,7 @@ import pytest
 from lineage.model.batch import RunRecord
 from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
-from lineage_ingest.query_log.ingest import stored
+from lineage_ingest.query_log.ingest import store_batches
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.local import LocalEngine
 from lineage_ingest.query_log.pipeline.stages import extract_log
@@ -62,7 +62,7 @@ def in_batches(store: GraphStore, batches: Sequence[Sequence[Ran]]) -> Any:
         context = LogContext("test log", at, observed_at=at)
         found = extract_log(engine, context, (), lambda *_: None, partial(EarlierGraph, store))
         run = RunRecord(f"log:test/{number}", "log", "test log", at, found.counts)
-        stored(store, found.batches(run), run)
+        store_batches(store, found.batches(run), run)
         templates = open_sessions.opening(found.templates.values())
         opened = open_sessions.open_after(opened, there, open_sessions.statements(listed, templates), templates, at)
     return opened

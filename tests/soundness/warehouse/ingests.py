@@ -18,7 +18,7 @@ from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolv
 from lineage.traversal.answer import Answer
 from lineage_ingest.openlineage.ingest import EventIngest
 from lineage_ingest.query_log import source_named
-from lineage_ingest.query_log.ingest import ingest_log
+from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
@@ -71,7 +71,7 @@ class Ingester:
         given = LogInput(source_named("generic", dialect=DIALECT), (str(path),))
         with open_engine(given, self._engine, SparkOptions()) as engine:
             context = LogContext(given.name, day_of(number) + timedelta(hours=22), schema=HOME)
-            ingest_log(engine, self._store, context, self._catalog)
+            ingest_log_rows(engine, self._store, context, self._catalog)
 
     def events(self, number: int) -> None:
         """Take the events of a part's statements."""

@@ -44,7 +44,7 @@ __all__ = [
     "LogUnreachableError",
     "SparkMissingError",
     "SparkOptions",
-    "chosen_engine",
+    "choose_engine",
     "open_engine",
     "spark_session",
 ]
@@ -79,7 +79,7 @@ class SparkOptions:
     conf: Mapping[str, str] = field(default_factory=dict)
 
 
-def chosen_engine(given: LogInput, wanted: EngineKind) -> EngineKind:
+def choose_engine(given: LogInput, wanted: EngineKind) -> EngineKind:
     """Return where the stages are to run: what is wanted, else by the input's size, if Spark is there at all.
 
     Raises:

@@ -9,10 +9,10 @@ from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import LogInput
 from lineage_ingest.query_log.streaming.inputs import StreamInput
 
-__all__ = ["planned"]
+__all__ = ["plan_stages"]
 
 
-def planned(given: LogInput | StreamInput, kind: EngineKind, spark: SparkOptions) -> Iterator[tuple[str, str, str]]:
+def plan_stages(given: LogInput | StreamInput, kind: EngineKind, spark: SparkOptions) -> Iterator[tuple[str, str, str]]:
     """Yield the stages: each with where it runs, and what it does.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`follow_log`: a log that keeps coming, into the graph; each micro-batch is an ingest of its own."""
+"""`follow_stream`: a log that keeps coming, into the graph; each micro-batch is an ingest of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lineage.store import GraphStore
 from lineage.store.errors import StoreAccessError, StoreUnreachableError
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.earlier_graph import EarlierGraph
-from lineage_ingest.query_log.ingest import stored
+from lineage_ingest.query_log.ingest import store_batches
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.engines import SparkOptions, spark_session
 from lineage_ingest.query_log.pipeline.extraction import LogContext, Place, UnitSummary, moment
@@ -36,7 +36,7 @@ from lineage_ingest.query_log.streaming.running import run_stream
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["BatchDone", "follow_log"]
+__all__ = ["BatchDone", "follow_stream"]
 
 SMALL = 64_000_000
 """Bytes of a micro-batch that is worked on in this process: Spark's stages would take longer to begin."""
@@ -74,7 +74,7 @@ class _Header(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def follow_log(
+def follow_stream(
     given: StreamInput,
     open_store: Callable[[], GraphStore],
     context: LogContext,
@@ -172,7 +172,7 @@ class _Follower:
                 moved = moved or bool(batch.changes)
                 yield batch
 
-        applied = stored(store, noted(), header.run, touched=touched)
+        applied = store_batches(store, noted(), header.run, touched=touched)
         if moved or self._read_at is None or time.monotonic() - self._read_at > _READ_AGAIN:
             self._read_at = None  # names changed: all is read again
         else:

@@ -18,6 +18,7 @@ from lineage_ingest.query_log.pipeline.engines import SparkOptions
 from lineage_ingest.query_log.reading import read_log_file, read_messages
 from lineage_ingest.query_log.scripts import marked_unknown
 from lineage_ingest.query_log.sources import Source
+from lineage_ingest.query_log.streaming.kafka_packages import connector_package
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Kafka", "StreamInput", "StreamInputError"]
 
 _FILES, _MESSAGES = 1_000, 1_000_000
-_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13"
 _BINARY_FILE = "path string, modificationTime timestamp, length bigint, content binary"
 _FOREVER = "36500d"
 _CLIENT_LIMITS = {"kafka.default.api.timeout.ms": "20000", "kafka.request.timeout.ms": "15000"}
@@ -87,9 +87,7 @@ class StreamInput:
         """Return the options of Spark with the package that reads Kafka, unless they say themselves where it is."""
         if not self.fetches_connector(options):
             return options
-        # The connector of the minor release works with all of it, and not each patch has one.
-        minor = ".".join(version("pyspark").split(".")[:2])
-        package = f"{_CONNECTOR}:{minor}.0"
+        package = connector_package(version("pyspark"))
         return replace(options, conf={**options.conf, "spark.jars.packages": package})
 
     def rows(self, spark: SparkSession) -> tuple[DataFrame, Callable[[Iterable[Any]], Iterator[Any]]]:

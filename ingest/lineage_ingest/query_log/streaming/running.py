@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -12,36 +11,16 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
+from lineage_ingest.query_log.streaming.stream_errors import StreamFailedError, explain_failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["StreamFailedError", "explained", "run_stream"]
+__all__ = ["run_stream"]
 
 _LOOK = 0.2
 _COMMIT = 10
-_LOST = ("failOnDataLoss", "offsets out of range", "OffsetOutOfRange")
-_UNREACHABLE = (
-    "TimeoutException",
-    "Timed out waiting for a node",
-    "No resolvable bootstrap",
-    "Failed to create new KafkaAdminClient",
-    "UnknownTopicOrPartition",
-    "AuthenticationException",
-)
-_WRAPPING = re.compile(r"\[\w+\] Query \[[^\]]*\] terminated with exception: | ?SQLSTATE: \w+")
-_CAUSE = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
-_GONE = ("FileNotFoundException", "does not exist")
-
-
-class StreamFailedError(RuntimeError):
-    """A stream that cannot go on; `hint` says what to do."""
-
-    def __init__(self, message: str, hint: str | None = None, *, unreachable: bool = False) -> None:
-        super().__init__(message)
-        self.hint = hint
-        self.unreachable = unreachable
 
 
 class _AskedToEnd(Exception):  # noqa: N818  not an error
@@ -108,13 +87,13 @@ def run_stream(
                 return
     except StreamingQueryException as error:
         if isinstance(batches.failure, PySparkException | Py4JError):
-            raise explained(str(batches.failure)) from error
+            raise explain_failure(str(batches.failure)) from error
         if batches.failure is not None:
             raise batches.failure from error
         if not stopping.is_set():
-            raise explained(str(error)) from error
+            raise explain_failure(str(error)) from error
     except PySparkException as error:
-        raise explained(str(error)) from error
+        raise explain_failure(str(error)) from error
     except (Py4JError, OSError) as error:
         # What was stored is in the checkpoint, whenever Java ended.
         if batches.failure is not None and not isinstance(batches.failure, Py4JError | OSError):
@@ -132,27 +111,3 @@ def _end(query: StreamingQuery, batches: _MicroBatches, checkpoint: Checkpoint) 
     query.stop()
     if batches.failure is not None:
         raise batches.failure
-
-
-def explained(text: str) -> StreamFailedError:
-    """Return what Spark says of the end of a stream in our words, with what to do."""
-    causes = _CAUSE.findall(text)
-    first = causes[-1] if causes else next((line.strip() for line in _WRAPPING.sub("", text).splitlines()), text)
-    if any(word in text for word in _LOST):
-        return StreamFailedError(
-            f"messages are gone from the topic that were not read yet: {first}",
-            "Kafka kept them for too short a time. --kafka-option failOnDataLoss=false goes on with what is there",
-        )
-    if "Failed to find data source: kafka" in text or "DATA_SOURCE_NOT_FOUND" in text:
-        return StreamFailedError(
-            "Spark's connector for Kafka is not there",
-            "name its jars: --spark-conf spark.jars=spark-sql-kafka-0-10.jar,…, "
-            "or its package: --spark-conf spark.jars.packages=…",
-        )
-    if any(word in text for word in _UNREACHABLE):
-        return StreamFailedError(f"Kafka does not answer: {first}", "look at --kafka and --topic", unreachable=True)
-    if any(word in text for word in _GONE):
-        return StreamFailedError(
-            f"a file that landed is gone: {first}", "put it back, or an empty file in its place, to go on"
-        )
-    return StreamFailedError(f"the stream ended: {first}")

@@ -1,0 +1,142 @@
+"""Options of an ingest, as frozen values. The command line builds the same values, so that the two cannot differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from lineage.catalog import Catalog, CatalogError
+from lineage.sql import Budget
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
+from lineage_ingest.query_log.pipeline.log_input import Jdbc
+from lineage_ingest.query_log.streaming.inputs import Kafka
+
+__all__ = [
+    "FollowOptions",
+    "IngestOptions",
+    "LogOptions",
+    "OptionError",
+    "Paths",
+    "SqlOptions",
+    "in_utc",
+    "listed_paths",
+    "read_catalog",
+]
+
+Paths: TypeAlias = str | Path | Iterable[str | Path]
+"""One path, or several."""
+
+
+class OptionError(ValueError):
+    """An option has a wrong value, or does not go with the others; `option` is its name."""
+
+    def __init__(self, message: str, option: str) -> None:
+        super().__init__(message)
+        self.option = option
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestOptions:
+    """What SQL files and query logs have in common: table schemas, names, functions and limits."""
+
+    catalog: Catalog | Paths | None = None
+    """Schemas of tables that the input does not define: a catalog, or files of DDL (`.sql`) or JSON."""
+    namespace: str = ""
+    """OpenLineage namespace of the datasets, such as `postgres://host:5432`; by default the dialect's name."""
+    default_database: str | None = None
+    """Database of names that have a schema and no database."""
+    default_schema: str | None = None
+    """Schema of names that have none."""
+    functions: tuple[Path, ...] = ()
+    """TOML files of functions that mask or aggregate."""
+    budget: Budget = field(default_factory=Budget)
+    """Limits for one statement; a statement beyond them is traced at table level."""
+    set_operations: Literal["exact", "paper"] = "exact"
+    """What the output of a set operation references: what decides its rows, or all that the LineageX paper lists."""
+    observed_at: datetime | None = None
+    """SQL files: when the definitions held (default: now). Logs: when statements ran whose log has no time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlOptions(IngestOptions):
+    """Options of `ingest_sql`."""
+
+    dialect: str = "ansi"
+    """SQL dialect of the files."""
+    project: str | None = None
+    """Project of all files; by default the nearest `.git` or `dbt_project.yml` above each file names it."""
+    project_root: Path | None = None
+    """Root folder of `project`."""
+    retire_most: bool = False
+    """Retire files that no longer exist, even if that is most of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOptions(IngestOptions):
+    """Options of `ingest_log` and `follow_log`."""
+
+    dialect: str | None = None
+    """SQL dialect of the statements, if it differs from the source's own."""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    """Source `generic` only: the column that holds each field (`query_text`, `started_at`, `user`, …)."""
+    zone: str | None = None
+    """Time zone of times without one; UTC by default."""
+    time_formats: tuple[str, ...] = ()
+    """`strptime` formats of times written as text, if they are not recognised or are ambiguous."""
+    delimiter: str | None = None
+    """CSV delimiter: one character or `tab`; by default it is detected from the first line."""
+    columns: tuple[str, ...] = ()
+    """Columns of CSV without a header, in order."""
+    log_line_prefix: str | None = None
+    """Source `postgres_stderr` only: the server's `log_line_prefix`; common ones are recognised."""
+    jdbc: Jdbc | None = None
+    """Database to read the log from, instead of files."""
+    engine: EngineKind = EngineKind.AUTO
+    """Where the stages run: in this process or on Spark. `auto` chooses Spark from 200 MB on."""
+    spark: SparkOptions = field(default_factory=SparkOptions)
+    """Spark's master and configuration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowOptions:
+    """Options of `follow_log` beside those of the log."""
+
+    kafka: Kafka | None = None
+    """Kafka topic to follow, instead of folders."""
+    kafka_wait: float = 60
+    """Seconds to wait for Kafka to answer at the start."""
+    checkpoint: Path | None = None
+    """Folder of the stream's checkpoint; by default beside an embedded store, else in the user's state folder."""
+    every: float = 30
+    """Seconds between the starts of two micro-batches."""
+    once: bool = False
+    """Stop when everything that is there at the start has been stored."""
+    at_once: int | None = None
+    """Maximum number of files (default 1,000) or messages (default 1,000,000) in a micro-batch."""
+
+
+def read_catalog(catalog: Catalog | Paths | None, dialect: str) -> Catalog:
+    """Return a catalog of table schemas; its files are read in this dialect.
+
+    Raises:
+        OptionError: a file cannot be read.
+    """
+    if isinstance(catalog, Catalog):
+        return catalog
+    try:
+        return Catalog.from_files(listed_paths(catalog or ()), dialect)
+    except CatalogError as error:
+        raise OptionError(str(error), "catalog") from error
+
+
+def listed_paths(paths: Paths) -> tuple[str, ...]:
+    """Return one path or several as a tuple of texts."""
+    return tuple(map(str, (paths,) if isinstance(paths, str | Path) else paths))
+
+
+def in_utc(at: datetime | None) -> datetime | None:
+    """Return a time with a time zone: UTC, if it has none."""
+    return at.replace(tzinfo=UTC) if at is not None and at.tzinfo is None else at

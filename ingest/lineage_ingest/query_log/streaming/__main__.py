@@ -1,0 +1,10 @@
+"""`python -m lineage_ingest.query_log.streaming PATHS …`, and for `spark-submit`: the command `lineage follow log`."""
+
+from __future__ import annotations
+
+import typer
+
+from lineage_ingest.cli.follow import log
+
+if __name__ == "__main__":
+    typer.run(log)

@@ -1,0 +1,53 @@
+"""Why a stream failed, in our words: from what Spark and Kafka report."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["StreamFailedError", "explain_failure"]
+
+_LOST = ("failOnDataLoss", "offsets out of range", "OffsetOutOfRange")
+_UNREACHABLE = (
+    "TimeoutException",
+    "Timed out waiting for a node",
+    "No resolvable bootstrap",
+    "Failed to create new KafkaAdminClient",
+    "UnknownTopicOrPartition",
+    "AuthenticationException",
+)
+_WRAPPING = re.compile(r"\[\w+\] Query \[[^\]]*\] terminated with exception: | ?SQLSTATE: \w+")
+_CAUSE = re.compile(r"^Caused by: (?:[\w.$]+: )?(.+)$", re.MULTILINE)
+_GONE = ("FileNotFoundException", "does not exist")
+
+
+class StreamFailedError(RuntimeError):
+    """A stream that cannot go on; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str | None = None, *, unreachable: bool = False) -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.unreachable = unreachable
+
+
+def explain_failure(text: str) -> StreamFailedError:
+    """Return the error for what Spark reports of a failed stream, with a hint."""
+    causes = _CAUSE.findall(text)
+    first = causes[-1] if causes else next((line.strip() for line in _WRAPPING.sub("", text).splitlines()), text)
+    if any(word in text for word in _LOST):
+        return StreamFailedError(
+            f"messages are gone from the topic that were not read yet: {first}",
+            "Kafka kept them for too short a time. --kafka-option failOnDataLoss=false goes on with what is there",
+        )
+    if "Failed to find data source: kafka" in text or "DATA_SOURCE_NOT_FOUND" in text:
+        return StreamFailedError(
+            "Spark's connector for Kafka is not there",
+            "name its jars: --spark-conf spark.jars=spark-sql-kafka-0-10.jar,…, "
+            "or its package: --spark-conf spark.jars.packages=…",
+        )
+    if any(word in text for word in _UNREACHABLE):
+        return StreamFailedError(f"Kafka does not answer: {first}", "look at --kafka and --topic", unreachable=True)
+    if any(word in text for word in _GONE):
+        return StreamFailedError(
+            f"a file that landed is gone: {first}", "put it back, or an empty file in its place, to go on"
+        )
+    return StreamFailedError(f"the stream ended: {first}")

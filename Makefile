@@ -103,9 +103,10 @@ format: setup ## let ruff rewrite what it can
 bench: setup ## benchmarks: ratios, and a JSON record under tests/benchmarks/results/
 	@$(BIN)/python -m tests.benchmarks
 
-docs: setup ## write docs/supported.md, docs/query_logs.md and graphql/schema.graphql anew from what they show
+docs: setup ## generate docs/supported.md, query_logs.md, python_reference.md and graphql/schema.graphql
 	@$(BIN)/python -m docs.supported
 	@$(BIN)/python -m docs.query_logs
+	@$(BIN)/python -m docs.python_reference
 	@$(BIN)/python -m lineage_graphql.schema.sdl graphql/schema.graphql
 
 editor: ## fetch the third-party files of the GraphQL editor again (needs npm)

@@ -1,1 +1,5 @@
-"""Ways out: the graph as events and documents of other formats."""
+"""Export the graph in other formats."""
+
+from lineage.export.openlineage import openlineage_events
+
+__all__ = ["openlineage_events"]

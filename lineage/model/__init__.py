@@ -1,1 +1,35 @@
 """The words of the product as frozen values: names, edges, transformations, diagnostics, jobs, batches. No I/O."""
+
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
+from lineage.model.statement import (
+    ColumnRef,
+    ColumnSchema,
+    Completeness,
+    DatasetKind,
+    Edge,
+    RowReference,
+    StatementLineage,
+    TableChange,
+    TableRef,
+    UnresolvedReference,
+)
+from lineage.model.transformations import EdgeKind, Subtype
+
+__all__ = [
+    "ColumnRef",
+    "ColumnSchema",
+    "Completeness",
+    "DatasetKind",
+    "Diagnostic",
+    "DiagnosticCode",
+    "Edge",
+    "EdgeKind",
+    "RowReference",
+    "Severity",
+    "Span",
+    "StatementLineage",
+    "Subtype",
+    "TableChange",
+    "TableRef",
+    "UnresolvedReference",
+]

@@ -1,0 +1,51 @@
+"""What is public: the names of `__all__`, the same for everybody who reads this test, the reference or the package."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from docs.python_reference import PACKAGES, PAGE, page
+
+PUBLIC = {
+    "lineage": "Budget Catalog TableTrace extract extract_script trace_tables",
+    "lineage_ingest": """
+        EngineKind EventSummary FollowOptions FollowSummary IngestSummary Jdbc Kafka LogOptions LogSummary
+        OptionError SparkOptions SqlOptions follow_log ingest_log ingest_openlineage ingest_sql plan_log
+    """,
+    "lineage.sql": "Budget TableTrace extract extract_script mask_for_parsing mask_literals trace_tables",
+    "lineage.model": """
+        ColumnRef ColumnSchema Completeness DatasetKind Diagnostic DiagnosticCode Edge EdgeKind RowReference
+        Severity Span StatementLineage Subtype TableChange TableRef UnresolvedReference
+    """,
+    "lineage.catalog": "Catalog CatalogError SchemaSource TableSchema",
+    "lineage.store": """
+        GraphStore StoreAccessError StoreError StoreFullError StoreLockedError StoreSchemaError
+        StoreTimeoutError StoreUnreachableError StoreWriteError open_store
+    """,
+    "lineage.traversal": """
+        AmbiguousNameError Answer Difference NameLookupError Outline PathStep PossiblyAffected Reached Route
+        Target TraversalOptions UnknownNameError UsageTotal difference impact resolve resolve_column
+        resolve_table root_cause shortest_paths total_usage
+    """,
+    "lineage.export": "openlineage_events",
+    "lineage_graphql": "Settings make_app",
+}
+"""A name that is added here is a promise; one that is removed breaks somebody's program."""
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_the_public_names(package: str) -> None:
+    module = import_module(package)
+    assert sorted(module.__all__) == sorted(PUBLIC[package].split())
+    for name in module.__all__:
+        assert getattr(module, name).__doc__, name
+        assert name in dir(module)
+    with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
+        _ = module.no_such_name
+
+
+def test_the_reference_is_up_to_date() -> None:
+    assert set(PACKAGES) == set(PUBLIC)
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `make docs`"

@@ -148,12 +148,9 @@ def _signature(name: str, function: Any) -> Iterable[str]:
     listed: list[str] = []
     starred = any(one.kind is one.VAR_POSITIONAL for one in parameters)
     for one in parameters:
-        if (
-            one.kind is one.KEYWORD_ONLY
-            and "*" not in listed
-            and not any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        ):
+        if one.kind is one.KEYWORD_ONLY and not starred:
             listed.append("*")
+            starred = True
         default = "" if one.default is one.empty else f" = {_default(one.default)}"
         star = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
         annotation = "" if one.annotation is one.empty else f": {_annotation(one.annotation)}"

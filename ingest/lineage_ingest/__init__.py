@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from lineage_ingest.query_log.ingest import LogSummary
     from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
     from lineage_ingest.query_log.pipeline.log_input import Jdbc
-    from lineage_ingest.query_log.streaming.inputs import Kafka
+    from lineage_ingest.query_log.streaming.stream_input import Kafka
     from lineage_ingest.sql_files.summary import IngestSummary
 
 _MODULES = {

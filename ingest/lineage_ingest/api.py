@@ -34,11 +34,11 @@ from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkMissingEr
 from lineage_ingest.query_log.pipeline.plan import plan_stages
 from lineage_ingest.query_log.streaming.brokers import wait_for_brokers
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint, default_checkpoint
-from lineage_ingest.query_log.streaming.inputs import StreamInput, StreamInputError
+from lineage_ingest.query_log.streaming.stream_input import StreamInput, StreamInputError
 from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
 
 if TYPE_CHECKING:
-    from lineage_ingest.query_log.streaming.following import BatchDone
+    from lineage_ingest.query_log.streaming.micro_batches import BatchDone
 
 __all__ = ["FollowSummary", "StreamStart", "ingest_log", "ingest_openlineage", "ingest_sql", "follow_log", "plan_log"]
 
@@ -234,7 +234,7 @@ def follow_log(
     follow = follow or FollowOptions()
     request, stream = _prepare_stream(paths, source, options or LogOptions(), follow)
     try:
-        from lineage_ingest.query_log.streaming.following import follow_stream  # noqa: PLC0415  Spark is an extra
+        from lineage_ingest.query_log.streaming.micro_batches import follow_stream  # noqa: PLC0415  Spark is an extra
     except ImportError as error:
         raise SparkMissingError(
             "following a log needs Spark, which is not installed: pip install 'lineage-graph[spark]'"

@@ -11,10 +11,15 @@ from lineage.model.dialects import UnknownDialectError
 from lineage.sql.extraction import options_for
 from lineage.sql.resolve.functions import FunctionsFileError
 from lineage_ingest.options import FollowOptions, LogOptions, OptionError, Paths, in_utc, listed_paths, read_catalog
-from lineage_ingest.query_log.detecting import DetectedSource, SourceDetectionError, detect_source, source_of_columns
 from lineage_ingest.query_log.log_files import NoLogFilesError, find_log_files
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import LogInput
+from lineage_ingest.query_log.source_detection import (
+    DetectedSource,
+    SourceDetectionError,
+    detect_source,
+    source_of_columns,
+)
 from lineage_ingest.query_log.sources import (
     GENERIC,
     POSTGRES_STDERR,

@@ -12,7 +12,7 @@ from lineage.catalog import Catalog, CatalogError
 from lineage.sql import Budget
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import Jdbc
-from lineage_ingest.query_log.streaming.inputs import Kafka
+from lineage_ingest.query_log.streaming.stream_input import Kafka
 
 __all__ = [
     "FollowOptions",

@@ -18,7 +18,7 @@ from lineage.store import GraphStore, open_store
 from lineage.store.embedded.backend import EmbeddedBackend
 from lineage.store.neo4j.backend import Neo4jBackend
 from lineage.traversal import impact, resolve_column, root_cause
-from lineage_ingest.batching import BatchBuilder, of_files
+from lineage_ingest.batch_builder import BatchBuilder, of_files
 from lineage_ingest.openlineage import EventIngest
 from tests.neo4j_fixture import Neo4jAddress
 

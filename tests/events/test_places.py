@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lineage.model.namespaces import normal_namespace
-from lineage_ingest.openlineage.dataset_ids import place_of
+from lineage_ingest.openlineage.dataset_ids import dataset_id_of
 
 SAME = [
     ("postgres://db:5432", ["postgresql://DB", "postgres://db/", "jdbc:postgresql://db:5432", "postgresql://me:pw@db"]),
@@ -57,10 +57,10 @@ KEYS = [
 
 @pytest.mark.parametrize(("namespace", "name", "key"), KEYS)
 def test_keys(namespace: str, name: str, key: str) -> None:
-    assert place_of(namespace, name).key == key
+    assert dataset_id_of(namespace, name).key == key
 
 
 def test_our_own_names_stay() -> None:
-    assert place_of("postgres://db:5432", "Shop.T", exact=True).key == "postgres://db:5432/Shop.T"
-    assert place_of("postgres://db:5432", "Shop.T", exact=True).fold("Id") == "Id"
-    assert place_of("postgres://db:5432", "Shop.T").fold("Id") == "id"
+    assert dataset_id_of("postgres://db:5432", "Shop.T", exact=True).key == "postgres://db:5432/Shop.T"
+    assert dataset_id_of("postgres://db:5432", "Shop.T", exact=True).fold("Id") == "Id"
+    assert dataset_id_of("postgres://db:5432", "Shop.T").fold("Id") == "id"

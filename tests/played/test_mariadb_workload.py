@@ -9,10 +9,10 @@ import pytest
 
 from lineage.sql.extraction import options_for
 from lineage.store import open_store
-from lineage_ingest.query_log import normalised, read_log, source_named
+from lineage_ingest.query_log import normalize_rows, read_log, source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.extraction import LogContext
-from lineage_ingest.query_log.pipeline.local import LocalEngine
+from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.played.mariadb_server import MariadbServer, MariadbSession, running_mariadb
 from tests.played.mariadb_workload import MARIADB_WORKLOAD
@@ -62,7 +62,7 @@ def test_the_log_says_what_took_effect(tmp_path: Path, logs: Path, name: str) ->
     source = source_named(name)
     files = sorted(logs.glob(f"{LOGS[name]}.log*"))
     assert len(files) == 2
-    batches = list(normalised(read_log(source, files), source))
+    batches = list(normalize_rows(read_log(source, files), source))
     with open_store(tmp_path / "log.lbug") as store:
         ingest_log_rows(LocalEngine(lambda: batches), store, LogContext("played", AT), None)
         assert stated(store) == expected

@@ -13,10 +13,10 @@ import pytest
 
 from lineage.sql.extraction import options_for
 from lineage.store import open_store
-from lineage_ingest.query_log import normalised, read_log, source_named
+from lineage_ingest.query_log import normalize_rows, read_log, source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.extraction import LogContext
-from lineage_ingest.query_log.pipeline.local import LocalEngine
+from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.played.postgres_server import PostgresServer, PostgresSession, running_postgres
 from tests.played.postgres_workload import END, POSTGRES_WORKLOAD, TERMINATE
@@ -94,7 +94,7 @@ def read(logs: Path, mode: str, form: str) -> list[Any]:
     files = sorted(logs.glob(f"{mode.replace(' ', '_')}-*.{FORMS[form]}"))
     assert len(files) == 2
     source = source_named(form)
-    return list(normalised(read_log(source, files), source))
+    return list(normalize_rows(read_log(source, files), source))
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lineage_ingest.query_log import SOURCES, Source, normalised, read_log, source_named
+from lineage_ingest.query_log import SOURCES, Source, normalize_rows, read_log, source_named
 
 __all__ = ["FOLDER", "expected_rows", "normalised_rows", "sample", "spelled"]
 
@@ -24,7 +24,9 @@ def sample(name: str) -> tuple[Source, Path]:
 
 def normalised_rows(source: Source, batches: Iterable[Any], *, clustered: bool = False) -> list[dict[str, Any]]:
     return [
-        spelled(row, source) for batch in normalised(batches, source, clustered=clustered) for row in batch.to_pylist()
+        spelled(row, source)
+        for batch in normalize_rows(batches, source, clustered=clustered)
+        for row in batch.to_pylist()
     ]
 
 

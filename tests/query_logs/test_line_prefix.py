@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage_ingest.query_log import normalised, read_log, source_named
+from lineage_ingest.query_log import normalize_rows, read_log, source_named
 from lineage_ingest.query_log.sources.log_line_prefix import (
     KNOWN_PREFIXES,
     LinePrefixError,
@@ -35,7 +35,7 @@ def test_common_prefixes_are_recognised(tmp_path: Path, prefix: str) -> None:
     assert recognise_prefix([line for both in lines for line in both.split("\n")]) is not None
     (tmp_path / "postgresql.log").write_text("\n".join(lines) + "\n")
     source = source_named("postgres_stderr")
-    [batch] = normalised(read_log(source, [tmp_path]), source)
+    [batch] = normalize_rows(read_log(source, [tmp_path]), source)
     assert batch["query_text"].to_pylist() == [f"insert into t{n}\nselect {n}" for n in range(3)]
     assert batch["started_at"].null_count == 0
     assert set(batch["user"].to_pylist()) == {"ann" if "%u" in prefix else None}
@@ -55,7 +55,7 @@ def test_any_prefix_can_be_given(tmp_path: Path, prefix: str) -> None:
     assert (found["severity"], found["message"]) == ("ERROR", "no")
     (tmp_path / "postgresql.log").write_text(f"{written(prefix, 'LOG:  statement: select 1')}\n{line}\n")
     source = source_named("postgres_stderr", line_prefix=prefix)
-    [batch] = normalised(read_log(source, [tmp_path]), source)
+    [batch] = normalize_rows(read_log(source, [tmp_path]), source)
     assert batch["query_text"].to_pylist() == ["select 1"]
     assert batch["status"].to_pylist() == ["failed"]
 
@@ -96,7 +96,7 @@ def test_a_process_goes_on_in_the_next_file_and_another_session_gets_its_number(
         + other.format(3, "select 4")
     )
     source = source_named("postgres_stderr")
-    [batch] = normalised(read_log(source, sorted(tmp_path.iterdir())), source)
+    [batch] = normalize_rows(read_log(source, sorted(tmp_path.iterdir())), source)
     by_session: dict[str, list[str]] = {}
     for session, text in zip(batch["session"].to_pylist(), batch["query_text"].to_pylist(), strict=True):
         by_session.setdefault(session, []).append(text)

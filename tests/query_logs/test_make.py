@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from lineage.sql.scan import fingerprint
-from lineage_ingest.query_log import SOURCES, Status, normalised, read_log, source_named
+from lineage_ingest.query_log import SOURCES, Status, normalize_rows, read_log, source_named
 from tests.query_logs.history import Run
 from tests.query_logs.make import make, runs
 from tests.query_logs.shapes import MAPPING, SHAPES
@@ -71,7 +71,9 @@ def test_a_history_comes_back(name: str, output: str, tmp_path: Path) -> None:
     one_at_a_time(made)
     make(tmp_path, name, [made[:200], made[200:]], output, files=2)
     source = source_named(name, mapping=MAPPING) if name == "generic" else SOURCES[name]
-    rows = pa.Table.from_batches(list(normalised(read_log(source, [tmp_path]), source, clustered=False))).to_pylist()
+    rows = pa.Table.from_batches(
+        list(normalize_rows(read_log(source, [tmp_path]), source, clustered=False))
+    ).to_pylist()
     assert [row for row in rows if row["problem"]] == []
     expected = [run for run in made if run.status not in SILENT.get(name, ())]
     assert sorted(map(heard, rows)) == sorted(told(name, run) for run in expected)

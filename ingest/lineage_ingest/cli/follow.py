@@ -24,7 +24,7 @@ from lineage_ingest.query_log.streaming.checkpoint import CheckpointError
 from lineage_ingest.query_log.streaming.stream_errors import StreamFailedError
 
 if TYPE_CHECKING:
-    from lineage_ingest.query_log.streaming.following import BatchDone
+    from lineage_ingest.query_log.streaming.micro_batches import BatchDone
 
 __all__ = ["app", "print_plan", "run_follow"]
 

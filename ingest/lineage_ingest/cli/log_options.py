@@ -28,7 +28,7 @@ from lineage_ingest.query_log.ingest import FailOn
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import Jdbc
 from lineage_ingest.query_log.sources import SOURCES
-from lineage_ingest.query_log.streaming.inputs import Kafka
+from lineage_ingest.query_log.streaming.stream_input import Kafka
 
 __all__ = ["FollowFlags", "JdbcFlags", "LogFlags", "PathsArgument", "bad_parameter", "parse_budget"]
 

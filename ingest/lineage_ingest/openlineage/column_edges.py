@@ -123,18 +123,18 @@ def explicit_lineage(entry: Mapping[str, Any], into: OutputLineage, locate: Loca
         return
     into.is_told = into.is_complete = True
     for source in _of_datasets(entry.get("inputs")):
-        place = locate(source["namespace"], source["name"])
-        into.sources.setdefault(place.key, place)
+        dataset_id = locate(source["namespace"], source["name"])
+        into.sources.setdefault(dataset_id.key, dataset_id)
         if source.get("field") is not None:
             state = _transformations(source, _ROWS_DEFAULT) or [(_ROWS_DEFAULT, False, "")]
-            into.say(place, source["field"], into.output.key, state)
+            into.say(dataset_id, source["field"], into.output.key, state)
     for name, column in (entry.get("fields") or {}).items():
         for source in _of_datasets(column["inputs"]):
-            place = locate(source["namespace"], source["name"])
-            into.sources.setdefault(place.key, place)
+            dataset_id = locate(source["namespace"], source["name"])
+            into.sources.setdefault(dataset_id.key, dataset_id)
             if source.get("field") is not None:
                 state = _transformations(source, _FIELD_DEFAULT) or [(Subtype.TRANSFORMATION, False, "")]
-                into.say(place, source["field"], into.output.column(name), state)
+                into.say(dataset_id, source["field"], into.output.column(name), state)
 
 
 def _of_datasets(inputs: Iterable[Mapping[str, Any]] | None) -> Iterable[Mapping[str, Any]]:

@@ -17,7 +17,7 @@ from lineage.model.names import ColumnPath, column_text, split_dataset_key
 from lineage.model.namespaces import normal_namespace
 from lineage.model.spelling import Spelled, spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
-from lineage_ingest.openlineage.dataset_ids import DatasetId, place_of
+from lineage_ingest.openlineage.dataset_ids import DatasetId, dataset_id_of
 from lineage_ingest.openlineage.run_state import Facets, RunState, facet_of
 from lineage_ingest.openlineage.schemas_known import Schemas, is_whole
 from lineage_ingest.openlineage.sql_text import Listed
@@ -27,28 +27,28 @@ __all__ = ["change_of", "listed_of", "quoted_names", "record_of", "symlinks_of"]
 _KINDS = {kind.value.upper(): kind for kind in DatasetKind} | {"MODEL": DatasetKind.TABLE}
 
 
-def change_of(place: DatasetId, facets: Facets, at: datetime, *, exact: bool) -> DatasetChange | None:
+def change_of(dataset_id: DatasetId, facets: Facets, at: datetime, *, exact: bool) -> DatasetChange | None:
     """Return the DROP or RENAME that a dataset's facets tell of, if any."""
     facet = facet_of(facets, "lifecycleStateChange")
     state = facet.get("lifecycleStateChange")
     if state == "DROP":
-        return DatasetChange(ChangeKind.DROP, place.key, at)
+        return DatasetChange(ChangeKind.DROP, dataset_id.key, at)
     previous = facet.get("previousIdentifier")
     if state == "RENAME" and previous:
-        before = place_of(previous["namespace"], previous["name"], exact=exact)
-        if before.key != place.key:
-            spelling = place.name.spelling if isinstance(place.name, Spelled) else None
-            return DatasetChange(ChangeKind.RENAME, before.key, at, place.key, spelling=spelling)
+        before = dataset_id_of(previous["namespace"], previous["name"], exact=exact)
+        if before.key != dataset_id.key:
+            spelling = dataset_id.name.spelling if isinstance(dataset_id.name, Spelled) else None
+            return DatasetChange(ChangeKind.RENAME, before.key, at, dataset_id.key, spelling=spelling)
     return None
 
 
-def record_of(place: DatasetId, facets: Facets, at: datetime, aliases: Iterable[tuple[str, str]]) -> DatasetRecord:
+def record_of(dataset_id: DatasetId, facets: Facets, at: datetime, aliases: Iterable[tuple[str, str]]) -> DatasetRecord:
     """Return what the facets of a dataset say of it; `aliases` are pairs of keys that name one dataset."""
     fields = facet_of(facets, "schema").get("fields") or ()
     ours = facet_of(facets, DATASET_FACET)
     inferred = set(ours.get("inferred") or ())
     if is_whole(facets) or "schemaKnown" in ours:
-        written = ours.get("spellings") if place.exact else None
+        written = ours.get("spellings") if dataset_id.exact else None
         spellings = written if isinstance(written, dict) else {}
         columns = [
             ColumnRecord(
@@ -58,12 +58,12 @@ def record_of(place: DatasetId, facets: Facets, at: datetime, aliases: Iterable[
                 path in inferred,
                 spelling=spelling_of(path, text) if isinstance(text := spellings.get(path), str) else spelling,
             )
-            for path, data_type, ordinal, spelling in _columns(fields, (), place)
+            for path, data_type, ordinal, spelling in _columns(fields, (), dataset_id)
         ]
     else:
         columns = [
             ColumnRecord(path, data_type, None, True, spelling=spelling)
-            for path, data_type, _, spelling in _columns(fields, (), place)
+            for path, data_type, _, spelling in _columns(fields, (), dataset_id)
         ]
     kind = _KINDS.get(str(facet_of(facets, "datasetType").get("datasetType", "")).upper())
     dialect = ours.get("dialect")
@@ -71,19 +71,19 @@ def record_of(place: DatasetId, facets: Facets, at: datetime, aliases: Iterable[
         named = dialect_named(str(dialect)).name if dialect else None
     except UnknownDialectError:
         named = None
-    spelling, is_spelled = (place.name.spelling if isinstance(place.name, Spelled) else None), False
-    if place.exact and isinstance(ours.get("spelling"), str):
+    spelling, is_spelled = (dataset_id.name.spelling if isinstance(dataset_id.name, Spelled) else None), False
+    if dataset_id.exact and isinstance(ours.get("spelling"), str):
         spelling, is_spelled = ours["spelling"], True
     return DatasetRecord(
-        namespace=place.namespace,
-        name=str(place.name),
-        kind=kind or place.kind,
-        dialect=named or (place.dialect.name if place.dialect else None),
+        namespace=dataset_id.namespace,
+        name=str(dataset_id.name),
+        kind=kind or dataset_id.kind,
+        dialect=named or (dataset_id.dialect.name if dataset_id.dialect else None),
         columns=tuple(columns),
         schema_known=is_whole(facets),
         at=at,
-        aliases=_further_names(place, facets, aliases),
-        spelling=spelling_of(place.name, spelling),
+        aliases=_further_names(dataset_id, facets, aliases),
+        spelling=spelling_of(dataset_id.name, spelling),
         is_spelled=is_spelled,
     )
 
@@ -93,10 +93,10 @@ def symlinks_of(facets: Facets) -> Sequence[Mapping[str, Any]]:
     return facet_of(facets, "symlinks").get("identifiers") or ()
 
 
-def _further_names(place: DatasetId, facets: Facets, aliases: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def _further_names(dataset_id: DatasetId, facets: Facets, aliases: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Return the other names of a dataset: of our own export as they stand, else those of its further keys."""
-    others = {other for key, other in aliases if key == place.key}
-    if others or not place.exact:
+    others = {other for key, other in aliases if key == dataset_id.key}
+    if others or not dataset_id.exact:
         return tuple(sorted("/".join(split_dataset_key(other)) for other in others))
     names = ((normal_namespace(one["namespace"]), str(one["name"])) for one in symlinks_of(facets))
     return tuple(dict.fromkeys(f"{namespace}/{name}" if namespace else name for namespace, name in names))
@@ -113,22 +113,22 @@ def quoted_names(state: RunState) -> dict[tuple[str, str], frozenset[str]]:
 
 
 def _columns(
-    fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], place: DatasetId
+    fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], dataset_id: DatasetId
 ) -> Iterator[tuple[str, str | None, int | None, str | None]]:
     """Yield the path, type, ordinal and spelling of each column, and of the fields in it."""
     for position, one in enumerate(fields):
-        parts = (*above, place.fold(str(one["name"])))
+        parts = (*above, dataset_id.fold(str(one["name"])))
         state = one.get("ordinal_position")
-        ordinal = state - 1 if isinstance(state, int) and state > 0 else (None if place.exact else position)
+        ordinal = state - 1 if isinstance(state, int) and state > 0 else (None if dataset_id.exact else position)
         path = ColumnPath(parts)
         yield str(path), one.get("type"), ordinal, path.spelling
-        yield from _columns(one.get("fields") or (), parts, place)
+        yield from _columns(one.get("fields") or (), parts, dataset_id)
 
 
-def listed_of(place: DatasetId, facets: Facets, schemas: Schemas, named: Iterable[str]) -> Listed:
+def listed_of(dataset_id: DatasetId, facets: Facets, schemas: Schemas, named: Iterable[str]) -> Listed:
     """Return a dataset as its SQL may name it, with the columns that it has: by its facet, else by `schemas`."""
     names = (*(str(one["name"]) for one in symlinks_of(facets)), *sorted(named))
     if not is_whole(facets):
-        return Listed(place, names, schemas.get(place.key, ()))
+        return Listed(dataset_id, names, schemas.get(dataset_id.key, ()))
     fields = facet_of(facets, "schema")["fields"]
-    return Listed(place, names, tuple((place.fold(str(one["name"])), one.get("type")) for one in fields))
+    return Listed(dataset_id, names, tuple((dataset_id.fold(str(one["name"])), one.get("type")) for one in fields))

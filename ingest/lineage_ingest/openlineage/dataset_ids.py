@@ -12,7 +12,7 @@ from lineage.model.names import ColumnPath, Naming, column_key, dataset_key, par
 from lineage.model.namespaces import STORAGE, dialect_of, normal_place, preferred_key, scheme_of
 from lineage.model.statement import DatasetKind
 
-__all__ = ["DatasetId", "place_of", "place_with_symlinks"]
+__all__ = ["DatasetId", "dataset_id_of", "dataset_id_with_symlinks"]
 
 _KINDS = {"kafka": DatasetKind.TOPIC, "pubsub": DatasetKind.TOPIC, **dict.fromkeys(STORAGE, DatasetKind.FILE)}
 
@@ -58,14 +58,14 @@ def _column_key(dataset: str, field: str, folding: Folding, is_name: bool) -> st
 
 
 @lru_cache(maxsize=50_000)
-def place_of(namespace: str, name: str, *, exact: bool = False) -> DatasetId:
+def dataset_id_of(namespace: str, name: str, *, exact: bool = False) -> DatasetId:
     """Return the dataset that an event names, in the spelling and case that SQL of its warehouse gives it.
 
-    >>> place_of("postgresql://DB", "Shop.public.Orders").key
+    >>> dataset_id_of("postgresql://DB", "Shop.public.Orders").key
     'postgres://db:5432/shop.public.orders'
-    >>> place_of("snowflake://org-acct", "shop.public.orders").name
+    >>> dataset_id_of("snowflake://org-acct", "shop.public.orders").name
     'SHOP.PUBLIC.ORDERS'
-    >>> place_of("s3a://lake", "/raw/Orders/").key
+    >>> dataset_id_of("s3a://lake", "/raw/Orders/").key
     's3://lake/raw/Orders'
     """
     if exact:
@@ -78,7 +78,7 @@ def place_of(namespace: str, name: str, *, exact: bool = False) -> DatasetId:
     return DatasetId(namespace, folded or name, dialect)
 
 
-def place_with_symlinks(
+def dataset_id_with_symlinks(
     namespace: str, name: str, identifiers: Iterable[Mapping[str, Any]], *, exact: bool = False
 ) -> tuple[DatasetId, list[tuple[str, str]]]:
     """Return the dataset that an event names, by the preferred of its names, and pairs of keys that name it.
@@ -86,9 +86,11 @@ def place_with_symlinks(
     `identifiers` are those of the facet `symlinks`, further names of the same data: the table of a catalog whose path
     is given, or the path. In our own export they are names that a dataset once had.
     """
-    place = place_of(namespace, name, exact=exact)
+    dataset_id = dataset_id_of(namespace, name, exact=exact)
     if exact or not identifiers:
-        return place, []
-    places = {one.key: one for one in (place, *(place_of(one["namespace"], one["name"]) for one in identifiers))}
-    key = preferred_key(places)
-    return places[key], [(key, other) for other in sorted(places) if other != key]
+        return dataset_id, []
+    dataset_ids = {
+        one.key: one for one in (dataset_id, *(dataset_id_of(one["namespace"], one["name"]) for one in identifiers))
+    }
+    key = preferred_key(dataset_ids)
+    return dataset_ids[key], [(key, other) for other in sorted(dataset_ids) if other != key]

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from lineage.model.batch import LineageBatch, RunRecord
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
+from lineage_ingest.openlineage.event_reader import BadText, ReadEvent, find_event_files, read_events
 from lineage_ingest.openlineage.ingest import EventIngest
-from lineage_ingest.openlineage.reading import BadText, ReadEvent, find_event_files, read_events
 
 __all__ = ["EventSummary", "Rejected", "ingest_event_files"]
 
@@ -108,9 +108,9 @@ def ingest_event_files(paths: Iterable[str], store: GraphStore, progress: Progre
         for event, outcome in zip(waiting, ingest.take([one.value for one in waiting]), strict=True):
             summary.accepted += outcome.accepted
             for warning in outcome.warnings:
-                summary.note(Rejected(event.place, warning, is_error=False))
+                summary.note(Rejected(event.position, warning, is_error=False))
             if not outcome.accepted:
-                summary.note(Rejected(event.place, str(outcome.reason), outcome.hint))
+                summary.note(Rejected(event.position, str(outcome.reason), outcome.hint))
         waiting.clear()
         notify("events", summary.events, None)
 
@@ -119,7 +119,7 @@ def ingest_event_files(paths: Iterable[str], store: GraphStore, progress: Progre
             summary.events += 1
             if isinstance(read, BadText):
                 content.update(read.reason.encode(errors="replace"))
-                summary.note(Rejected(read.place, read.reason))
+                summary.note(Rejected(read.position, read.reason))
                 continue
             content.update(json.dumps(read.value, sort_keys=True).encode())
             latest = _later(latest, read.value)

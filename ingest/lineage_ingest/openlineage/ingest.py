@@ -17,14 +17,14 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.sql.budget import Budget
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, BufferedText
-from lineage_ingest.openlineage.dataset_ids import place_of
+from lineage_ingest.openlineage.dataset_ids import dataset_id_of
 from lineage_ingest.openlineage.observations import Observed, observed, observed_dataset
 from lineage_ingest.openlineage.run_batches import batches
 from lineage_ingest.openlineage.run_state import RunState, event_time, merge_all, run_state_of
 from lineage_ingest.openlineage.run_state import facets_at as dataset_facets
 from lineage_ingest.openlineage.schemas_known import stored_schemas, tables_of_sql
 from lineage_ingest.openlineage.validation import CheckedEvent, EventKind, InvalidEventError, check
-from lineage_ingest.stars import may_open_stars, opened_stars
+from lineage_ingest.star_expansion import expand_stars, may_open_stars
 
 __all__ = ["EventIngest", "EventOutcome", "Retention"]
 
@@ -262,7 +262,7 @@ class EventIngest:
     def _open_stars(self, batch: LineageBatch) -> None:
         """State anew what was read with a star over one of the tables that a batch describes: it has columns now."""
         described = [record.key for record in batch.datasets if record.schema_known]
-        for opened in opened_stars(self._store, described, batch.run.at) if described else ():
+        for opened in expand_stars(self._store, described, batch.run.at) if described else ():
             self._count(self._store.apply(opened))
 
     def _count(self, applied: AppliedChanges) -> None:
@@ -320,7 +320,7 @@ def _of_dataset(checked: CheckedEvent) -> Observed:
     dataset, at = checked.event["dataset"], event_time(checked.event)
     exact = str(checked.event["producer"]).startswith(PRODUCER)
     found = observed_dataset(dataset["namespace"], dataset["name"], dataset_facets(dataset, at), at, exact=exact)
-    source = place_of(dataset["namespace"], dataset["name"], exact=exact).key
+    source = dataset_id_of(dataset["namespace"], dataset["name"], exact=exact).key
     for text in checked.problems:
         diagnostic = Diagnostic(
             DiagnosticCode.INVALID_FACET, Severity.WARNING, text, hint="the rest of the event was read"

@@ -27,7 +27,7 @@ from lineage.sql.budget import Budget
 from lineage.sql.scan import fingerprint, mask_literals
 from lineage_ingest.openlineage.column_edges import OutputLineage, column_lineage, deciding_rows, explicit_lineage
 from lineage_ingest.openlineage.dataset_facets import change_of, listed_of, quoted_names, record_of, symlinks_of
-from lineage_ingest.openlineage.dataset_ids import DatasetId, place_of, place_with_symlinks
+from lineage_ingest.openlineage.dataset_ids import DatasetId, dataset_id_of, dataset_id_with_symlinks
 from lineage_ingest.openlineage.facets_and_sql import complete_by_sql, speaks_of_all
 from lineage_ingest.openlineage.run_state import UNKNOWN, Facets, RunState, facet_of, sql_dialect
 from lineage_ingest.openlineage.schemas_known import NO_SCHEMAS, Schemas, is_whole
@@ -67,12 +67,12 @@ def observed(
 def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *, exact: bool) -> Observed:
     """Return what an event says of one dataset."""
     found = Observed(at)
-    place, found.aliases = place_with_symlinks(namespace, name, symlinks_of(facets), exact=exact)
-    change = change_of(place, facets, at, exact=exact)
+    dataset_id, found.aliases = dataset_id_with_symlinks(namespace, name, symlinks_of(facets), exact=exact)
+    change = change_of(dataset_id, facets, at, exact=exact)
     if change is not None:
         found.changes.append(change)
     if change is None or change.kind is not ChangeKind.DROP:
-        found.datasets.append(record_of(place, facets, at, found.aliases))
+        found.datasets.append(record_of(dataset_id, facets, at, found.aliases))
     return found
 
 
@@ -92,10 +92,10 @@ class _EventReading:
         self._places_of: dict[tuple[str, str], DatasetId] = {}
         self._names: dict[str, set[str]] = defaultdict(set)
         for named, facets in (*state.inputs.items(), *state.outputs.items()):
-            place, aliases = place_with_symlinks(*named, symlinks_of(facets), exact=state.is_ours)
+            dataset_id, aliases = dataset_id_with_symlinks(*named, symlinks_of(facets), exact=state.is_ours)
             if aliases:
-                self._places_of[named] = place
-                self._names[place.key].add(named[1])
+                self._places_of[named] = dataset_id
+                self._names[dataset_id.key].add(named[1])
                 self._found.aliases += aliases
 
     def observed(self) -> Observed:
@@ -103,12 +103,12 @@ class _EventReading:
         inputs = self._places(self._state.inputs)
         outputs = self._places(self._state.outputs)
         entries = self._entries()
-        for place, (entry_namespace, entry_name) in ((entry, entry_id) for entry, entry_id, _ in entries):
-            outputs.setdefault(place.key, (place, self._state.outputs.get((entry_namespace, entry_name), {})))
+        for dataset_id, (entry_namespace, entry_name) in ((entry, entry_id) for entry, entry_id, _ in entries):
+            outputs.setdefault(dataset_id.key, (dataset_id, self._state.outputs.get((entry_namespace, entry_name), {})))
         written = {key: one for key, one in outputs.items() if not self._only_changed(one)}
-        for place, facets in {**inputs, **outputs}.values():
-            if place.key in written or place.key in inputs:
-                found.datasets.append(record_of(place, facets, self._at, self._found.aliases))
+        for dataset_id, facets in {**inputs, **outputs}.values():
+            if dataset_id.key in written or dataset_id.key in inputs:
+                found.datasets.append(record_of(dataset_id, facets, self._at, self._found.aliases))
         lineages = {key: self._lineage(one, [e for p, _, e in entries if p.key == key]) for key, one in written.items()}
         # What names all that an output is made of needs no SQL; our own exports hold it masked.
         wanted = [
@@ -131,16 +131,16 @@ class _EventReading:
         """Return the datasets by key; what are two spellings of one is one."""
         found: dict[str, tuple[DatasetId, Facets]] = {}
         for (namespace, name), facets in sorted(state.items()):
-            place = self._locate(namespace, name)
-            known = found.get(place.key)
+            dataset_id = self._locate(namespace, name)
+            known = found.get(dataset_id.key)
             together = facets if known is None else {**known[1], **facets}
-            found[place.key] = (place, together)
+            found[dataset_id.key] = (dataset_id, together)
         return found
 
     def _locate(self, namespace: str, name: str) -> DatasetId:
-        place = self._places_of.get((namespace, name)) or place_of(namespace, name, exact=self._state.is_ours)
+        dataset_id = self._places_of.get((namespace, name)) or dataset_id_of(namespace, name, exact=self._state.is_ours)
         quoted = self._quoted.get((namespace, name))
-        return replace(place, quoted=quoted) if quoted else place
+        return replace(dataset_id, quoted=quoted) if quoted else dataset_id
 
     def _entries(self) -> list[tuple[DatasetId, tuple[str, str], Mapping[str, Any]]]:
         """Return what the job's own lineage facet says of datasets."""
@@ -153,18 +153,18 @@ class _EventReading:
 
     def _only_changed(self, output: tuple[DatasetId, Facets]) -> bool:
         """Take in that an output was dropped or renamed; answer whether that is all that happened to it."""
-        place, facets = output
-        change = change_of(place, facets, self._at, exact=self._state.is_ours)
+        dataset_id, facets = output
+        change = change_of(dataset_id, facets, self._at, exact=self._state.is_ours)
         if change is None:
             return False
         self._found.changes.append(change)
         if change.kind is ChangeKind.RENAME:
-            self._found.datasets.append(record_of(place, facets, self._at, self._found.aliases))
+            self._found.datasets.append(record_of(dataset_id, facets, self._at, self._found.aliases))
         return not facet_of(facets, "columnLineage") and not facet_of(facets, "lineage")
 
     def _lineage(self, output: tuple[DatasetId, Facets], entries: list[Mapping[str, Any]]) -> OutputLineage:
-        place, facets = output
-        lineage = OutputLineage(place)
+        dataset_id, facets = output
+        lineage = OutputLineage(dataset_id)
         column_lineage(facet_of(facets, "columnLineage"), lineage, self._locate)
         deciding_rows(facet_of(facets, DATASET_FACET), lineage, self._locate)
         for entry in (facet_of(facets, "lineage"), *entries):
@@ -181,10 +181,12 @@ class _EventReading:
         query = self._state.facet("job.sql").get("query")
         if not query or not wanted:
             return {}
-        dialect = sql_dialect(self._state, [place.namespace for place, _ in (*outputs.values(), *inputs.values())])
+        dialect = sql_dialect(
+            self._state, [dataset_id.namespace for dataset_id, _ in (*outputs.values(), *inputs.values())]
+        )
         listed = [
-            [listed_of(*one, self._schemas, self._names.get(key, ())) for key, one in places.items()]
-            for places in (outputs, inputs)
+            [listed_of(*one, self._schemas, self._names.get(key, ())) for key, one in dataset_ids.items()]
+            for dataset_ids in (outputs, inputs)
         ]
         said = lineage_of_sql(str(query), dialect or dialect_named(UNKNOWN), listed[0], listed[1], self._budget)
         return {key: one for key, one in said.items() if key in wanted}
@@ -200,10 +202,10 @@ class _EventReading:
         key = event_job_key(*self._job(), output.key, self._kind_of_write(facets))
         reads = dict(lineage.sources)
         if not lineage.is_complete:
-            reads.update((one, place) for one, (place, _) in inputs.items())
+            reads.update((one, dataset_id) for one, (dataset_id, _) in inputs.items())
         reads_all = by_sql is not None and by_sql.completeness is Completeness.FULL
         if lineage.is_told and not (lineage.is_complete or reads_all or self._state.is_ours):
-            lineage.read_rows(place for place, _ in inputs.values())
+            lineage.read_rows(dataset_id for dataset_id, _ in inputs.values())
         edges = lineage.edges(key)
         described = [column.path for column in record_of(output, facets, self._at, self._found.aliases).columns]
         completeness = Completeness.TABLES
@@ -235,7 +237,7 @@ class _EventReading:
         query = self._state.facet("job.sql").get("query")
         unplaced: tuple[str, ...] = ()
         if query and not self._found.changes and not self._state.outputs:
-            dialect = sql_dialect(self._state, [place.namespace for place, _ in inputs.values()])
+            dialect = sql_dialect(self._state, [dataset_id.namespace for dataset_id, _ in inputs.values()])
             unplaced = tables_written(str(query), dialect or dialect_named(UNKNOWN), self._budget)
         if unplaced:
             self._found.diagnostics.append(DiagnosticRecord(_no_outputs(unplaced), self._source, key))

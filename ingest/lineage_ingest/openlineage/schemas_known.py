@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from lineage.export.openlineage import DATASET_FACET
 from lineage.store.protocol import GraphStore
-from lineage_ingest.openlineage.dataset_ids import place_of
+from lineage_ingest.openlineage.dataset_ids import dataset_id_of
 from lineage_ingest.openlineage.run_state import Facets, RunState, facet_of
 
 __all__ = ["NO_SCHEMAS", "Schemas", "is_whole", "stored_schemas", "tables_of_sql"]
@@ -36,7 +36,7 @@ def tables_of_sql(state: RunState) -> Iterator[str]:
     if state.facet("job.sql").get("query"):
         for (namespace, name), facets in (*state.inputs.items(), *state.outputs.items()):
             if not is_whole(facets):
-                yield place_of(namespace, name, exact=state.is_ours).key
+                yield dataset_id_of(namespace, name, exact=state.is_ours).key
 
 
 def stored_schemas(store: GraphStore, datasets: Iterable[str]) -> Schemas:

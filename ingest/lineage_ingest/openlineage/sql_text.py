@@ -29,7 +29,7 @@ from lineage.model.transformations import EdgeKind
 from lineage.sql.budget import Budget
 from lineage.sql.extraction import options_for
 from lineage.sql.script.script import Script
-from lineage_ingest.openlineage.dataset_ids import DatasetId, place_of
+from lineage_ingest.openlineage.dataset_ids import DatasetId, dataset_id_of
 
 __all__ = ["Listed", "SqlLineage", "lineage_of_sql", "tables_written"]
 
@@ -41,7 +41,7 @@ _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Complete
 class Listed:
     """A dataset of an event: further names that it goes by, and its columns if they are known, with their types."""
 
-    place: DatasetId
+    dataset_id: DatasetId
     names: tuple[str, ...] = ()
     columns: tuple[tuple[str, str | None], ...] = ()
 
@@ -104,20 +104,20 @@ def _take(statement: StatementLineage, output: DatasetId, tied: _Tied, said: Sql
     said.diagnostics += statement.diagnostics
     said.completeness = max(said.completeness, statement.completeness, key=_WORST.index)
     for name in statement.sources:
-        if (place := tied.source(name)) is not None and place.key != output.key:
-            said.sources.setdefault(place.key, place)
+        if (dataset_id := tied.source(name)) is not None and dataset_id.key != output.key:
+            said.sources.setdefault(dataset_id.key, dataset_id)
     together: dict[tuple[str, str], list[Edge]] = {}
     for edge in statement.edges:
         if edge.target.table != statement.target or edge.source.table is None:
             continue
-        place = tied.source(edge.source.table)
-        if place is None:
+        dataset_id = tied.source(edge.source.table)
+        if dataset_id is None:
             said.completeness = max(said.completeness, Completeness.PARTIAL, key=_WORST.index)
             continue
         target = output.key
         if isinstance(edge.target, ColumnRef):
             target = column_key(output.key, edge.target.column)
-        together.setdefault((column_key(place.key, edge.source.column), target), []).append(edge)
+        together.setdefault((column_key(dataset_id.key, edge.source.column), target), []).append(edge)
     for (source, target), edges in together.items():
         for kind in dict.fromkeys(edge.kind for edge in edges):
             of_kind = [edge for edge in edges if edge.kind is kind]
@@ -141,10 +141,10 @@ def _take(statement: StatementLineage, output: DatasetId, tied: _Tied, said: Sql
 def _row_references(statement: StatementLineage, output: DatasetId, tied: _Tied) -> Iterable[EdgeRecord]:
     found: dict[tuple[str, str], list[RowReference]] = {}
     for one in statement.row_references:
-        place = tied.source(one.source.table) if one.source.table is not None else None
-        if one.target.table == statement.target and place is not None and place.key != output.key:
+        dataset_id = tied.source(one.source.table) if one.source.table is not None else None
+        if one.target.table == statement.target and dataset_id is not None and dataset_id.key != output.key:
             target = column_key(output.key, one.target.column) if isinstance(one.target, ColumnRef) else output.key
-            found.setdefault((place.key, target), []).append(one)
+            found.setdefault((dataset_id.key, target), []).append(one)
     for (source, target), said in found.items():
         yield EdgeRecord(
             source=source,
@@ -162,10 +162,10 @@ class _Tied:
 
     def __init__(self, dialect: Dialect, outputs: Sequence[Listed], inputs: Sequence[Listed]) -> None:
         self._dialect = dialect
-        self._outputs = {one.place.key: (one.place, self._names(one)) for one in outputs}
-        self._sources = {one.place.key: (one.place, self._names(one)) for one in (*inputs, *outputs)}
+        self._outputs = {one.dataset_id.key: (one.dataset_id, self._names(one)) for one in outputs}
+        self._sources = {one.dataset_id.key: (one.dataset_id, self._names(one)) for one in (*inputs, *outputs)}
         self._listed = (*inputs, *outputs)
-        warehouse = [one.place for one in (*outputs, *inputs) if one.place.dialect is not None]
+        warehouse = [one.dataset_id for one in (*outputs, *inputs) if one.dataset_id.dialect is not None]
         self._namespace = warehouse[0].namespace if warehouse else None
         named = [parse_table_name(one.name, dialect) for one in warehouse if one.namespace == self._namespace]
         self.database = _common(parts[-3] for parts in named if len(parts) > 2)
@@ -188,22 +188,22 @@ class _Tied:
         """Return the dataset that the text calls so; one that is not listed as the text names it, in the warehouse."""
         found = self._named(name, self._sources)
         if found is None and self._namespace is not None:
-            return place_of(self._namespace, name)
+            return dataset_id_of(self._namespace, name)
         return found
 
     def _named(self, name: str, among: Mapping[str, tuple[DatasetId, set[tuple[str, ...]]]]) -> DatasetId | None:
         parts = tuple(part.lower() for part in parse_table_name(name, self._dialect))
-        whole = [place for place, names in among.values() if parts in names]
+        whole = [dataset_id for dataset_id, names in among.values() if parts in names]
         ending = whole or [
-            place
-            for place, names in among.values()
+            dataset_id
+            for dataset_id, names in among.values()
             if any(one[-len(parts) :] == parts or parts[-len(one) :] == one for one in names)
         ]
         return ending[0] if len(ending) == 1 else None
 
     def _names(self, listed: Listed) -> set[tuple[str, ...]]:
         """Return the names of a dataset, in parts; of a path it is the last part."""
-        names = {listed.place.name, *listed.names}
+        names = {listed.dataset_id.name, *listed.names}
         parted = set()
         for name in names:
             last = name.rpartition("/")[2] if "/" in name else name

@@ -1,13 +1,13 @@
 """Query logs: the history of a warehouse's statements, from any source, as rows of one schema."""
 
 from lineage_ingest.query_log.log_files import NoLogFilesError, find_log_files
-from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
-from lineage_ingest.query_log.normalising import assembled, normalised
-from lineage_ingest.query_log.reading import (
+from lineage_ingest.query_log.log_reader import (
     read_log,
     read_log_file,
     read_messages,
 )
+from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
+from lineage_ingest.query_log.normalization import assemble_rows, normalize_rows
 from lineage_ingest.query_log.sources import (
     SOURCES,
     ColumnsMissingError,
@@ -29,9 +29,9 @@ __all__ = [
     "Source",
     "Status",
     "UnknownSourceError",
-    "assembled",
+    "assemble_rows",
     "find_log_files",
-    "normalised",
+    "normalize_rows",
     "read_log",
     "read_log_file",
     "read_messages",

@@ -162,7 +162,7 @@ def read_csv(
         if not fits:
             yield {CORRUPT: form.delimiter.join(value or "" for value in row)}
             continue
-        found = {name: row[place] for place, name in kept}
+        found = {name: row[index] for index, name in kept}
         if not types_may_follow or not is_type_row(source, found):
             yield found
         types_may_follow = False
@@ -176,7 +176,7 @@ def _raising(error: Exception) -> Iterator[str]:
 def _kept(source: Source, names: Sequence[str]) -> list[tuple[int, str]]:
     """Return where the columns that are read stand in a row, and what the source calls them."""
     wanted = source.wanted_of(names)
-    return [(place, wanted[name]) for place, name in enumerate(names) if name in wanted]
+    return [(index, wanted[name]) for index, name in enumerate(names) if name in wanted]
 
 
 def _names_in(row: Sequence[str | None]) -> list[str]:
@@ -304,12 +304,12 @@ def _joined(
     """
     more = len(row) - len(names)
     wanted = source.wanted_of(names)
-    places = [place for place, name in enumerate(names) if wanted.get(name) in source.needed]
-    if more <= 0 or len(places) != 1 or form.delimiter != "|":
+    indexes = [index for index, name in enumerate(names) if wanted.get(name) in source.needed]
+    if more <= 0 or len(indexes) != 1 or form.delimiter != "|":
         return None
-    place = places[0]
-    text = form.delimiter.join("NULL" if value is None else value for value in row[place : place + more + 1])
-    return [*row[:place], text, *row[place + more + 1 :]]
+    index = indexes[0]
+    text = form.delimiter.join("NULL" if value is None else value for value in row[index : index + more + 1])
+    return [*row[:index], text, *row[index + more + 1 :]]
 
 
 def _check_header(source: Source, header: list[str], delimiter: str) -> None:

@@ -22,7 +22,7 @@ from lineage.store.values import Direction
 from lineage_ingest.column_names import TODAY, ColumnNames
 from lineage_ingest.composition import edges_past, merged_edge
 from lineage_ingest.query_log.earlier_graph import record_of
-from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
+from lineage_ingest.restated_jobs import StatedOutput, observe_again, stated_outputs
 
 __all__ = ["copies_of_later_logs", "with_earlier_sources"]
 
@@ -220,7 +220,7 @@ def _restated(
     if not restated:
         return
     at = drop.at - _MOMENT
-    jobs = tuple(observed_again(said.job, at) for said in restated)
+    jobs = tuple(observe_again(said.job, at) for said in restated)
     named = "\x1f".join(sorted(f"{edge.source}>{edge.target}" for edge in edges.values()))
     digest = _digest(drop.dataset, drop.column, at, named)
     run = RunRecord(f"copies:{digest}", "copies", drop.dataset, at, {"jobs": len(jobs), "edges": len(edges)})

@@ -237,8 +237,8 @@ def _snappy_frames(raw: IO[bytes]) -> Iterator[bytes]:
 def _snappy_length(body: bytes) -> int:
     """Return the length that a block of Snappy begins with, seven bits a byte."""
     length = 0
-    for place, byte in enumerate(body[:5]):
-        length |= (byte & 0x7F) << (7 * place)
+    for index, byte in enumerate(body[:5]):
+        length |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:
             return length
     raise OSError("not a block of Snappy")

@@ -21,7 +21,7 @@ from lineage_ingest.query_log.earlier_sources import copies_of_later_logs, with_
 from lineage_ingest.query_log.pipeline.engine import Engine, Opener, Progress
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.stages import extract_log
-from lineage_ingest.stars import opened_stars
+from lineage_ingest.star_expansion import expand_stars
 
 __all__ = ["FailOn", "LogSummary", "ingest_log_rows", "store_batches"]
 
@@ -193,7 +193,7 @@ def store_batches(
         written.append(LineageBatch(batch.run, jobs=batch.jobs, changes=batch.changes))
     for late in copies_of_later_logs(store, written):
         applied += store.apply(late)
-    for opened in opened_stars(store, described, run.at):
+    for opened in expand_stars(store, described, run.at):
         applied += store.apply(opened)
         every.update(dict.fromkeys(record.key for record in opened.datasets))
     if marked:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Problem
 
-__all__ = ["IDS_SCHEMA", "counted_once", "marked_unknown", "script_ids", "within"]
+__all__ = ["IDS_SCHEMA", "count_scripts_once", "mark_unknown", "script_ids", "within"]
 
 IDS_SCHEMA = pa.schema([pa.field("id", pa.string()), pa.field("is_parent", pa.bool_())])
 """Names of runs: those that some row has as its parent, and those of scripts."""
@@ -22,7 +22,7 @@ IDS_SCHEMA = pa.schema([pa.field("id", pa.string()), pa.field("is_parent", pa.bo
 Normalise = Callable[[Iterable[Any]], Iterator[Any]]
 
 
-def counted_once(batches: Iterable[Any]) -> Iterator[Any]:
+def count_scripts_once(batches: Iterable[Any]) -> Iterator[Any]:
     """Yield all batches of a log, in the log schema, without the scripts whose statements are in it."""
     parents: set[str] = set()
     held: list[Any] = []
@@ -65,18 +65,18 @@ def within(batches: Iterable[Any], normalise: Normalise, shared: Any) -> Iterato
             yield kept
 
 
-def marked_unknown(batches: Iterable[Any]) -> Iterator[Any]:
+def mark_unknown(batches: Iterable[Any]) -> Iterator[Any]:
     """Yield batches in which scripts are rows with a problem: of a stream nobody knows what is still to come."""
     for batch in batches:
         scripts = _is_script(batch)
         if not pc.any(scripts, min_count=0).as_py():
             yield batch
             continue
-        place = batch.schema.get_field_index("problem")
+        index = batch.schema.get_field_index("problem")
         problem = pc.coalesce(
-            batch.column(place), pc.if_else(scripts, str(Problem.SCRIPT), pa.scalar(None, pa.string()))
+            batch.column(index), pc.if_else(scripts, str(Problem.SCRIPT), pa.scalar(None, pa.string()))
         )
-        yield batch.set_column(place, batch.schema.field(place), problem)
+        yield batch.set_column(index, batch.schema.field(index), problem)
 
 
 def _is_script(batch: Any) -> Any:

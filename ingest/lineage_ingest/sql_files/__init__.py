@@ -1,10 +1,10 @@
 """SQL files as a way in: found, decoded, resolved against each other, stored."""
 
-from lineage_ingest.sql_files.finding import NoSqlFilesError, find_sql_files
-from lineage_ingest.sql_files.gone import GoneFiles, GoneFilesError
+from lineage_ingest.sql_files.discovery import NoSqlFilesError, find_sql_files
+from lineage_ingest.sql_files.file_reader import SqlFile
 from lineage_ingest.sql_files.ingest import ingest_sql_files
 from lineage_ingest.sql_files.projects import ProjectError
-from lineage_ingest.sql_files.reading import SqlFile
+from lineage_ingest.sql_files.retirement import GoneFiles, GoneFilesError
 from lineage_ingest.sql_files.summary import IngestSummary
 
 __all__ = [

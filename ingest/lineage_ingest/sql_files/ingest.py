@@ -16,14 +16,14 @@ from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.script import Script
 from lineage.store.protocol import GraphStore
-from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
+from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.sql_files.adoption import adopt_earlier_jobs
+from lineage_ingest.sql_files.discovery import NoSqlFilesError
 from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions
-from lineage_ingest.sql_files.finding import NoSqlFilesError
-from lineage_ingest.sql_files.gone import GoneFiles, GoneFilesError, find_gone_files, notices
+from lineage_ingest.sql_files.retirement import GoneFiles, GoneFilesError, find_gone_files, notices
 from lineage_ingest.sql_files.sources import Sources, read_sources
 from lineage_ingest.sql_files.summary import IngestSummary
-from lineage_ingest.stars import opened_stars
+from lineage_ingest.star_expansion import expand_stars
 
 __all__ = ["ingest_sql_files"]
 
@@ -79,7 +79,7 @@ def ingest_sql_files(
     adopted = adopt_earlier_jobs(store, batch.jobs, sources.paths)
     applied = store.apply(batch)
     described = (record.key for record in batch.datasets if record.schema_known)
-    for opened in opened_stars(store, described, batch.run.at):
+    for opened in expand_stars(store, described, batch.run.at):
         applied += store.apply(opened)
     notify("storing", 1, 1)
     return IngestSummary(

@@ -11,9 +11,9 @@ from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import Environment, FileKey, beginning
 from lineage.store.protocol import GraphStore
 from lineage.store.values import JobSelection
-from lineage_ingest.sql_files.finding import FoundFiles, find_sql_files
+from lineage_ingest.sql_files.discovery import FoundFiles, find_sql_files
+from lineage_ingest.sql_files.file_reader import SqlFile, read_sql_file
 from lineage_ingest.sql_files.projects import Project, ProjectFinder, text_of
-from lineage_ingest.sql_files.reading import SqlFile, read_sql_file
 
 __all__ = ["Covered", "Sources", "read_sources"]
 

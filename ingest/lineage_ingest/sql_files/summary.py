@@ -8,8 +8,8 @@ from typing import Any
 from lineage.model.batch import DiagnosticRecord, LineageBatch
 from lineage.model.diagnostics import Severity
 from lineage.store.values import AppliedChanges
-from lineage_ingest.sql_files.gone import GoneFiles
 from lineage_ingest.sql_files.projects import Project
+from lineage_ingest.sql_files.retirement import GoneFiles
 
 __all__ = ["IngestSummary"]
 

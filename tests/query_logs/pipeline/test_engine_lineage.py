@@ -10,7 +10,7 @@ from lineage import Catalog
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.store import GraphStore, open_store
-from lineage_ingest.query_log.pipeline.engine_lineage import with_stated
+from lineage_ingest.query_log.pipeline.engine_lineage import with_engine_lineage
 from lineage_ingest.query_log.pipeline.extraction_units import StatedColumn
 from tests.query_logs.pipeline.running import Ran, edges, ingested
 
@@ -161,5 +161,5 @@ def test_a_write_without_a_text_is_one_whatever_it_was_filled_from(tmp_path: Pat
 
 def test_a_file_fills_only_the_table_that_it_is_said_of() -> None:
     stated = [StatedColumn("s.a", "v", "s.stage", None), StatedColumn("s.b", "v", None, None)]
-    written = with_stated([], "0", stated, Naming(dialect_named("snowflake")))
+    written = with_engine_lineage([], "0", stated, Naming(dialect_named("snowflake")))
     assert [(one.target, one.sources) for one in written] == [("s.a", ["s.stage"]), ("s.b", [])]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from lineage.store import open_store
-from lineage_ingest.query_log import normalised, read_log, source_named
+from lineage_ingest.query_log import normalize_rows, read_log, source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.extraction import LogContext
-from lineage_ingest.query_log.pipeline.local import LocalEngine
+from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
 from lineage_ingest.query_log.pipeline.sessions import _placed
 from tests.query_logs.pipeline.running import AT, Ran, edges, ingested
 from tests.query_logs.postgres_log import Row, json_lines
@@ -29,7 +29,7 @@ def written(folder: Path, rows: list[Row], *more: list[Row]) -> set[str]:
         files[-1].write_text("".join(lines[: len(part)]), encoding="utf-8")
         lines = lines[len(part) :]
     source = source_named("postgres_json")
-    engine = LocalEngine(lambda: partial(normalised, source=source)(read_log(source, files)))
+    engine = LocalEngine(lambda: partial(normalize_rows, source=source)(read_log(source, files)))
     with open_store(folder / "log.lbug") as store:
         ingest_log_rows(engine, store, LogContext("test log", AT))
         return {line.split(" ")[2].rpartition("#")[0] for line in edges(store) if " CONTRIBUTES " in line}
@@ -131,7 +131,7 @@ def test_rows_that_come_twice_are_counted_once_and_two_servers_are_two(tmp_path:
     source = source_named("postgres_json")
     for name in ("one", "other"):
         (tmp_path / f"{name}.json").write_text(json_lines(rows))
-    found = list(normalised(read_log(source, [tmp_path]), source))
+    found = list(normalize_rows(read_log(source, [tmp_path]), source))
     assert [text for batch in found for text in batch["query_text"].to_pylist()] == [
         "select a from s",
         "select b from s",
@@ -139,7 +139,7 @@ def test_rows_that_come_twice_are_counted_once_and_two_servers_are_two(tmp_path:
     for port, name in ((40_000, "one"), (50_000, "other")):
         client = {"remote_host": "10.0.0.5", "remote_port": port}
         (tmp_path / f"{name}.json").write_text(json_lines([row._replace(more=client) for row in rows]))
-    found = list(normalised(read_log(source, [tmp_path]), source))
+    found = list(normalize_rows(read_log(source, [tmp_path]), source))
     assert [len(set(batch["session"].to_pylist())) for batch in found] == [2]
     assert sum(batch.num_rows for batch in found) == 4
 

@@ -12,7 +12,7 @@ from lineage_ingest.query_log.pipeline import sessions
 from lineage_ingest.query_log.pipeline.extraction import SessionEffects
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.sessions import assigned
+from lineage_ingest.query_log.pipeline.sessions import assign_units
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, counted
 
 MAKES, READS, OTHER = 1, 2, 3
@@ -50,7 +50,7 @@ def history(seed: int) -> list[dict[str, Any]]:
 def found(rows: list[dict[str, Any]], size: int) -> tuple[list[Any], list[Any]]:
     """Return the counts and the slices of runs that come in batches of a size."""
     batches = [pa.RecordBatch.from_pylist(rows[at : at + size], schema=RUN_SCHEMA) for at in range(0, len(rows), size)]
-    table = pa.Table.from_batches(list(assigned(batches, TEMPLATES)))
+    table = pa.Table.from_batches(list(assign_units(batches, TEMPLATES)))
     told = table["members"].is_valid()
     counts = counted(table.filter(pa.compute.invert(told)).select(COUNTED_SCHEMA.names)).to_pylist()
     slices = table.filter(told).select(["unit", "members"]).to_pylist()

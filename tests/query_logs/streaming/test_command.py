@@ -13,9 +13,9 @@ from lineage_ingest.query_log.pipeline.engines import SparkOptions
 from lineage_ingest.query_log.sources import source_named
 from lineage_ingest.query_log.streaming.brokers import wait_for_brokers
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
-from lineage_ingest.query_log.streaming.inputs import Kafka, StreamInput
 from lineage_ingest.query_log.streaming.kafka_packages import connector_package
 from lineage_ingest.query_log.streaming.stream_errors import explain_failure
+from lineage_ingest.query_log.streaming.stream_input import Kafka, StreamInput
 from tests.e2e.running import Finished, lineage
 
 TRINO = ("--source", "trino")

@@ -18,7 +18,7 @@ from lineage_ingest.query_log.pipeline.sessions import Member
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
-__all__ = ["Engine", "Opener", "LogCounts", "Progress", "Slice", "Template", "Work"]
+__all__ = ["Engine", "Opener", "LogCounts", "Progress", "SessionBlock", "Template", "Work"]
 
 Progress = Callable[[str, int, int | None], None]
 """Called with a stage's name, how much of it is done, and of how much (None where that is not known)."""
@@ -37,7 +37,7 @@ class Template(NamedTuple):
     runs: int
 
 
-class Slice(NamedTuple):
+class SessionBlock(NamedTuple):
     """Statements of a session that need each other."""
 
     key: int
@@ -77,7 +77,9 @@ class Engine(Protocol):
     def samples(self) -> list[LogStatement]:
         """Return the sample of each template."""
 
-    def sessions(self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None) -> list[Slice]:
+    def sessions(
+        self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None
+    ) -> list[SessionBlock]:
         """Assign every run to its unit; return the units that are no templates.
 
         `templates` are those of sessions in which something changes what later statements mean, and no others; the
@@ -114,20 +116,20 @@ class Engine(Protocol):
 
 
 def unit_of(
-    slice_or_template: Template | Slice,
+    template_or_block: Template | SessionBlock,
     parts: Mapping[int, LogStatement],
     runs: Mapping[int, JobRuns],
     span: RunInterval,
     work: Work,
 ) -> ExtractionUnit:
     """Return the unit that a template or a slice is; `runs` are those of its parts, `span` of all."""
-    if isinstance(slice_or_template, Template):
-        listed: tuple[LogStatement, ...] = (slice_or_template.part,)
+    if isinstance(template_or_block, Template):
+        listed: tuple[LogStatement, ...] = (template_or_block.part,)
     else:
         listed = tuple(
-            parts[m.template].within(m.database, m.schema, m.search_path, m.bound) for m in slice_or_template.members
+            parts[m.template].within(m.database, m.schema, m.search_path, m.bound) for m in template_or_block.members
         )
     spans: tuple[tuple[int | None, int | None], ...] = ()
     if len(listed) > 1 and len(runs) == len(listed):
         spans = tuple((runs[number].first, runs[number].last) for number in range(len(listed)))
-    return ExtractionUnit(slice_or_template.key, listed, span.first, span.last, spans, work.overlay)
+    return ExtractionUnit(template_or_block.key, listed, span.first, span.last, spans, work.overlay)

@@ -1,7 +1,7 @@
 """What an engine itself says of columns in its log, and our reading of the same statement, made one.
 
 The engine knows which columns there are and which a value comes from: its names count. It says neither how a value is
-made nor what decides the rows: kinds, references and places in the text are ours. Where the two cannot both be right,
+made nor what decides the rows: kinds, references and spans in the text are ours. Where the two cannot both be right,
 a diagnostic names them.
 """
 
@@ -18,12 +18,12 @@ from lineage.model.statement import ColumnRef, Completeness, Edge, StatementLine
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.query_log.pipeline.extraction_units import StatedColumn
 
-__all__ = ["with_stated"]
+__all__ = ["with_engine_lineage"]
 
 _Sources: TypeAlias = "frozenset[ColumnRef]"
 
 
-def with_stated(
+def with_engine_lineage(
     statements: Sequence[StatementLineage], source: str, stated: Iterable[StatedColumn], naming: Naming
 ) -> list[StatementLineage]:
     """Return a unit's statements, those of one part (`source`) with what the engine states of the columns it wrote."""
@@ -36,15 +36,15 @@ def with_stated(
     }
     found: list[StatementLineage] = []
     writers: dict[str, list[int]] = defaultdict(list)
-    for place, statement in enumerate(statements):
+    for index, statement in enumerate(statements):
         if statement.source == source:
             for target in written:
                 if target in statement.targets or any(edge.target.table == target for edge in statement.edges):
-                    writers[target].append(place)
+                    writers[target].append(index)
     # Of several statements of a script that write one table, it is not known which the engine speaks of.
-    alone = {target: places[0] for target, places in writers.items() if len(places) == 1}
-    for place, statement in enumerate(statements):
-        for target in sorted(target for target, at in alone.items() if at == place):
+    alone = {target: indexes[0] for target, indexes in writers.items() if len(indexes) == 1}
+    for index, statement in enumerate(statements):
+        for target in sorted(target for target, at in alone.items() if at == index):
             statement = _Reconciled(statement, written.pop(target), temporary).statement  # noqa: PLW2901
         found.append(statement)
     own = [s for s in statements if s.source == source]

@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lineage_ingest.query_log.coercion import is_texty, strings
+from lineage_ingest.query_log.file_format import look_at
 from lineage_ingest.query_log.file_reports import REPORT, FileReport, report_batch
-from lineage_ingest.query_log.forms import look_at
 from lineage_ingest.query_log.log_files import find_log_files
-from lineage_ingest.query_log.normalising import normalised
-from lineage_ingest.query_log.pipeline.engine import Engine
-from lineage_ingest.query_log.pipeline.local import LocalEngine
-from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
-from lineage_ingest.query_log.reading import (
+from lineage_ingest.query_log.log_reader import (
     FilePiece,
     check_log_files,
     file_pieces,
     read_log,
     read_log_file,
 )
-from lineage_ingest.query_log.scripts import counted_once, script_ids, within
+from lineage_ingest.query_log.normalization import normalize_rows
+from lineage_ingest.query_log.pipeline.engine import Engine
+from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
+from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
+from lineage_ingest.query_log.scripts import count_scripts_once, script_ids, within
 from lineage_ingest.query_log.sources import Source
 from lineage_ingest.query_log.sources.source import CORRUPT, FILE, POSITION
 
@@ -109,9 +109,9 @@ def open_engine(given: LogInput, kind: EngineKind, options: SparkOptions) -> Ite
         LogUnreachableError: the database that holds the log cannot be read.
     """
     if kind is EngineKind.LOCAL:
-        yield LocalEngine(lambda: counted_once(normalised(read_log(given.source, given.paths), given.source)))
+        yield LocalEngine(lambda: count_scripts_once(normalize_rows(read_log(given.source, given.paths), given.source)))
         return
-    from lineage_ingest.query_log.pipeline.spark import SparkEngine  # noqa: PLC0415  Spark is an extra
+    from lineage_ingest.query_log.pipeline.spark_engine import SparkEngine  # noqa: PLC0415  Spark is an extra
 
     with spark_session(options) as spark:
         rows, normalise = _spark_rows(spark, given)
@@ -199,7 +199,7 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
     source = given.source
     if given.jdbc is not None:
         return _clustered(_over_jdbc(spark, given.jdbc, source), source), partial(
-            normalised, source=source, clustered=True
+            normalize_rows, source=source, clustered=True
         )
     if given.is_remote:
         return _remote_rows(spark, source, given.paths)
@@ -216,7 +216,7 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
     # Bytes, since what is no UTF-8 is no string of Spark's.
     schema = ", ".join(f"`{name}` {'string' if name == REPORT else 'binary'}" for name in names)
     rows = _pieces(spark, pieces).mapInArrow(partial(_raw_rows, source=source, names=tuple(names)), schema)
-    return _clustered(rows, source), partial(normalised, source=source, clustered=True)
+    return _clustered(rows, source), partial(normalize_rows, source=source, clustered=True)
 
 
 def _counted_once(spark: SparkSession, rows: DataFrame, normalise: Any) -> Any:
@@ -235,7 +235,7 @@ def _remote_rows(spark: SparkSession, source: Source, paths: Sequence[str]) -> t
     formats = {_spark_format(source, path) for path in paths}
     if len(formats) == 1 and (only := formats.pop()) is not None:
         rows = _clustered(_read(spark, source, only, paths), source)
-        return rows, partial(normalised, source=source, clustered=True)
+        return rows, partial(normalize_rows, source=source, clustered=True)
     return _pieces(spark, [(path, FilePiece()) for path in paths]), partial(_read_files, source=source)
 
 
@@ -255,11 +255,11 @@ def _assembled_parquet(
     else:
         rows = spark.createDataFrame([], ", ".join(f"`{name}` string" for name in source.columns))
     if not failed:
-        return rows, partial(normalised, source=source, clustered=True)
+        return rows, partial(normalize_rows, source=source, clustered=True)
     # In a partition of their own, behind the rows.
     reported = spark.createDataFrame(pa.table({REPORT: pa.array(reports, pa.string())})).coalesce(1)
     joined = rows.unionByName(reported, allowMissingColumns=True)
-    return joined, partial(normalised, source=source, clustered=True)
+    return joined, partial(normalize_rows, source=source, clustered=True)
 
 
 def _pieces(spark: SparkSession, pieces: Sequence[tuple[str, FilePiece]]) -> DataFrame:
@@ -341,7 +341,7 @@ def _read_pieces(batches: Iterable[Any], source: Source) -> Iterator[Iterator[An
 def _read_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
     """Yield the rows of pieces of files as batches of the log schema."""
     for piece in _read_pieces(batches, source):
-        yield from normalised(piece, source)
+        yield from normalize_rows(piece, source)
 
 
 def _raw_rows(batches: Iterable[Any], source: Source, names: tuple[str, ...]) -> Iterator[Any]:

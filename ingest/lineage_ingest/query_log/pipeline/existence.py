@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from lineage_ingest.query_log.pipeline.versions import Event, NamesOfPart, NameStep, Place, UnitPart
+from lineage_ingest.query_log.pipeline.versions import Event, NamesOfPart, NameStep, TableId, UnitPart
 
 __all__ = ["Existence", "steps_on"]
 
@@ -15,7 +15,7 @@ class _Timeline(NamedTuple):
     """From when on a name is that of which table, by the name that it was made with; None: of none."""
 
     times: list[int]
-    tables: list[Place | None]
+    tables: list[TableId | None]
 
 
 class Existence:
@@ -26,7 +26,7 @@ class Existence:
         events: Iterable[Event] = (),
         parts: Mapping[UnitPart, NamesOfPart] | None = None,
         searched: Mapping[int, Iterable[tuple[str, ...]]] | None = None,
-        known: Collection[Place] = (),
+        known: Collection[TableId] = (),
     ) -> None:
         """Follow events.
 
@@ -36,8 +36,8 @@ class Existence:
             searched: by unit, the tables that each of its names without a schema may mean, in the order of the path.
             known: the tables that were there before.
         """
-        self._lines: dict[Place, _Timeline] = {}
-        self._was_there: set[Place] = set()
+        self._lines: dict[TableId, _Timeline] = {}
+        self._was_there: set[TableId] = set()
         self._known = known
         for event in sorted(events):
             part = (parts or {})[event.unit, event.part]
@@ -58,10 +58,10 @@ class Existence:
                     break
         self._take(step, (namespace, table), (namespace, other or table), at)
 
-    def _is_there(self, table: Place) -> bool:
+    def _is_there(self, table: TableId) -> bool:
         return self._now(table) is not None if table in self._lines else table in self._known
 
-    def _take(self, step: NameStep, table: Place, other: Place, at: int) -> None:
+    def _take(self, step: NameStep, table: TableId, other: TableId, at: int) -> None:
         if step is NameStep.CREATE or (step is NameStep.CREATE_UNLESS_THERE and self._now(table) is None):
             self._set(table, table, at)
         elif not step.makes:
@@ -72,24 +72,24 @@ class Existence:
             if step is not NameStep.DROP:
                 self._set(other, moved, at)
 
-    def _now(self, table: Place) -> Place | None:
+    def _now(self, table: TableId) -> TableId | None:
         return self._lines[table].tables[-1] if table in self._lines else None
 
-    def _set(self, name: Place, table: Place | None, at: int) -> None:
+    def _set(self, name: TableId, table: TableId | None, at: int) -> None:
         line = self._lines.setdefault(name, _Timeline([], []))
         line.times.append(at)
         line.tables.append(table)
 
     @property
-    def names(self) -> Iterable[Place]:
+    def names(self) -> Iterable[TableId]:
         """The names of which the log says something."""
         return self._lines
 
-    def says(self, name: Place, at: int) -> bool:
+    def says(self, name: TableId, at: int) -> bool:
         """Return whether the log says if a name was that of a table just before a time (microseconds since 1970)."""
         return name in self._was_there or (name in self._lines and self._lines[name].times[0] < at)
 
-    def table(self, name: Place, at: int) -> Place | None:
+    def table(self, name: TableId, at: int) -> TableId | None:
         """Return the table of a name just before a time, by the name that it was made with; None: there was none."""
         line = self._lines.get(name)
         if line is None or not (index := bisect_left(line.times, at)):
@@ -102,7 +102,7 @@ def _schema(table: str) -> str:
     return table[: table.rfind(".") + 1]
 
 
-def steps_on(names: Iterable[Place], parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[UnitPart]:
+def steps_on(names: Iterable[TableId], parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[UnitPart]:
     """Return the parts that make, drop or rename tables that have some names, or have them before or after."""
     wanted = set(names)
     size = -1

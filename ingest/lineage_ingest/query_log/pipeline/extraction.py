@@ -33,28 +33,28 @@ from lineage.sql.script.session import SessionDefaults, session_defaults
 from lineage.sql.script.sources import ScriptPart
 from lineage.sql.script.temporary_ends import discards_temporary, drops_on_commit
 from lineage.sql.script.transactions import TransactionStep, may_not_run, step_of
-from lineage_ingest.batching import Attribution, BatchBuilder, Use
+from lineage_ingest.batch_builder import Attribution, BatchBuilder, Use
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
-from lineage_ingest.query_log.pipeline.engine_lineage import with_stated
+from lineage_ingest.query_log.pipeline.engine_lineage import with_engine_lineage
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, units_from
 from lineage_ingest.query_log.pipeline.versions import NamesOfPart, names_of_parts
-from lineage_ingest.renaming import table_after
+from lineage_ingest.renamed_tables import table_after
 
 __all__ = [
     "RESULT_SCHEMA",
     "Extractor",
     "UnitSummary",
     "KnownSchemas",
-    "Place",
+    "TableId",
     "LogContext",
     "UnitLineage",
-    "extracted",
+    "extract_batches",
     "microseconds",
     "moment",
     "results_from",
 ]
 
-Place = tuple[str, str]
+TableId = tuple[str, str]
 """A table: namespace and full name."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -102,7 +102,7 @@ class KnownSchemas:
     """
 
     given: tuple[TableSchema, ...] = ()
-    tables: Mapping[Place, TableSchema] = field(default_factory=dict)
+    tables: Mapping[TableId, TableSchema] = field(default_factory=dict)
 
     @cached_property
     def by_namespace(self) -> dict[str, list[TableSchema]]:
@@ -197,7 +197,7 @@ RESULT_SCHEMA = pa.schema(
 )
 
 
-def extracted(batches: Iterable[Any], extractor: Extractor) -> Iterator[Any]:
+def extract_batches(batches: Iterable[Any], extractor: Extractor) -> Iterator[Any]:
     """Yield record batches of units as batches of `RESULT_SCHEMA`."""
     for batch in batches:
         keys, summaries, lineage = [], [], []
@@ -213,7 +213,7 @@ def extracted(batches: Iterable[Any], extractor: Extractor) -> Iterator[Any]:
 def results_from(batch: Any) -> Iterator[tuple[UnitSummary, bytes]]:
     """Yield the summary of each unit in a batch of `RESULT_SCHEMA`, and its lineage, packed."""
     for summary, lineage in zip(batch.column("summary"), batch.column("lineage"), strict=True):
-        yield pickle.loads(summary.as_buffer()), lineage.as_py()  # our own, made by `extracted` in this run
+        yield pickle.loads(summary.as_buffer()), lineage.as_py()  # our own, made by `extract_batches` in this run
 
 
 class Extractor:
@@ -242,7 +242,7 @@ class Extractor:
         statements = [_appending(one, unit) for one in script.resolve()]
         for number, part in enumerate(unit.parts):
             if part.stated is not None:
-                statements = with_stated(statements, str(number), part.stated, namings[number])
+                statements = with_engine_lineage(statements, str(number), part.stated, namings[number])
         builder = BatchBuilder(
             naming, Catalog(), self._context.undated_at, self._attribution(unit), self._context.source
         )

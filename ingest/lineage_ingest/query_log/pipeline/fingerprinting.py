@@ -20,7 +20,7 @@ from lineage.sql.scan.arrays import fingerprint_array
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
 from lineage_ingest.query_log.pipeline.extraction_units import PART_TYPE
 
-__all__ = ["RUN_SCHEMA", "templated"]
+__all__ = ["RUN_SCHEMA", "fingerprint_rows"]
 
 RUN_SCHEMA = pa.schema(
     [
@@ -46,7 +46,7 @@ _SEPARATOR = "\x1f"
 _SMALLEST, _LARGEST = 0, 4_102_444_800_000_000  # 1970 to 2100: what is beyond is no time of a run
 
 
-def templated(batches: Iterable[Any]) -> Iterator[Any]:
+def fingerprint_rows(batches: Iterable[Any]) -> Iterator[Any]:
     """Yield record batches of the log schema as batches of `RUN_SCHEMA`, row for row."""
     templates = _Templates()
     for batch in batches:
@@ -145,10 +145,10 @@ class _Templates:
             "stated": columns["source_lineage"].take(picked),
         }
         parts = pa.StructArray.from_arrays([fields[f.name].cast(f.type) for f in PART_TYPE], fields=list(PART_TYPE))
-        places: list[int | None] = [None] * len(template)
-        for place, row in enumerate(rows):
-            places[row] = place
-        return parts.take(pa.array(places, pa.int64()))
+        indexes: list[int | None] = [None] * len(template)
+        for index, row in enumerate(rows):
+            indexes[row] = index
+        return parts.take(pa.array(indexes, pa.int64()))
 
     def _candidates(self, template: Any, texts: Any) -> Iterator[tuple[int, str, int]]:
         """Yield the texts of templates that are not longer than the best so far: each once, with a row of it."""
@@ -160,13 +160,13 @@ class _Templates:
         rows = pc.indices_nonzero(pc.and_not(pc.is_valid(template), longer))
         given = pc.fill_null(texts.take(rows), "").dictionary_encode()
         first: dict[tuple[int, int], int] = {}
-        for place, code, row in zip(
+        for index, code, row in zip(
             encoded.indices.take(rows).to_pylist(), given.indices.to_pylist(), rows.to_pylist(), strict=True
         ):
-            first.setdefault((place, code), row)
+            first.setdefault((index, code), row)
         words = given.dictionary.to_pylist()
-        for (place, code), row in first.items():
-            yield numbers[place], words[code], row
+        for (index, code), row in first.items():
+            yield numbers[index], words[code], row
 
     def _samples(self, outcome: Any, columns: dict[str, Any]) -> Any:
         """Return, for each reason why rows are no lineage, the beginning of the smallest text so far.
@@ -218,13 +218,13 @@ def _fingerprints(columns: dict[str, Any]) -> tuple[Any, Any]:
     texts = pc.if_else(pc.is_null(outcome), columns["query_text"], pa.scalar(None, pa.string()))
     encoded = columns["dialect"].dictionary_encode()
     prints, rows = [], []
-    for place, name in enumerate(encoded.dictionary.to_pylist()):
-        own = pc.indices_nonzero(pc.fill_null(pc.equal(encoded.indices, place), False))
+    for index, name in enumerate(encoded.dictionary.to_pylist()):
+        own = pc.indices_nonzero(pc.fill_null(pc.equal(encoded.indices, index), False))
         try:
             found = fingerprint_array(texts.take(own), name)
         except UnknownDialectError:
             outcome = pc.if_else(
-                pc.fill_null(pc.equal(encoded.indices, place), False), str(Problem.UNKNOWN_DIALECT), outcome
+                pc.fill_null(pc.equal(encoded.indices, index), False), str(Problem.UNKNOWN_DIALECT), outcome
             )
             found = pa.nulls(len(own), pa.string())
         prints.append(found)

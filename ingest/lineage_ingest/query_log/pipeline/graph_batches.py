@@ -26,14 +26,14 @@ from lineage.model.spelling import Spelled, likelier_spelling, spelling_of
 from lineage.model.statement import ChangeKind, Completeness, DatasetKind
 from lineage.model.transformations import EdgeKind
 from lineage_ingest.composition import merged_edge
-from lineage_ingest.query_log.pipeline.copies import state_past_columns, state_past_versions
+from lineage_ingest.query_log.pipeline.copied_tables import state_past_columns, state_past_versions
+from lineage_ingest.query_log.pipeline.copied_views import state_past_views
 from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.extraction import UnitLineage, moment
-from lineage_ingest.query_log.pipeline.replaced import mark_replaced_tables
+from lineage_ingest.query_log.pipeline.replaced_tables import mark_replaced_tables
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 from lineage_ingest.query_log.pipeline.versions import Versions
-from lineage_ingest.query_log.pipeline.views import state_past_views
 
 __all__ = ["Merger"]
 
@@ -202,7 +202,9 @@ class Merger:
         turns = max(map(len, ordered.values()), default=1)
         for turn in range(max(turns, 1)):
             # The newest definition comes in the last turn, the one before it in the turn before.
-            picked = [jobs[place] for jobs in ordered.values() if 0 <= (place := len(jobs) - turns + turn) < len(jobs)]
+            picked = [
+                jobs[table_id] for jobs in ordered.values() if 0 <= (table_id := len(jobs) - turns + turn) < len(jobs)
+            ]
             last = turn == turns - 1 or turns == 0
             yield LineageBatch(
                 run=run if last else replace(run, key=f"{run.key}/{turn + 1}", counts={}),
@@ -345,7 +347,7 @@ class Merger:
                 if not any(one.record.first_seen < job.record.first_seen for one in self._jobs.get(own, {}).values()):
                     continue
                 record = replace(job.record, key=own, kind=JobKind.DEFINITION)
-                edges = {place: replace(edge, job=own) for place, edge in job.edges.items()}
+                edges = {table_id: replace(edge, job=own) for table_id, edge in job.edges.items()}
                 self._jobs[own][record.sql or ""] = _Job(record, edges, job.runs, job.began)
                 del self._jobs[key][text]
             if not self._jobs[key]:

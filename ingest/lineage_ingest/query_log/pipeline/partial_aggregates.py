@@ -26,7 +26,7 @@ __all__ = [
     "TOTALS",
     "add_counts",
     "count_rows",
-    "gathered",
+    "aggregate_rows",
     "templates_from",
 ]
 
@@ -51,7 +51,7 @@ _AT_ONCE = 262_144
 _UNDATED = "undated"
 
 
-def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def aggregate_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches of `RUN_SCHEMA` as packets; those of runs by session, those of templates by template."""
     held: list[pa.RecordBatch] = []
     size = 0

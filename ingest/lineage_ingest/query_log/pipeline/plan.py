@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lineage_ingest.query_log.log_files import find_log_files
 from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import LogInput
-from lineage_ingest.query_log.streaming.inputs import StreamInput
+from lineage_ingest.query_log.streaming.stream_input import StreamInput
 
 __all__ = ["plan_stages"]
 

@@ -16,7 +16,7 @@ from lineage.model.names import column_text
 from lineage.model.statement import ColumnSchema
 from lineage.sql.script.script import Decision
 from lineage_ingest.query_log.pipeline.existence import Existence
-from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, Place, UnitSummary
+from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, TableId, UnitSummary
 from lineage_ingest.query_log.pipeline.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.versions import UnitPart
 
@@ -62,12 +62,12 @@ class Definitions:
         self._given = {table.name: tuple(table.names) for table in base.given}
         self._summaries: dict[int, UnitSummary] = {}
         self._spans: dict[int, RunInterval] = {}
-        self._versions: dict[Place, dict[UnitPart, _Version]] = defaultdict(dict)
-        self._seen_with: dict[int, dict[Place, Columns | None]] = defaultdict(dict)
-        self._readers: dict[Place, set[int]] = defaultdict(set)
+        self._versions: dict[TableId, dict[UnitPart, _Version]] = defaultdict(dict)
+        self._seen_with: dict[int, dict[TableId, Columns | None]] = defaultdict(dict)
+        self._readers: dict[TableId, set[int]] = defaultdict(set)
         self._shown_to: dict[int, tuple[tuple[str, ...], ...]] = {}
         """What was seen of the columns that a unit was extracted again for."""
-        self._inferred: dict[Place, dict[str, None]] = defaultdict(dict)
+        self._inferred: dict[TableId, dict[str, None]] = defaultdict(dict)
 
     def add(self, summary: UnitSummary, span: RunInterval, parts: Mapping[int, RunInterval] = _NO_PARTS) -> None:
         """Take in what a unit's extraction found, the first or one more time; `parts` is when each of its parts ran."""
@@ -92,17 +92,19 @@ class Definitions:
         What they see from now on is remembered: asked again without an `add`, nothing is stale.
         """
         found: dict[int, dict[str, Columns | None]] = {}
-        for place in sorted({*self._versions, *self._existence.names}):
-            if not self._versions[place] and place not in self._existence.names:
+        for table_id in sorted({*self._versions, *self._existence.names}):
+            if not self._versions[table_id] and table_id not in self._existence.names:
                 continue
-            newest = self._newest(place)
-            for key in sorted(self._readers.get(place, ())):
-                columns = self._seen_by(place, key)
+            newest = self._newest(table_id)
+            for key in sorted(self._readers.get(table_id, ())):
+                columns = self._seen_by(table_id, key)
                 # Of what it makes itself, a unit is not shown what an earlier ingest stated.
-                own = place[1] in self._summaries[key].makes
-                before = self._seen_with[key].get(place, self._given.get(place[1]) if own else self._known(place))
-                self._seen_with[key][place] = columns
-                if columns == before or not self._bears_on(key, place, columns, before):
+                own = table_id[1] in self._summaries[key].makes
+                before = self._seen_with[key].get(
+                    table_id, self._given.get(table_id[1]) if own else self._known(table_id)
+                )
+                self._seen_with[key][table_id] = columns
+                if columns == before or not self._bears_on(key, table_id, columns, before):
                     continue
                 found.setdefault(key, {})
         for key, summary in self._summaries.items():
@@ -112,97 +114,97 @@ class Definitions:
                     self._shown_to[key] = shown
                     found.setdefault(key, {})
         for key, overlay in found.items():
-            for place, columns in self._seen_with[key].items():
-                newest = self._newest(place)
+            for table_id, columns in self._seen_with[key].items():
+                newest = self._newest(table_id)
                 if columns != newest:
-                    overlay[place[1]] = columns
+                    overlay[table_id[1]] = columns
         return found
 
     def known_schemas(self) -> KnownSchemas:
         """Return what is known now: the newest definition of each table, and of the others what use shows."""
-        tables: dict[Place, TableSchema] = {
-            place: TableSchema(place[1], tuple(map(ColumnSchema, columns)), inferred=True, exact=True)
-            for place, columns in self._inferred.items()
-            if place[1] not in self._given
+        tables: dict[TableId, TableSchema] = {
+            table_id: TableSchema(table_id[1], tuple(map(ColumnSchema, columns)), inferred=True, exact=True)
+            for table_id, columns in self._inferred.items()
+            if table_id[1] not in self._given
         }
         tables.update(self._base.tables)
-        for place, versions in self._versions.items():
+        for table_id, versions in self._versions.items():
             if versions:
-                columns = tuple(map(ColumnSchema, self._newest(place) or ()))
-                tables[place] = TableSchema(place[1], columns, exact=place[1] not in self._given)
+                columns = tuple(map(ColumnSchema, self._newest(table_id) or ()))
+                tables[table_id] = TableSchema(table_id[1], columns, exact=table_id[1] not in self._given)
         return KnownSchemas(self._base.given, tables)
 
-    def _newest(self, place: Place) -> Columns | None:
-        versions = self._versions.get(place)
+    def _newest(self, table_id: TableId) -> Columns | None:
+        versions = self._versions.get(table_id)
         if not versions:
-            return self._known(place)
+            return self._known(table_id)
         return max(versions.values(), key=lambda v: (v.last, v.unit, v.part)).columns
 
-    def _known(self, place: Place) -> Columns | None:
-        table = self._base.tables.get(place)
+    def _known(self, table_id: TableId) -> Columns | None:
+        table = self._base.tables.get(table_id)
         if table is not None and not table.inferred:
             return tuple(table.names)
-        return self._given.get(place[1])
+        return self._given.get(table_id[1])
 
-    def _seen_by(self, place: Place, key: int) -> Columns | None:
+    def _seen_by(self, table_id: TableId, key: int) -> Columns | None:
         """Return the columns that a unit's table had when the unit ran last."""
         at = self._spans[key].last or 0
-        if any(place[1] in names for names in self._summaries[key].searched):
-            if self._is_passed_over(place, key, at):
+        if any(table_id[1] in names for names in self._summaries[key].searched):
+            if self._is_passed_over(table_id, key, at):
                 return None
-            made_as = place if self._summaries[key].bound else self._existence.table(place, at)
-            place = made_as or place
-        return self._defined(place, key, at)
+            made_as = table_id if self._summaries[key].bound else self._existence.table(table_id, at)
+            table_id = made_as or table_id
+        return self._defined(table_id, key, at)
 
-    def _defined(self, place: Place, key: int, at: int) -> Columns | None:
+    def _defined(self, table_id: TableId, key: int, at: int) -> Columns | None:
         """Return the columns that a table, by the name that it was made with, had when a unit ran."""
-        others = [version for version in self._versions[place].values() if version.unit != key]
+        others = [version for version in self._versions[table_id].values() if version.unit != key]
         before = [version for version in others if version.first <= at]
         if before:
             return max(before, key=lambda v: (min(v.last, at), v.last, v.unit, v.part)).columns
         if others:
             later = min(others, key=lambda v: (v.first, v.unit, v.part))
-            summary, before_log = self._summaries[later.unit], self._base.tables.get(place)
-            is_renamed = place[1] not in summary.makes and place[1] not in dict(summary.before)
+            summary, before_log = self._summaries[later.unit], self._base.tables.get(table_id)
+            is_renamed = table_id[1] not in summary.makes and table_id[1] not in dict(summary.before)
             if is_renamed and before_log is not None and not before_log.inferred:  # until then it is another's name
                 return tuple(before_log.names)
-            return dict(summary.before).get(place[1], later.columns)
+            return dict(summary.before).get(table_id[1], later.columns)
         if (
-            place[1] in self._summaries[key].makes
+            table_id[1] in self._summaries[key].makes
         ):  # it makes the table itself: an earlier ingest stated what it makes, not what it reads
-            return self._given.get(place[1])
-        return self._known(place)
+            return self._given.get(table_id[1])
+        return self._known(table_id)
 
-    def _is_passed_over(self, place: Place, key: int, at: int) -> bool:
+    def _is_passed_over(self, table_id: TableId, key: int, at: int) -> bool:
         """Return whether a unit looked for a name in several schemas, and this one had no such table yet."""
         for names in self._summaries[key].searched:
-            if place[1] in names and not self._is_there((place[0], place[1]), key, at):
-                return any(self._is_there((place[0], name), key, at) for name in names)
+            if table_id[1] in names and not self._is_there((table_id[0], table_id[1]), key, at):
+                return any(self._is_there((table_id[0], name), key, at) for name in names)
         return False
 
-    def _is_there(self, place: Place, key: int, at: int) -> bool:
+    def _is_there(self, table_id: TableId, key: int, at: int) -> bool:
         """Return whether a table is known to have existed when a unit ran."""
-        if not self._summaries[key].bound and self._existence.says(place, at):
-            return self._existence.table(place, at) is not None
-        others = [version for version in self._versions.get(place, {}).values() if version.unit != key]
+        if not self._summaries[key].bound and self._existence.says(table_id, at):
+            return self._existence.table(table_id, at) is not None
+        others = [version for version in self._versions.get(table_id, {}).values() if version.unit != key]
         if any(version.first <= at for version in others):
             return True
-        made = place[1] in self._summaries[key].makes
-        return not others and (self._given.get(place[1]) if made else self._known(place)) is not None
+        made = table_id[1] in self._summaries[key].makes
+        return not others and (self._given.get(table_id[1]) if made else self._known(table_id)) is not None
 
-    def _bears_on(self, key: int, place: Place, columns: Columns | None, before: Columns | None) -> bool:
+    def _bears_on(self, key: int, table_id: TableId, columns: Columns | None, before: Columns | None) -> bool:
         """Return whether knowing a table's columns can make a unit's result another.
 
         It cannot where the unit is resolved in full, nothing else that it reads is unknown, and the columns that were
         concluded from its use are among them.
         """
         summary = self._summaries[key]
-        if any(place[1] in names for names in summary.searched):
+        if any(table_id[1] in names for names in summary.searched):
             return True
-        if summary.open or before is not None or columns is None or place[1] in summary.fills:
+        if summary.open or before is not None or columns is None or table_id[1] in summary.fills:
             return True
-        unknown = [n for n in summary.reads if n != place[1] and self._known((summary.namespace, n)) is None]
-        used = dict(summary.inferred).get(place[1], ())
+        unknown = [n for n in summary.reads if n != table_id[1] and self._known((summary.namespace, n)) is None]
+        used = dict(summary.inferred).get(table_id[1], ())
         return bool(unknown) or not set(used) <= set(map(column_text, columns))
 
     def _decides_otherwise(self, summary: UnitSummary) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from lineage.model.dialects import dialect_named
 from lineage_ingest.query_log.pipeline.extraction import SessionEffects
 
-__all__ = ["TemplateInSession", "slices_of", "tied_without_sessions"]
+__all__ = ["TemplateInSession", "slices_of", "tie_without_sessions"]
 
 _MAX_BLOCK = 500
 
@@ -70,18 +70,18 @@ def slices_of(ran: list[TemplateInSession]) -> list[list[int]]:
     reading = _SessionReading(_Ties(list(range(len(ran)))))
     for at, template in enumerate(ran):
         _read(reading, at, template, ran)
-    slices: list[list[int]] = []
+    session_blocks: list[list[int]] = []
     for group in reading.ties.groups():
         if len(group) <= _MAX_BLOCK:
-            slices.append(group)
+            session_blocks.append(group)
             continue
         writers = [at for at in group if ran[at].effects.writes or ran[at].effects.stateful]
-        slices.append(writers)
-        slices.extend([at] for at in group if at not in set(writers))
-    return slices
+        session_blocks.append(writers)
+        session_blocks.extend([at] for at in group if at not in set(writers))
+    return session_blocks
 
 
-def tied_without_sessions(effects: Mapping[int, SessionEffects]) -> dict[int, list[int]]:
+def tie_without_sessions(effects: Mapping[int, SessionEffects]) -> dict[int, list[int]]:
     """Return by template which others come before it, in a log that has no sessions: what makes its temporary tables.
 
     Only where one template makes a table of a name: of several nobody knows which one is meant.

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log.pipeline.arrow_blocks import bucket_of, dealt, packets, tables, unpacked
 from lineage_ingest.query_log.pipeline.extraction_units import slice_key
-from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession, slices_of, tied_without_sessions
+from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession, slices_of, tie_without_sessions
 from lineage_ingest.query_log.pipeline.session_defaults import defaults_of
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, RUNS_OF_UNITS_SCHEMA, counted, totals_of
 from lineage_ingest.query_log.pipeline.versions import Bindings, Event, Moment, Versions
@@ -32,8 +32,8 @@ __all__ = [
     "MEMBERS",
     "NO_DAY",
     "Member",
-    "assigned",
-    "assigned_packets",
+    "assign_units",
+    "assign_unit_blocks",
     "event_packets",
     "events_in",
     "events_of",
@@ -115,7 +115,7 @@ _MAX_KNOWN = 200_000
 _TAKEN = ("template", "started_at", "user", "duration_us", "runs", "position")
 
 
-def assigned(
+def assign_units(
     batches: Iterable[Any], templates: Mapping[int, TemplateInSession], versions: Versions | None = None
 ) -> Iterator[Any]:
     """Yield the runs counted by the units that they are parts of, as batches of `ASSIGNED_SCHEMA`.
@@ -150,7 +150,7 @@ def assigned(
 def events_of(
     batches: Iterable[Any], templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]
 ) -> Iterator[Event]:
-    """Yield when parts of units ran; the arguments are those of `assigned`, and which parts."""
+    """Yield when parts of units ran; the arguments are those of `assign_units`, and which parts."""
     assign = _Assignment(templates, None)
     units = pa.array(sorted({unit for unit, part in wanted if not part}), pa.int64())
     for rows in _whole_sessions(batches):
@@ -185,7 +185,7 @@ def in_order(runs: pa.Table) -> pa.Table:
     return pa.concat_tables(apart)
 
 
-def assigned_packets(
+def assign_unit_blocks(
     batches: Iterable[pa.RecordBatch],
     templates: Mapping[int, TemplateInSession],
     versions: Versions | None,
@@ -229,7 +229,7 @@ def _parcels(
     size = 0
     for runs in found:
         rows = in_order(pa.concat_tables(runs))
-        made = pa.Table.from_batches(assigned(rows.to_batches(), templates, versions), ASSIGNED_SCHEMA)
+        made = pa.Table.from_batches(assign_units(rows.to_batches(), templates, versions), ASSIGNED_SCHEMA)
         is_count = pc.is_null(made["members"])
         yield MEMBERS, 0, made.filter(pc.invert(is_count)).select(["unit", "members"])
         held.append(made.filter(is_count).select(COUNTED_SCHEMA.names))
@@ -334,18 +334,18 @@ def _placed(times: list[int | None]) -> list[int]:
         return known
     ends: list[tuple[int, int]] = []  # of the rising rows of each length: the lowest last time, and where it is
     before: dict[int, int] = {}
-    for place, time in enumerate(times):
+    for index, time in enumerate(times):
         if time is not None:
             length = bisect_right(ends, (time, len(times)))
-            before[place] = ends[length - 1][1] if length else -1
-            ends[length : length + 1] = [(time, place)]
+            before[index] = ends[length - 1][1] if length else -1
+            ends[length : length + 1] = [(time, index)]
     kept: dict[int, int] = {}
-    place = ends[-1][1] if ends else -1
-    while place >= 0:
-        kept[place] = times[place] or 0
-        place = before[place]
+    index = ends[-1][1] if ends else -1
+    while index >= 0:
+        kept[index] = times[index] or 0
+        index = before[index]
     last = min(kept.values(), default=-1)
-    return [last := kept.get(place, last) for place in range(len(times))]
+    return [last := kept.get(index, last) for index in range(len(times))]
 
 
 def _sessions(rows: Any) -> Iterator[_SessionRows]:
@@ -367,7 +367,7 @@ class _Assignment:
         self._versions = versions
         self._stateful = pa.array([key for key, one in templates.items() if one.effects.stateful], pa.int64())
         self._known: set[int] = set()
-        self._tied = tied_without_sessions({key: one.effects for key, one in templates.items()})
+        self._tied = tie_without_sessions({key: one.effects for key, one in templates.items()})
         self.tied = pa.array(self._tied, pa.int64())
         """Templates that speak of temporary tables which another one makes."""
 

@@ -81,7 +81,7 @@ class Extraction:
     """What a reader of the summary has to know besides: of runs without a time."""
     templates: dict[int, UnitSummary] = field(default_factory=dict)
     """What is known of each template by itself."""
-    slices: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    session_blocks: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """The templates that the parts of each unit are, if it is no template."""
 
     @property
@@ -95,7 +95,7 @@ class Extraction:
         ran: dict[int, JobRuns] = defaultdict(JobRuns)
         for unit, parts in self.runs.items():
             for part, one in parts.items():
-                ran[self.slices[unit][part] if unit in self.slices else unit].add(one)
+                ran[self.session_blocks[unit][part] if unit in self.session_blocks else unit].add(one)
         for template, one in sorted(ran.items()):
             if one.runs:
                 digest.update(repr((template, 0, one.runs, one.first, one.last, one.duration_us)).encode())
@@ -156,11 +156,12 @@ def extract_log(
     base = _without_made_since(engine, context, base, first, before, progress)
     progress("sessions", 0, None)
     known = _in_sessions(first, templates)
-    slices = engine.sessions(known)
+    session_blocks = engine.sessions(known)
     found = dict(first)
-    if slices:
+    if session_blocks:
         found.update(
-            (summary.key, summary) for summary in engine.extract([Work(s.key) for s in slices], context, base, progress)
+            (summary.key, summary)
+            for summary in engine.extract([Work(s.key) for s in session_blocks], context, base, progress)
         )
         base = _without_made_since(engine, context, base, found, before, progress)
     found.update(_names_found(engine, context, base, found, _existence(engine, known, found, base)))
@@ -168,8 +169,8 @@ def extract_log(
     versions = _versions(engine, known, found, before)
     if versions is not None and versions.parts:
         versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
-        slices = engine.sessions(known, versions)
-        new = [Work(one.key) for one in slices if one.key not in found]
+        session_blocks = engine.sessions(known, versions)
+        new = [Work(one.key) for one in session_blocks if one.key not in found]
         found.update((summary.key, summary) for summary in engine.extract(new, context, base, progress))
     definitions, spans = _definitions(engine, base, found, existence)
     rounds = 1
@@ -180,7 +181,7 @@ def extract_log(
             definitions.add(summary, *spans(summary.key))
     extraction = _merged(engine, context, base, definitions, log, versions, before, rounds, progress)
     extraction.templates = first
-    extraction.slices = {one.key: tuple(member.template for member in one.members) for one in slices}
+    extraction.session_blocks = {one.key: tuple(member.template for member in one.members) for one in session_blocks}
     return extraction
 
 
@@ -196,7 +197,9 @@ def _without_made_since(
     came = _made_since(found, base, before)
     if not came:
         return base
-    base = KnownSchemas(base.given, {place: table for place, table in base.tables.items() if place not in came})
+    base = KnownSchemas(
+        base.given, {table_id: table for table_id, table in base.tables.items() if table_id not in came}
+    )
     again = [Work(key) for key, summary in found.items() if any(part.names_any(came) for part in summary.parts)]
     found.update((summary.key, summary) for summary in engine.extract(again, context, base, progress))
     return base
@@ -212,7 +215,7 @@ def _made_since(found: Mapping[int, UnitSummary], base: KnownSchemas, before: Ea
         for name in (table if step.makes else None, other)
         if name is not None
     }
-    known = {dataset_key(*place): place for place in made if place in base.tables}
+    known = {dataset_key(*table_id): table_id for table_id in made if table_id in base.tables}
     return frozenset(known[key] for key in known.keys() - before.there(sorted(known))) if known else frozenset()
 
 
@@ -283,8 +286,8 @@ def _versions(
     runs, parts = engine.runs(), _parts(engine, found)
     began = {(key, n): runs[key][n].first or 0 for key, n in parts}
     taken = (read_before_made(parts, began, made_in(parts)) | made_and_left(parts.values())) - new_in(parts, began)
-    there = earlier.there([dataset_key(*place) for place in sorted(taken)]) if taken else ()
-    before = [place for place in taken if dataset_key(*place) in there]
+    there = earlier.there([dataset_key(*table_id) for table_id in sorted(taken)]) if taken else ()
+    before = [table_id for table_id in taken if dataset_key(*table_id) in there]
     wanted = watched(parts, before)
     return versions_of(engine.events(known, wanted), parts, before) if wanted else None
 

@@ -26,7 +26,7 @@ __all__ = [
     "Event",
     "Moment",
     "NamesOfPart",
-    "Place",
+    "TableId",
     "NameStep",
     "UnitPart",
     "Versions",
@@ -40,7 +40,7 @@ __all__ = [
     "watched",
 ]
 
-Place: TypeAlias = "tuple[str, str]"
+TableId: TypeAlias = "tuple[str, str]"
 """A table's name: namespace and full name."""
 Moment: TypeAlias = "tuple[int, str, int]"
 """When something ran: microseconds since 1970, its session, and its position there."""
@@ -89,9 +89,9 @@ class NamesOfPart(NamedTuple):
     is_plain: bool = False
     """It is a CREATE that fails where there is a table or view of the name."""
 
-    def names_any(self, places: Collection[Place]) -> bool:
+    def names_any(self, table_ids: Collection[TableId]) -> bool:
         """Return whether it speaks of one of some tables."""
-        return any((self.namespace, name) in places for name in self.names)
+        return any((self.namespace, name) in table_ids for name in self.names)
 
 
 class Event(NamedTuple):
@@ -156,21 +156,21 @@ def names_of_parts(
     )
 
 
-def watched(parts: Mapping[UnitPart, NamesOfPart], before: Collection[Place] = ()) -> frozenset[UnitPart]:
+def watched(parts: Mapping[UnitPart, NamesOfPart], before: Collection[TableId] = ()) -> frozenset[UnitPart]:
     """Return the parts whose runs say which table has a name: none, where each name is of one table throughout.
 
     `before` are names whose tables from before the log are read in it, and made anew.
     """
-    makers: dict[Place, set[UnitPart]] = defaultdict(set)
+    makers: dict[TableId, set[UnitPart]] = defaultdict(set)
     unsteady = set(before)
     for key, part in parts.items():
         for step, table, other in part.steps:
-            place = part.namespace, table
+            table_id = part.namespace, table
             if step.makes:
-                makers[place].add(key)
+                makers[table_id].add(key)
             else:
                 unsteady.update((part.namespace, name) for name in (table, other) if name is not None)
-    unsteady.update(place for place, keys in makers.items() if len(keys) > 1)
+    unsteady.update(table_id for table_id, keys in makers.items() if len(keys) > 1)
     return frozenset(
         key
         for key, part in parts.items()
@@ -206,11 +206,11 @@ class End(NamedTuple):
 class Versions:
     """The tables that names of a log meant, one after the other."""
 
-    timelines: dict[Place, tuple[list[Moment], list[str | None]]] = field(default_factory=dict)
+    timelines: dict[TableId, tuple[list[Moment], list[str | None]]] = field(default_factory=dict)
     """By name: from when on it means which version, or none; before that the one that was there before the log."""
     parts: dict[UnitPart, NamesOfPart] = field(default_factory=dict)
     """The parts that speak of these names, with nothing else in them."""
-    ends: dict[Place, End] = field(default_factory=dict)
+    ends: dict[TableId, End] = field(default_factory=dict)
     """By namespace and a version's own name."""
     renamings: list[Renaming] = field(default_factory=list)
     """In order of time; none, if all were made by the log: these have had their last names all along."""
@@ -276,7 +276,7 @@ class Versions:
         return None
 
 
-def made_in(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[Place]:
+def made_in(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[TableId]:
     """Return the names that the parts make a table or view of, whatever has them."""
     return frozenset(
         (part.namespace, table)
@@ -286,10 +286,10 @@ def made_in(parts: Mapping[UnitPart, NamesOfPart]) -> frozenset[Place]:
     )
 
 
-def made_and_left(parts: Iterable[NamesOfPart]) -> frozenset[Place]:
+def made_and_left(parts: Iterable[NamesOfPart]) -> frozenset[TableId]:
     """Return the names of which the parts make a table or view, and which they take from one."""
-    made: set[Place] = set()
-    left: set[Place] = set()
+    made: set[TableId] = set()
+    left: set[TableId] = set()
     for part in parts:
         for step, table, other in part.steps:
             names = (table, other) if step is NameStep.SWAP and other is not None else (table,)
@@ -297,9 +297,9 @@ def made_and_left(parts: Iterable[NamesOfPart]) -> frozenset[Place]:
     return frozenset(made & left)
 
 
-def new_in(parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int]) -> frozenset[Place]:
+def new_in(parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int]) -> frozenset[TableId]:
     """Return the names of which there was no table or view: the first that is done to them is a plain CREATE."""
-    first: dict[Place, tuple[int, bool]] = {}
+    first: dict[TableId, tuple[int, bool]] = {}
     for key, part in parts.items():
         for step, table, other in part.steps:
             for name in (table, other) if other is not None else (table,):
@@ -308,33 +308,33 @@ def new_in(parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int])
                     not (step is NameStep.CREATE and part.is_plain),
                 )  # of two at one time, the one that is not
                 first[part.namespace, name] = min(done, first.get((part.namespace, name), done))
-    return frozenset(place for place, (_, is_other) in first.items() if not is_other)
+    return frozenset(table_id for table_id, (_, is_other) in first.items() if not is_other)
 
 
 def read_before_made(
-    parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int], places: Collection[Place]
-) -> frozenset[Place]:
+    parts: Mapping[UnitPart, NamesOfPart], began: Mapping[UnitPart, int], table_ids: Collection[TableId]
+) -> frozenset[TableId]:
     """Return those of some names whose tables a part reads or fills before the first one that makes them anew.
 
     `began` is when each part first ran. What only reads says nothing of lineage, and a view reads what comes later.
     """
-    made: dict[Place, int] = {}
-    used: dict[Place, int] = {}
+    made: dict[TableId, int] = {}
+    used: dict[TableId, int] = {}
     for key, part in parts.items():
         makes = {table for step, table, _ in part.steps if step.makes}
         for name in part.names:
-            place = part.namespace, name
-            if place not in places:
+            table_id = part.namespace, name
+            if table_id not in table_ids:
                 continue
             if name in makes:
-                made[place] = min(began[key], made.get(place, began[key]))
+                made[table_id] = min(began[key], made.get(table_id, began[key]))
             if (name in part.reads) if name in makes else (part.writes and not part.late):
-                used[place] = min(began[key], used.get(place, began[key]))
-    return frozenset(place for place, at in used.items() if place in made and at <= made[place])
+                used[table_id] = min(began[key], used.get(table_id, began[key]))
+    return frozenset(table_id for table_id, at in used.items() if table_id in made and at <= made[table_id])
 
 
 def versions_of(
-    events: Iterable[Event], parts: Mapping[UnitPart, NamesOfPart], before: Collection[Place] = ()
+    events: Iterable[Event], parts: Mapping[UnitPart, NamesOfPart], before: Collection[TableId] = ()
 ) -> Versions | None:
     """Return which tables the names of a log meant when; None where no name has meant more than one.
 
@@ -344,8 +344,8 @@ def versions_of(
         before: names that are known to have been those of other tables before the log.
     """
     walk = _Walk(parts)
-    for place in sorted(before):
-        walk.begin_with(place)
+    for table_id in sorted(before):
+        walk.begin_with(table_id)
     for event in sorted(events):
         walk.take(event)
     return walk.versions()
@@ -354,19 +354,19 @@ def versions_of(
 class _Walk:
     def __init__(self, parts: Mapping[UnitPart, NamesOfPart]) -> None:
         self._parts = parts
-        self._lines: dict[Place, tuple[list[Moment], list[str | None]]] = defaultdict(lambda: ([], []))
-        self._known: dict[tuple[Place, UnitPart, object], list[str]] = defaultdict(list)
+        self._lines: dict[TableId, tuple[list[Moment], list[str | None]]] = defaultdict(lambda: ([], []))
+        self._known: dict[tuple[TableId, UnitPart, object], list[str]] = defaultdict(list)
         """The versions that a definition made of a table, from the same versions of others."""
-        self._made_by: dict[tuple[Place, UnitPart], list[str]] = defaultdict(list)
-        self._makers: dict[Place, UnitPart] = {}
-        self._numbers: dict[Place, Iterator[int]] = defaultdict(lambda: count(1))
-        self._places: dict[Place, set[str]] = defaultdict(set)
+        self._made_by: dict[tuple[TableId, UnitPart], list[str]] = defaultdict(list)
+        self._makers: dict[TableId, UnitPart] = {}
+        self._numbers: dict[TableId, Iterator[int]] = defaultdict(lambda: count(1))
+        self._places: dict[TableId, set[str]] = defaultdict(set)
         """The names that each version has now."""
-        self._last: dict[Place, str] = {}
-        self._since: dict[Place, Moment] = {}
-        self._gone: dict[Place, Moment] = {}
-        self._named: dict[Place, Moment] = {}
-        self._before: set[Place] = set()
+        self._last: dict[TableId, str] = {}
+        self._since: dict[TableId, Moment] = {}
+        self._gone: dict[TableId, Moment] = {}
+        self._named: dict[TableId, Moment] = {}
+        self._before: set[TableId] = set()
         """What was there before the log."""
         self._renamings: list[Renaming] = []
 
@@ -374,11 +374,11 @@ class _Walk:
         part = self._parts[event.unit, event.part]
         meant = tuple((name, self._now(part.namespace, name)) for name in part.reads)
         for step, table, other in part.steps:
-            place = part.namespace, table
+            table_id = part.namespace, table
             if step.makes:
-                self._create(place, event, part, step, meant)
+                self._create(table_id, event, part, step, meant)
             elif step is NameStep.DROP:
-                self._set(place, None, event.at)
+                self._set(table_id, None, event.at)
             elif other is not None:
                 self._move(part.namespace, table, other, event.at, swap=step is NameStep.SWAP)
 
@@ -388,50 +388,55 @@ class _Walk:
         return states[-1] if states else name
 
     def _create(
-        self, place: Place, event: Event, part: NamesOfPart, step: NameStep, meant: tuple[tuple[str, str | None], ...]
+        self,
+        table_id: TableId,
+        event: Event,
+        part: NamesOfPart,
+        step: NameStep,
+        meant: tuple[tuple[str, str | None], ...],
     ) -> None:
-        touched = place in self._lines
-        namespace, name = place
+        touched = table_id in self._lines
+        namespace, name = table_id
         reads_itself = name in part.reads
         if not touched and reads_itself:
             return
-        now = self._now(namespace, name) if place in self._lines else None
+        now = self._now(namespace, name) if table_id in self._lines else None
         if now is not None and step is NameStep.CREATE_UNLESS_THERE:
             return
         maker = event.unit, event.part
         if reads_itself and now is not None and self._makers.get((namespace, now)) == maker:
             return
-        known = self._known[place, maker, meant]
+        known = self._known[table_id, maker, meant]
         own = next((one for one in known if self._places[namespace, one] <= {name}), None)
-        every = self._made_by[place, maker]
+        every = self._made_by[table_id, maker]
         if own is None and len(every) >= _MAX_VERSIONS:
             own = next((one for one in every if self._places[namespace, one] <= {name}), None)
         if own is None:
             plain_is_free = (namespace, name) not in self._before and (namespace, name) not in self._since
-            own = name if plain_is_free else versioned_name(name, next(self._numbers[place]))
+            own = name if plain_is_free else versioned_name(name, next(self._numbers[table_id]))
             known.append(own)
             every.append(own)
             self._makers[namespace, own] = maker
             self._since[namespace, own] = event.at
-        self._set(place, own, event.at)
+        self._set(table_id, own, event.at)
 
-    def begin_with(self, place: Place) -> None:
+    def begin_with(self, table_id: TableId) -> None:
         """Take in that a name was that of another table before the log."""
-        self._touch(place)
+        self._touch(table_id)
 
-    def _touch(self, place: Place) -> None:
+    def _touch(self, table_id: TableId) -> None:
         """Note that there was a table of a name before the log."""
-        self._before.add(place)
-        self._places[place].add(place[1])
-        self._last[place] = place[1]
-        self._lines[place]  # it has a timeline from now on
+        self._before.add(table_id)
+        self._places[table_id].add(table_id[1])
+        self._last[table_id] = table_id[1]
+        self._lines[table_id]  # it has a timeline from now on
 
-    def _set(self, place: Place, own: str | None, at: Moment) -> None:
-        namespace, name = place
-        if place not in self._lines and place not in self._since and own is None:
-            self._touch(place)
-        times, states = self._lines[place]
-        old = states[-1] if states else (name if place in self._before else None)
+    def _set(self, table_id: TableId, own: str | None, at: Moment) -> None:
+        namespace, name = table_id
+        if table_id not in self._lines and table_id not in self._since and own is None:
+            self._touch(table_id)
+        times, states = self._lines[table_id]
+        old = states[-1] if states else (name if table_id in self._before else None)
         if old == own and states:
             return
         if old is not None and old != own:
@@ -439,7 +444,7 @@ class _Walk:
             if not self._places[namespace, old]:
                 self._gone[namespace, old] = at
         if own is not None:
-            if any(state not in (None, own) for state in states) or place in self._before:
+            if any(state not in (None, own) for state in states) or table_id in self._before:
                 self._named[namespace, own] = at
             self._places[namespace, own].add(name)
             self._last[namespace, own] = name
@@ -461,17 +466,21 @@ class _Walk:
         self._set((namespace, table), there, at)
         self._set((namespace, other), moving, at)
 
-    def _unseen(self, place: Place, at: Moment) -> str:
+    def _unseen(self, table_id: TableId, at: Moment) -> str:
         """Return the version that has a name again which was left: one that was made where no log says it."""
-        own = versioned_name(place[1], next(self._numbers[place]))
-        self._set(place, own, at)
+        own = versioned_name(table_id[1], next(self._numbers[table_id]))
+        self._set(table_id, own, at)
         return own
 
     def versions(self) -> Versions | None:
-        lines = {place: line for place, line in self._lines.items() if line[0]}
+        lines = {table_id: line for table_id, line in self._lines.items() if line[0]}
         if not lines:
             return None
-        bound = {place for place, (_, states) in lines.items() if any(s is not None and s != place[1] for s in states)}
+        bound = {
+            table_id
+            for table_id, (_, states) in lines.items()
+            if any(s is not None and s != table_id[1] for s in states)
+        }
         ends = {
             (namespace, own): End(
                 name,
@@ -496,4 +505,6 @@ class _Walk:
                     part.writes,
                 )
         renamed = any((one.namespace, one.version) in self._before for one in self._renamings)
-        return Versions({place: lines[place] for place in bound}, parts, ends, self._renamings if renamed else [])
+        return Versions(
+            {table_id: lines[table_id] for table_id in bound}, parts, ends, self._renamings if renamed else []
+        )

@@ -14,11 +14,11 @@ from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.pipeline.arrow_blocks import packets, tables, unpacked
 from lineage_ingest.query_log.pipeline.engine import Opener
-from lineage_ingest.query_log.pipeline.extraction import Extractor, extracted
+from lineage_ingest.query_log.pipeline.extraction import Extractor, extract_batches
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
-from lineage_ingest.query_log.pipeline.fingerprinting import templated
-from lineage_ingest.query_log.pipeline.partial_aggregates import TEMPLATES, gathered
-from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assigned_packets, event_packets
+from lineage_ingest.query_log.pipeline.fingerprinting import fingerprint_rows
+from lineage_ingest.query_log.pipeline.partial_aggregates import TEMPLATES, aggregate_rows
+from lineage_ingest.query_log.pipeline.sessions import BY_UNIT, assign_unit_blocks, event_packets
 from lineage_ingest.query_log.pipeline.statistics import totals_of
 
 __all__ = [
@@ -50,12 +50,12 @@ _EXTRACTORS: WeakKeyDictionary[Any, Extractor] = WeakKeyDictionary()
 
 def read(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:
     """Yield a source's rows as packets of RUNS, TOTALS, PARTS and LEFT_OUT."""
-    yield from gathered(templated(normalise(batches)))
+    yield from aggregate_rows(fingerprint_rows(normalise(batches)))
 
 
 def assign(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:
     """Yield packets of RUNS as packets of MEMBERS, BY_DAY and BY_UNIT."""
-    return assigned_packets(batches, *shared.value, whole=whole)
+    return assign_unit_blocks(batches, *shared.value, whole=whole)
 
 
 def find_events(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:
@@ -103,7 +103,7 @@ def _extracted(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
     extractor = _EXTRACTORS.get(shared)
     if extractor is None:
         extractor = _EXTRACTORS[shared] = Extractor(*shared.value)
-    return extracted(batches, extractor)
+    return extract_batches(batches, extractor)
 
 
 def _template_units(batches: Iterable[Any]) -> Iterator[ExtractionUnit]:

@@ -27,7 +27,7 @@ from lineage_ingest.query_log.sources.snowflake_access import SNOWFLAKE_ACCESS
 from lineage_ingest.query_log.sources.source import Assembly, ColumnsMissingError, NotOverJdbcError, Reading, Source
 from lineage_ingest.query_log.sources.spark import SPARK
 from lineage_ingest.query_log.sources.trino import TRINO
-from lineage_ingest.query_log.written_times import TimeFormatError, time_format_named, zone_named
+from lineage_ingest.query_log.time_parsing import TimeFormatError, time_format_named, zone_named
 
 __all__ = [
     "Assembly",

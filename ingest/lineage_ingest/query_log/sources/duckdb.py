@@ -25,7 +25,7 @@ from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.runs import carried, starts
 from lineage_ingest.query_log.sources.source import FILE, Assembly, Reading, Source, SourceRows
-from lineage_ingest.query_log.times import times
+from lineage_ingest.query_log.time_columns import times
 
 __all__ = ["DUCKDB"]
 

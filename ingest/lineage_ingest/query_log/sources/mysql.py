@@ -38,10 +38,10 @@ import pyarrow.compute as pc
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Status
 from lineage_ingest.query_log.sources.mysql_transactions import find_unfinished
-from lineage_ingest.query_log.sources.rotated import log_names, places_in_log
+from lineage_ingest.query_log.sources.rotated_logs import log_names, places_in_log
 from lineage_ingest.query_log.sources.runs import carried, starts
 from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Layout, Reading, Source, SourceRows
-from lineage_ingest.query_log.times import times
+from lineage_ingest.query_log.time_columns import times
 
 __all__ = ["MYSQL"]
 

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.log_schema import Status
-from lineage_ingest.query_log.sources.rotated import log_names, places_in_log
+from lineage_ingest.query_log.sources.rotated_logs import log_names, places_in_log
 from lineage_ingest.query_log.sources.runs import carried, starts
 from lineage_ingest.query_log.sources.source import FILE, POSITION, Assembly, Reading, Source, SourceRows
 

@@ -37,7 +37,7 @@ from lineage_ingest.query_log.sources.postgres_transactions import find_rollback
 from lineage_ingest.query_log.sources.postgres_zones import with_stated_zones
 from lineage_ingest.query_log.sources.runs import last_before, starts
 from lineage_ingest.query_log.sources.source import SourceRows
-from lineage_ingest.query_log.times import times
+from lineage_ingest.query_log.time_columns import times
 
 __all__ = ["assemble_messages", "convert_messages"]
 

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log.sources.log_line_prefix import LinePrefixError, line_pattern, recognise_prefix
 from lineage_ingest.query_log.sources.postgres_messages import assemble_messages, convert_messages
-from lineage_ingest.query_log.sources.rotated import log_names, places_in_log
+from lineage_ingest.query_log.sources.rotated_logs import log_names, places_in_log
 from lineage_ingest.query_log.sources.runs import carried, starts
 from lineage_ingest.query_log.sources.source import (
     CORRUPT,

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.coercion import is_texty, strings
-from lineage_ingest.query_log.written_times import ZONE_MINUTES
+from lineage_ingest.query_log.time_parsing import ZONE_MINUTES
 
 __all__ = ["with_stated_zones"]
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log import coercion
 from lineage_ingest.query_log.log_schema import Problem, Status, log_batch
-from lineage_ingest.query_log.times import is_absurd, times
+from lineage_ingest.query_log.time_columns import is_absurd, times
 
 __all__ = [
     "CORRUPT",

@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Callable
 
-from lineage_ingest.query_log.streaming.inputs import StreamInputError
+from lineage_ingest.query_log.streaming.stream_input import StreamInputError
 
 __all__ = ["BrokersUnreachableError", "wait_for_brokers"]
 

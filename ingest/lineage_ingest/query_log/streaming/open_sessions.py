@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from lineage.model.names import split_name
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA
 from lineage_ingest.query_log.pipeline.extraction import SessionEffects, UnitSummary
-from lineage_ingest.query_log.pipeline.fingerprinting import templated
+from lineage_ingest.query_log.pipeline.fingerprinting import fingerprint_rows
 from lineage_ingest.query_log.pipeline.sessions import in_order
 from lineage_ingest.query_log.streaming.session_masking import mask_session_statement
 
@@ -84,7 +84,7 @@ def statements(batches: Iterable[Any], keys: Iterable[int]) -> Iterator[Any]:
                 held.append(batch)
                 yield batch
 
-    for runs in templated(remembered()):
+    for runs in fingerprint_rows(remembered()):
         batch, template = held.popleft(), runs.column("template")
         numbered = pa.RecordBatch.from_arrays([*batch.columns, template], schema=_NUMBERED)
         inside = pc.and_(pc.is_in(template, value_set=wanted), pc.is_valid(batch.column("session")))
@@ -110,14 +110,14 @@ def open_after(
     left = before.filter(pc.invert(pc.or_(gone, rested)))
     together = in_order(pa.Table.from_batches(list(found), schema=_NUMBERED))
     ran: dict[str, list[int]] = {}
-    for place, session in enumerate(together["session"].to_pylist()):
-        ran.setdefault(session, []).append(place)
+    for index, session in enumerate(together["session"].to_pylist()):
+        ran.setdefault(session, []).append(index)
     numbers = together["template"].to_pylist()
     kept: list[int] = []
     positions: list[int] = []
-    for places in ran.values():
-        own = _kept([numbers[place] for place in places], templates)
-        kept.extend(places[one] for one in own)
+    for indexes in ran.values():
+        own = _kept([numbers[index] for index in indexes], templates)
+        kept.extend(indexes[one] for one in own)
         positions.extend(range(_FIRST, _FIRST + len(own)))
     rows = together.take(pa.array(kept, pa.int64())).drop_columns(["template"])
     texts = zip(rows["query_text"].to_pylist(), rows["dialect"].to_pylist(), strict=True)
@@ -131,8 +131,8 @@ def open_after(
         "seen": pa.array([at] * len(kept), pa.timestamp("us", "UTC")),
     }
     for name, values in nothing.items():
-        place = rows.schema.get_field_index(name)
-        rows = rows.append_column(name, values) if place < 0 else rows.set_column(place, name, values)
+        index = rows.schema.get_field_index(name)
+        rows = rows.append_column(name, values) if index < 0 else rows.set_column(index, name, values)
     return _latest(pa.concat_tables([rows.cast(EMPTY.schema), left]))
 
 
@@ -145,10 +145,10 @@ def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
     tables: dict[str, dict[int, None]] = {}
     filled: dict[str, set[int]] = {}
     defaults: dict[str, int] = {}
-    for place, number in enumerate(ran):
+    for index, number in enumerate(ran):
         effects, fills = templates[number]
         fresh = set(effects.temporary)
-        needed = {place: None}
+        needed = {index: None}
         for name in effects.tables:
             if name not in fresh:
                 needed.update(tables.get(name, {}))
@@ -162,12 +162,12 @@ def _kept(ran: list[int], templates: Mapping[int, Opening]) -> list[int]:
                 filled[name].add(number)
                 tables[name].update(needed)
         if effects.database:
-            defaults["database"] = place
+            defaults["database"] = index
         if effects.resets:
             defaults.pop("schema", None)
         elif (effects.schema or effects.search_path) and not effects.is_local:
-            defaults["schema"] = place
-    kept = {*defaults.values(), *(place for places in tables.values() for place in places)}
+            defaults["schema"] = index
+    kept = {*defaults.values(), *(index for indexes in tables.values() for index in indexes)}
     return sorted(kept) if len(kept) <= _MAX_STATEMENTS else []
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_ingest.query_log.coercion import count_of, is_texty, strings, texts
-from lineage_ingest.query_log.written_times import EARLIEST, LATEST, ZONE_MINUTES, read_by_formats, read_written
+from lineage_ingest.query_log.time_parsing import EARLIEST, LATEST, ZONE_MINUTES, read_by_formats, read_written
 
 __all__ = ["is_absurd", "times"]
 

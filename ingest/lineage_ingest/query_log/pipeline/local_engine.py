@@ -11,22 +11,22 @@ import pyarrow.compute as pc
 
 from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
-from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
+from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, SessionBlock, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     Extractor,
     KnownSchemas,
     LogContext,
     UnitLineage,
     UnitSummary,
-    extracted,
+    extract_batches,
     results_from,
 )
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
-from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA, templated
+from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA, fingerprint_rows
 from lineage_ingest.query_log.pipeline.partial_aggregates import OF_RUNS, count_rows
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.sessions import Member, assigned, events_of, in_order
+from lineage_ingest.query_log.pipeline.sessions import Member, assign_units, events_of, in_order
 from lineage_ingest.query_log.pipeline.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.versions import Event, Versions
 
@@ -41,7 +41,7 @@ class LocalEngine:
         self._log = log
         self._runs: Any = pa.table({name: pa.array([], RUN_SCHEMA.field(name).type) for name in OF_RUNS})
         self._templates: dict[int, Template] = {}
-        self._slices: dict[int, Slice] = {}
+        self._session_blocks: dict[int, SessionBlock] = {}
         self._counted: Any = COUNTED_SCHEMA.empty_table()
         self._of_units: dict[int, dict[int, JobRuns]] = {}
         self._spans: dict[int, RunInterval] = {}
@@ -52,7 +52,7 @@ class LocalEngine:
         counts = LogCounts()
         parts: dict[int, tuple[tuple[int, str], LogStatement]] = {}
         held: list[Any] = []
-        for batch in templated(self._log()):
+        for batch in fingerprint_rows(self._log()):
             count_rows(counts, batch)
             given = batch.filter(pc.is_valid(batch.column("part")))
             for key, row in zip(given.column("template").to_pylist(), given.column("part").to_pylist(), strict=True):
@@ -84,24 +84,26 @@ class LocalEngine:
         """Yield when the wanted parts of units ran."""
         return events_of(in_order(self._runs).to_batches(), templates, wanted)
 
-    def sessions(self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None) -> list[Slice]:
+    def sessions(
+        self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None
+    ) -> list[SessionBlock]:
         """Assign every run to its unit; return the units that are no templates."""
-        self._slices.clear()
+        self._session_blocks.clear()
         runs = self._runs
         if versions is not None or any(one.effects.stateful for one in templates.values()):
             runs = in_order(runs)
         counts = []
-        for batch in assigned(runs.to_batches(), templates, versions):
+        for batch in assign_units(runs.to_batches(), templates, versions):
             has_members = pc.is_valid(batch.column("members"))
             first = batch.filter(has_members)
             for key, members in zip(first.column("unit").to_pylist(), first.column("members").to_pylist(), strict=True):
-                self._slices[key] = Slice(key, tuple(map(Member.of, members)))
+                self._session_blocks[key] = SessionBlock(key, tuple(map(Member.of, members)))
             counts.append(pa.Table.from_batches([batch.filter(pc.invert(has_members)).select(COUNTED_SCHEMA.names)]))
         if counts:
             self._counted = counted(pa.concat_tables(counts))
         self._of_units = runs_by_unit(self._counted)
         self._spans = {key: RunInterval.of(parts.values()) for key, parts in self._of_units.items()}
-        return list(self._slices.values())
+        return list(self._session_blocks.values())
 
     def extract(
         self, work: Collection[Work] | None, context: LogContext, known_schemas: KnownSchemas, progress: Progress
@@ -109,7 +111,7 @@ class LocalEngine:
         """Extract units; yield what the stages have to know, keep what they state."""
         wanted = [Work(key) for key in self._templates] if work is None else work
         done = 0
-        for batch in extracted(work_batches(map(self._unit, wanted), 64), Extractor(context, known_schemas)):
+        for batch in extract_batches(work_batches(map(self._unit, wanted), 64), Extractor(context, known_schemas)):
             for summary, lineage in results_from(batch):
                 self._lineage[summary.key] = lineage
                 yield summary
@@ -117,9 +119,9 @@ class LocalEngine:
             progress("extracting", done, len(wanted))
 
     def _unit(self, work: Work) -> ExtractionUnit:
-        found: Template | Slice = self._templates.get(work.key) or self._slices[work.key]
+        found: Template | SessionBlock = self._templates.get(work.key) or self._session_blocks[work.key]
         parts = {}
-        if isinstance(found, Slice):
+        if isinstance(found, SessionBlock):
             parts = {member.template: self._templates[member.template].part for member in found.members}
         span = self._spans.get(work.key) or (found.span if isinstance(found, Template) else RunInterval(None, None))
         return unit_of(found, parts, self._of_units.get(work.key, {}), span, work)

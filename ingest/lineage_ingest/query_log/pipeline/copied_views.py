@@ -15,7 +15,7 @@ from lineage.model.names import column_key, dataset_of, is_column_key, split_col
 from lineage.model.statement import ChangeKind
 from lineage_ingest.column_names import ColumnNames
 from lineage_ingest.composition import edges_past
-from lineage_ingest.query_log.pipeline.copies import StatingJob
+from lineage_ingest.query_log.pipeline.copied_tables import StatingJob
 from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 

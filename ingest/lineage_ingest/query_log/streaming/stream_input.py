@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from lineage_ingest.query_log.normalising import normalised
+from lineage_ingest.query_log.log_reader import read_log_file, read_messages
+from lineage_ingest.query_log.normalization import normalize_rows
 from lineage_ingest.query_log.pipeline.engines import SparkOptions
-from lineage_ingest.query_log.reading import read_log_file, read_messages
-from lineage_ingest.query_log.scripts import marked_unknown
+from lineage_ingest.query_log.scripts import mark_unknown
 from lineage_ingest.query_log.sources import Source
 from lineage_ingest.query_log.streaming.kafka_packages import connector_package
 
@@ -125,7 +125,7 @@ class StreamInput:
 
 
 def _of_messages(batches: Iterable[Any], source: Source) -> Iterator[Any]:
-    yield from marked_unknown(normalised(read_messages(source, batches), source))
+    yield from mark_unknown(normalize_rows(read_messages(source, batches), source))
 
 
 def _of_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
@@ -136,7 +136,7 @@ def _of_files(batches: Iterable[Any], source: Source) -> Iterator[Any]:
                 yield from _of_content(path, batch.column("content")[row].as_buffer(), source)
             else:
                 rows = read_log_file(source, Path(path.removeprefix("file:")), alone=True)
-                yield from marked_unknown(normalised(rows, source))
+                yield from mark_unknown(normalize_rows(rows, source))
 
 
 def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
@@ -144,4 +144,4 @@ def _of_content(path: str, content: Any, source: Source) -> Iterator[Any]:
     with tempfile.TemporaryDirectory(prefix="lineage-") as folder:
         copy = Path(folder) / Path(urlsplit(path).path).name
         copy.write_bytes(content)
-        yield from marked_unknown(normalised(read_log_file(source, copy, alone=True), source))
+        yield from mark_unknown(normalize_rows(read_log_file(source, copy, alone=True), source))

@@ -10,7 +10,7 @@ from lineage.model.batch import DatasetChange
 from lineage.model.names import dataset_of
 from lineage.model.transformations import EdgeKind, Subtype
 from lineage_ingest.column_names import TODAY, ColumnNames
-from lineage_ingest.query_log.pipeline.copies import StatingJob
+from lineage_ingest.query_log.pipeline.copied_tables import StatingJob
 from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
 from lineage_ingest.query_log.pipeline.versions import keeps_what_is_there

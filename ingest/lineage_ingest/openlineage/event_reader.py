@@ -37,7 +37,7 @@ class NoEventFilesError(ValueError):
 class ReadEvent:
     """A JSON value and where it begins (file:line)."""
 
-    place: str
+    position: str
     value: Any
 
 
@@ -45,7 +45,7 @@ class ReadEvent:
 class BadText:
     """A piece of a file that is no JSON: where, and why."""
 
-    place: str
+    position: str
     reason: str
 
 
@@ -133,11 +133,11 @@ def _of_lines(shown: str, lines: Iterable[str], number: int) -> Iterator[ReadEve
         yield _value(f"{shown}:{began}", "".join(block))
 
 
-def _value(place: str, text: str) -> ReadEvent | BadText:
+def _value(position: str, text: str) -> ReadEvent | BadText:
     try:
-        return ReadEvent(place, json.loads(text))
+        return ReadEvent(position, json.loads(text))
     except (ValueError, RecursionError) as error:
-        return BadText(place, _why(error))
+        return BadText(position, _why(error))
 
 
 def _of_array(shown: str, first: str, rest: TextIO, line: int) -> Iterator[ReadEvent | BadText]:

@@ -23,15 +23,15 @@ from lineage_ingest.query_log.earlier_graph import EarlierGraph
 from lineage_ingest.query_log.ingest import store_batches
 from lineage_ingest.query_log.pipeline.engine import Engine
 from lineage_ingest.query_log.pipeline.engines import SparkOptions, spark_session
-from lineage_ingest.query_log.pipeline.extraction import LogContext, Place, UnitSummary, moment
-from lineage_ingest.query_log.pipeline.local import LocalEngine
-from lineage_ingest.query_log.pipeline.spark import SparkEngine
+from lineage_ingest.query_log.pipeline.extraction import LogContext, TableId, UnitSummary, moment
+from lineage_ingest.query_log.pipeline.local_engine import LocalEngine
+from lineage_ingest.query_log.pipeline.spark_engine import SparkEngine
 from lineage_ingest.query_log.pipeline.stages import Extraction, extract_log
 from lineage_ingest.query_log.streaming import open_sessions
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
-from lineage_ingest.query_log.streaming.inputs import StreamInput
-from lineage_ingest.query_log.streaming.packing import PACKED, packed, unpacked
-from lineage_ingest.query_log.streaming.running import run_stream
+from lineage_ingest.query_log.streaming.row_blocks import PACKED, packed, unpacked
+from lineage_ingest.query_log.streaming.stream_input import StreamInput
+from lineage_ingest.query_log.streaming.stream_query import run_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -138,7 +138,7 @@ class _Follower:
         self._given_names = frozenset(table.name for table in self._given)
         self._normalise = normalise
         self._done = done
-        self._learnt: dict[Place, TableSchema] = {}
+        self._learnt: dict[TableId, TableSchema] = {}
         self._read_at: float | None = None
 
     def take(self, frame: DataFrame, number: int) -> None:

@@ -22,16 +22,16 @@ from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredDataset, StoredEdge, StoredJob
-from lineage_ingest.restating import StatedOutput, observed_again, stated_outputs
+from lineage_ingest.restated_jobs import StatedOutput, observe_again, stated_outputs
 
-__all__ = ["may_open_stars", "opened_stars"]
+__all__ = ["may_open_stars", "expand_stars"]
 
 _STAR = "*"
 _LEVELS = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
 
 
 def may_open_stars(store: GraphStore, batch: LineageBatch) -> bool:
-    """Return, before a batch is applied, whether `opened_stars` may find a star over what it describes.
+    """Return, before a batch is applied, whether `expand_stars` may find a star over what it describes.
 
     Raises:
         StoreError: the store could not be read.
@@ -44,7 +44,7 @@ def may_open_stars(store: GraphStore, batch: LineageBatch) -> bool:
     return _have_stars(store, described)
 
 
-def opened_stars(store: GraphStore, described: Iterable[str], at: datetime) -> Iterator[LineageBatch]:
+def expand_stars(store: GraphStore, described: Iterable[str], at: datetime) -> Iterator[LineageBatch]:
     """Yield batches that open the stars over datasets (by key) whose schema is known, one for each level of views.
 
     Each must be applied before the next is asked for: it shows which views are known by it.
@@ -105,7 +105,7 @@ def _batch(store: GraphStore, said: list[StatedOutput], columns: dict[str, list[
             for record in _opened(edge, one.output, columns):
                 edges.setdefault((record.job, record.source, record.target, record.kind), record)
     again = {one.job.key: _read_again(store, one.job) for one in said}
-    jobs = {one.job.key: _completed(observed_again(one.job, at), again[one.job.key]) for one in said}
+    jobs = {one.job.key: _completed(observe_again(one.job, at), again[one.job.key]) for one in said}
     named = "\x1f".join(sorted(f"{record.source}>{record.target}" for record in edges.values()))
     run = RunRecord(
         f"stars:{hashlib.sha256(named.encode()).hexdigest()[:24]}",

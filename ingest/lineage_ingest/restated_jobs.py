@@ -12,7 +12,7 @@ from lineage.model.names import dataset_of
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge, StoredJob
 
-__all__ = ["StatedOutput", "observed_again", "stated_outputs"]
+__all__ = ["StatedOutput", "observe_again", "stated_outputs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def stated_outputs(store: GraphStore, sources: Sequence[str], as_of: datetime | 
     return found
 
 
-def observed_again(job: StoredJob, at: datetime) -> JobRecord:
+def observe_again(job: StoredJob, at: datetime) -> JobRecord:
     """Return the job as it stands, seen at a time; it did not run again."""
     seen = max(job.last_seen, at)
     return JobRecord(

@@ -20,13 +20,13 @@ from lineage_ingest.query_log.file_reports import without_reports
 from lineage_ingest.query_log.sources.runs import starts
 from lineage_ingest.query_log.sources.source import Source
 
-__all__ = ["assembled", "normalised"]
+__all__ = ["assemble_rows", "normalize_rows"]
 
 _ROWS = 8_192
 _BYTES = 64_000_000  # of rows that are assembled at once
 
 
-def normalised(batches: Iterable[Any], source: Source, *, clustered: bool = False) -> Iterator[Any]:
+def normalize_rows(batches: Iterable[Any], source: Source, *, clustered: bool = False) -> Iterator[Any]:
     """Yield the record batches of a source's rows as batches of the log schema.
 
     Args:
@@ -41,19 +41,19 @@ def normalised(batches: Iterable[Any], source: Source, *, clustered: bool = Fals
         for batch in rows:
             yield from _of_schema(source, batch)
     else:
-        for table in assembled(rows, source, clustered=clustered):
+        for table in assemble_rows(rows, source, clustered=clustered):
             for batch in table.combine_chunks().to_batches(max_chunksize=_ROWS):
                 yield from _of_schema(source, batch)
     yield from reports
 
 
-def assembled(batches: Iterable[Any], source: Source, *, clustered: bool = False) -> Iterator[Any]:
+def assemble_rows(batches: Iterable[Any], source: Source, *, clustered: bool = False) -> Iterator[Any]:
     """Yield tables in which rows that belong together are one, as the source's assembly makes them.
 
     Args:
         batches: record batches of the source's columns.
         source: what they are rows of.
-        clustered: as for `normalised`.
+        clustered: as for `normalize_rows`.
     """
     held: list[Any] = []
     if not clustered:

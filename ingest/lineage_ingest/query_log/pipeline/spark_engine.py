@@ -21,14 +21,14 @@ from lineage.store.planning.chunks import BatchPart
 from lineage.store.values import AppliedChanges
 from lineage_ingest.query_log.pipeline import workers
 from lineage_ingest.query_log.pipeline.arrow_blocks import tables, unpack
-from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, Slice, Template, Work, unit_of
+from lineage_ingest.query_log.pipeline.engine import LogCounts, Opener, Progress, SessionBlock, Template, Work, unit_of
 from lineage_ingest.query_log.pipeline.extraction import (
     Extractor,
     KnownSchemas,
     LogContext,
     UnitLineage,
     UnitSummary,
-    extracted,
+    extract_batches,
     results_from,
 )
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
@@ -78,7 +78,7 @@ class SparkEngine:
         self._all: DataFrame | None = None
         self._templates: DataFrame | None = None
         self._named: list[Any] = []
-        self._slices: dict[int, Slice] = {}
+        self._session_blocks: dict[int, SessionBlock] = {}
         self._results: DataFrame | None = None
         self._again: dict[int, bytes] = {}
         self._spans: dict[int, RunInterval] = {}
@@ -125,21 +125,23 @@ class SparkEngine:
         for table in self._tables(found, EVENTS):
             yield from events_in(table)
 
-    def sessions(self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None) -> list[Slice]:
+    def sessions(
+        self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None
+    ) -> list[SessionBlock]:
         """Assign every run to its unit; return the units that are no templates."""
-        self._slices.clear()
+        self._session_blocks.clear()
         runs, whole = self._sessions(templates)
         shared = self._spark.sparkContext.broadcast((dict(templates), versions))
         units = self._keep(runs.mapInArrow(partial(workers.assign, shared=shared, whole=whole), _PACKETS))
         for table in self._tables(units, MEMBERS):
             for key, listed in zip(table["unit"].to_pylist(), table["members"].to_pylist(), strict=True):
-                self._slices[key] = Slice(key, tuple(map(Member.of, listed)))
+                self._session_blocks[key] = SessionBlock(key, tuple(map(Member.of, listed)))
         self._days = units.where(f.col("kind") == BY_DAY)
         totals = _by_bucket(units.where(f.col("kind") == BY_UNIT), self._processors * 4)
         found = list(self._tables(totals.mapInArrow(workers.sum_up, _PACKETS), BY_UNIT))
         self._runs = runs_by_unit(pa.concat_tables([COUNTED_SCHEMA.empty_table().drop(["day"]), *found]))
         self._spans = {key: RunInterval.of(parts.values()) for key, parts in self._runs.items()}
-        return list(self._slices.values())
+        return list(self._session_blocks.values())
 
     def extract(
         self, work: Collection[Work] | None, context: LogContext, known_schemas: KnownSchemas, progress: Progress
@@ -195,7 +197,7 @@ class SparkEngine:
     ) -> Iterator[Any]:
         batches = list(work_batches(units, AT_ONCE))
         if len(units) <= _FEW:
-            yield from extracted(batches, Extractor(context, known_schemas))
+            yield from extract_batches(batches, Extractor(context, known_schemas))
             return
         shared = self._spark.sparkContext.broadcast((context, known_schemas))
         given = self._spark.createDataFrame(pa.Table.from_batches(batches))
@@ -207,10 +209,10 @@ class SparkEngine:
     def _units(self, work: Collection[Work]) -> list[ExtractionUnit]:
         """Return the units to extract, with their texts."""
         assert self._templates is not None
-        needed = {w.key for w in work if w.key not in self._slices}
+        needed = {w.key for w in work if w.key not in self._session_blocks}
         for one in work:
-            if one.key in self._slices:
-                needed.update(member.template for member in self._slices[one.key].members)
+            if one.key in self._session_blocks:
+                needed.update(member.template for member in self._session_blocks[one.key].members)
         keys = self._spark.sparkContext.broadcast(pa.array(sorted(needed), pa.int64()))
         templates = self._templates.where(f.col("kind") == TEMPLATES)
         picked = templates.mapInArrow(partial(workers.pick, shared=keys), _PACKETS)
@@ -222,7 +224,7 @@ class SparkEngine:
         units = []
         for one in work:
             span = self._spans.get(one.key, RunInterval(None, None))
-            found: Template | Slice | None = self._slices.get(one.key)
+            found: Template | SessionBlock | None = self._session_blocks.get(one.key)
             runs = self._runs.get(one.key, {})
             units.append(unit_of(found or Template(one.key, parts[one.key], span, 0), parts, runs, span, one))
         return units

@@ -8,7 +8,7 @@ from lineage.model.evidence import places_of, position_in_source
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.sql.extraction import options_for
 from lineage.sql.script.script import Script
-from lineage_ingest.batching import BatchBuilder, FileOrigin, of_files
+from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 

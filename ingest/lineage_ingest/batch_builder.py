@@ -45,8 +45,8 @@ from lineage.model.transformations import EdgeKind
 from lineage.sql import mask_literals
 from lineage_ingest.attribution import Attribute, Attribution, FileOrigin, Use, of_files
 from lineage_ingest.composition import edges_past, merged_edge
-from lineage_ingest.renaming import LaterNames, composed_names, is_gone, table_after
-from lineage_ingest.stated_jobs import EarlierText, StatedJob
+from lineage_ingest.job_sql import EarlierText, StatedJob
+from lineage_ingest.renamed_tables import LaterNames, compose_names, is_gone, table_after
 
 __all__ = ["Attribution", "BatchBuilder", "FileOrigin", "Use", "of_files"]
 
@@ -131,7 +131,7 @@ class BatchBuilder:
         self._waiting.append((texts, list(statements)))
 
     def _add_waiting(self) -> None:
-        names, left = composed_names([statement for _, listed in self._waiting for statement in listed])
+        names, left = compose_names([statement for _, listed in self._waiting for statement in listed])
         together = iter(zip(names, left, strict=True))
         self._texts = {name: text for texts, _ in self._waiting for name, text in texts.items()}
         for texts, listed in self._waiting:

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 
 from lineage_ingest.query_log.coercion import texts
 from lineage_ingest.query_log.delimited import read_csv
+from lineage_ingest.query_log.file_format import FileForm, look_at
 from lineage_ingest.query_log.file_reports import FileReport, report_batch
 from lineage_ingest.query_log.file_text import lines_of, open_text
-from lineage_ingest.query_log.forms import FileForm, look_at
 from lineage_ingest.query_log.json_documents import read_documents
 from lineage_ingest.query_log.json_rows import read_json_lines
 from lineage_ingest.query_log.log_files import find_log_files, parts_of

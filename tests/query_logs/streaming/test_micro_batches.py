@@ -15,11 +15,11 @@ from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.pipeline.engines import SparkOptions, spark_session
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.sources import source_named
-from lineage_ingest.query_log.streaming import following as module
+from lineage_ingest.query_log.streaming import micro_batches as module
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
-from lineage_ingest.query_log.streaming.following import BatchDone, follow_stream
-from lineage_ingest.query_log.streaming.inputs import StreamInput
+from lineage_ingest.query_log.streaming.micro_batches import BatchDone, follow_stream
 from lineage_ingest.query_log.streaming.stream_errors import StreamFailedError
+from lineage_ingest.query_log.streaming.stream_input import StreamInput
 from tests.query_logs.broken_files import break_files
 from tests.query_logs.pipeline.running import AT
 from tests.query_logs.streaming.running import MAPPING, PIECES, files_of_batches, graph, land, land_together

@@ -1,4 +1,4 @@
-"""Jobs of a batch: the SQL that each one's statements make, and the places in it that prove its edges."""
+"""Jobs of a batch: the SQL that each one's statements make, and the spans in it that prove its edges."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["EarlierText", "StatedJob"]
 _MISPLACED = Diagnostic(
     DiagnosticCode.INTERNAL_ERROR,
     Severity.WARNING,
-    "a place that proves an edge lies outside of the job's SQL and was left out",
+    "the span that proves an edge lies outside the job's SQL and was left out",
     hint="please report it with the statement's shape",
 )
 _SUBTYPES = tuple(Subtype)
@@ -56,7 +56,7 @@ class StatedJob:
     earlier: dict[tuple[str, int], EarlierText] = field(default_factory=dict)
     """What made the temporary tables that its statements read."""
     moved: dict[tuple[str, int], int] = field(default_factory=dict)
-    """What turns a place in the file of one of those into one in the job's SQL."""
+    """Functions from a span in the file of one of those to a span in the job's SQL."""
     edges: dict[tuple[str, str, EdgeKind, str], list[tuple[Edge, int]]] = field(
         default_factory=lambda: defaultdict(list)
     )
@@ -64,7 +64,7 @@ class StatedJob:
     writes: dict[str, None] = field(default_factory=dict)
 
     def add_text(self, text: str, statement: StatementLineage, dialect: Dialect) -> int:
-        """Add the statement's masked text to the job's SQL; return what turns a place in the file into one in it."""
+        """Add the statement's masked text to the job's SQL; return the function that maps spans."""
         span = statement.span
         if span is None:
             return 0
@@ -113,7 +113,7 @@ class StatedJob:
         )
 
     def edge_records(self, misplaced: list[Diagnostic]) -> Iterator[EdgeRecord]:
-        """Yield the edges; a place that lies outside of the SQL is left out, and reported in `misplaced`."""
+        """Yield the edges; a span outside the SQL is left out, and reported in `misplaced`."""
         for (source, target, kind, output), stated in self.edges.items():
             proofs = {proof for edge, offset in stated if (proof := edge.proof(offset, self.moved)) is not None}
             if not all(is_sound(proof) and max(proof) <= self.length for proof in proofs):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lineage.model.names import renamed_path
 from lineage.model.statement import ChangeKind, StatementLineage, TableChange
 
-__all__ = ["LaterNames", "composed_names", "is_gone", "table_after"]
+__all__ = ["LaterNames", "compose_names", "is_gone", "table_after"]
 
 _GONE = "\0"
 _AS_IT_IS: Mapping[str, str] = {}
@@ -67,7 +67,7 @@ class LaterNames:
         return LaterNames(tables, columns)
 
 
-def composed_names(statements: Sequence[StatementLineage]) -> tuple[list[LaterNames], list[list[TableChange]]]:
+def compose_names(statements: Sequence[StatementLineage]) -> tuple[list[LaterNames], list[list[TableChange]]]:
     """Return, for each statement, what is called how in the end (as its own changes leave it); and changes left over.
 
     Left over are changes of what the statements did not build before, in any case without a DROP of what they build
@@ -89,7 +89,7 @@ def composed_names(statements: Sequence[StatementLineage]) -> tuple[list[LaterNa
 
 
 def is_gone(path: str) -> bool:
-    """Return whether a path of `composed_names` is that of a column which is dropped before the end."""
+    """Return whether a path of `compose_names` is that of a column which is dropped before the end."""
     return path.startswith((_GONE, f'"{_GONE}'))
 
 

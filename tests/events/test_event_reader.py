@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from lineage_ingest.openlineage import reading
-from lineage_ingest.openlineage.reading import BadText, NoEventFilesError, ReadEvent, find_event_files, read_events
+from lineage_ingest.openlineage import event_reader
+from lineage_ingest.openlineage.event_reader import BadText, NoEventFilesError, ReadEvent, find_event_files, read_events
 
 VALUES: list[Any] = [{"a": 1, "deep": {"b": ["]", "}\n{"]}}, {"ü": "\N{SNOWMAN}"}, {"c": [1, 2]}]
 LINES = "\n".join(json.dumps(one) for one in VALUES)
@@ -36,7 +36,7 @@ def values(name: Path) -> list[Any]:
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes(shape: str, chunk: int, packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_CHUNK", chunk)
+    monkeypatch.setattr(event_reader, "_CHUNK", chunk)
     raw = SHAPES[shape].encode()
     file = tmp_path / "events"
     file.write_bytes(gzip.compress(raw) if packed else raw)
@@ -47,14 +47,14 @@ def test_shapes(shape: str, chunk: int, packed: bool, tmp_path: Path, monkeypatc
 def test_each_event_of_an_array_has_its_line(shape: str, lines: list[int], tmp_path: Path) -> None:
     file = tmp_path / "e.json"
     file.write_text(SHAPES[shape])
-    assert [one.place for one in read_events(str(file))] == [f"{file}:{line}" for line in lines]
+    assert [one.position for one in read_events(str(file))] == [f"{file}:{line}" for line in lines]
 
 
 def test_a_bad_line_costs_itself(tmp_path: Path) -> None:
     file = tmp_path / "e.ndjson"
     file.write_text('{"a": 1}\n{"a": \n\nnonsense\n{"b": 2}\n')
     read = list(read_events(str(file)))
-    assert [one.place.rpartition(":")[2] for one in read] == ["1", "2", "4", "5"]
+    assert [one.position.rpartition(":")[2] for one in read] == ["1", "2", "4", "5"]
     assert [type(one).__name__ for one in read] == ["ReadEvent", "BadText", "BadText", "ReadEvent"]
     assert isinstance(read[2], BadText)
     assert "not JSON: Expecting value" in read[2].reason
@@ -67,7 +67,7 @@ def test_an_array_that_breaks_off(tmp_path: Path) -> None:
         first, last = read_events(str(file))
         assert isinstance(first, ReadEvent)
         assert isinstance(last, BadText)
-        assert last.place == f"{file}:{line}"
+        assert last.position == f"{file}:{line}"
         assert "what follows is not read" in last.reason
 
 
@@ -98,7 +98,7 @@ def test_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdin", stdin)
         read = list(read_events("-"))
         assert [one.value for one in read if isinstance(one, ReadEvent)] == VALUES
-        assert [one.place for one in read] == ["stdin:1", "stdin:2", "stdin:3"]
+        assert [one.position for one in read] == ["stdin:1", "stdin:2", "stdin:3"]
         assert not stdin.closed
 
 

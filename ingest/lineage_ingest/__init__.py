@@ -23,7 +23,7 @@ _MODULES = {
     "LogOptions": "options",
     "FollowOptions": "options",
     "Jdbc": "query_log.pipeline.log_input",
-    "Kafka": "query_log.streaming.inputs",
+    "Kafka": "query_log.streaming.stream_input",
     "EngineKind": "query_log.pipeline.engines",
     "SparkOptions": "query_log.pipeline.engines",
     "IngestSummary": "sql_files.summary",

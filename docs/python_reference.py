@@ -167,6 +167,8 @@ def _annotation(annotation: Any) -> str:
 
 
 def _default(value: Any) -> str:
+    if isinstance(value, frozenset):
+        return f"{{{', '.join(sorted(map(_default, value)))}}}" if value else "frozenset()"
     return str(value) if isinstance(value, enum.Enum) else re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 

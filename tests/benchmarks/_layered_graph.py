@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lineage.model.batch import definition_job_key, query_job_key
-from lineage.model.names import column_key, dataset_key
+from lineage.model.names import column_key, dataset_key, short_name
 
 __all__ = ["EdgeTable", "LayeredGraph", "NodeTable"]
 
@@ -99,7 +99,8 @@ class LayeredGraph:
                 self.datasets,
                 key=datasets,
                 namespace=NAMESPACE,
-                name=names,
+                name=[short_name(name) for name in names],
+                full_name=names,
                 kind="table",
                 dialect="postgres",
                 schema_known=True,
@@ -119,7 +120,7 @@ class LayeredGraph:
                 key=self.column_keys(),
                 dataset=pa.array(datasets).take(pa.array(np.arange(total) // self.columns)),
                 path=paths,
-                name=[path.rpartition(".")[2] for path in paths],
+                name=[f"{short_name(names[number // self.columns])}.{path}" for number, path in enumerate(paths)],
                 data_type="integer",
                 ordinal=pa.array(np.arange(total) % self.columns),
                 inferred=False,

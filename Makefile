@@ -15,7 +15,7 @@ WORKERS ?= 2
 N ?= 2000
 SEED ?= 1
 
-.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs editor clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs editor openlineage-schemas clean
 
 help: ## what each command does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'
@@ -111,6 +111,10 @@ docs: setup ## generate docs/supported.md, query_logs.md, python_reference.md an
 
 editor: ## fetch the third-party files of the GraphQL editor again (needs npm)
 	$(BIN)/python graphql/vendor_editor.py
+
+openlineage-schemas: ## copy OpenLineage's published schemas (VERSION=1.54.0: a tag or commit of its repository)
+	@test -n "$(VERSION)" || { echo "Name a version: make openlineage-schemas VERSION=1.54.0"; exit 2; }
+	$(BIN)/python ingest/vendor_openlineage.py $(VERSION)
 
 clean: ## remove what make made
 	rm -rf $(VENV) $(DBT) .uv build dist $(NATIVE)/target .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

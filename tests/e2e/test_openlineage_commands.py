@@ -39,7 +39,7 @@ def test_bad_lines_and_bad_events_are_listed(tmp_path: Path) -> None:
     done = lineage("ingest", "openlineage", file, "--store", tmp_path / "store.lbug")
     assert done.code == 1
     assert f"{file}:1: error: not JSON" in done.err
-    assert f"{file}:2: error: /: it has neither a run, nor a job, nor a dataset" in done.err
+    assert f"{file}:2: error: /: an event needs a run, a job or a dataset" in done.err
     assert f"{file}:3: warning: the facet /outputs/0/facets/schema is left out" in done.err
     assert "1 file, 3 events: 1 taken, 2 refused, 1 facet left out\n1 new edge in" in done.out
     short = lineage("ingest", "openlineage", file, "--store", tmp_path / "store.lbug", "--show", "1")

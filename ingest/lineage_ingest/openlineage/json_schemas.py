@@ -1,4 +1,4 @@
-"""The schemas beside this module, compiled: one judge of whole events, and one of each facet that is read."""
+"""Validators compiled from OpenLineage's published JSON schemas: one per kind of event, one per facet that is read."""
 
 from __future__ import annotations
 
@@ -7,74 +7,85 @@ from functools import cache
 from importlib import import_module, resources
 from typing import Any
 
-__all__ = ["CORE", "SchemasMissingError", "core_validator", "facet_validator", "schema_texts"]
+__all__ = [
+    "CORE",
+    "CORE_FILE",
+    "FACETS_WITH_SCHEMA",
+    "FACET_FILES",
+    "SchemasMissingError",
+    "core_validator",
+    "facet_validator",
+    "schema_texts",
+]
 
 CORE = "https://openlineage.io/spec/2-0-2/OpenLineage.json"
 
+CORE_FILE = "OpenLineage.json"
 _FACETS = {
-    "schema": "SchemaDatasetFacet",
-    "columnLineage": "ColumnLineageDatasetFacet",
-    "symlinks": "SymlinksDatasetFacet",
-    "lifecycleStateChange": "LifecycleStateChangeDatasetFacet",
-    "datasetType": "DatasetTypeDatasetFacet",
-    "sql": "SQLJobFacet",
-    "jobType": "JobTypeJobFacet",
-    "parent": "ParentRunFacet",
-    "processing_engine": "ProcessingEngineRunFacet",
+    ("dataset", "schema"): ("SchemaDatasetFacet.json", "SchemaDatasetFacet"),
+    ("dataset", "columnLineage"): ("ColumnLineageDatasetFacet.json", "ColumnLineageDatasetFacet"),
+    ("dataset", "lineage"): ("LineageFacet.json", "LineageDatasetFacet"),
+    ("dataset", "symlinks"): ("SymlinksDatasetFacet.json", "SymlinksDatasetFacet"),
+    ("dataset", "lifecycleStateChange"): ("LifecycleStateChangeDatasetFacet.json", "LifecycleStateChangeDatasetFacet"),
+    ("dataset", "datasetType"): ("DatasetTypeDatasetFacet.json", "DatasetTypeDatasetFacet"),
+    ("job", "sql"): ("SQLJobFacet.json", "SQLJobFacet"),
+    ("job", "jobType"): ("JobTypeJobFacet.json", "JobTypeJobFacet"),
+    ("job", "lineage"): ("LineageFacet.json", "LineageJobFacet"),
+    ("run", "parent"): ("ParentRunFacet.json", "ParentRunFacet"),
+    ("run", "processing_engine"): ("ProcessingEngineRunFacet.json", "ProcessingEngineRunFacet"),
 }
+"""The facets that are read, by what they belong to and their name: the file and the definition in it."""
+FACETS_WITH_SCHEMA = tuple(_FACETS)
+FACET_FILES = tuple(file for file, _ in _FACETS.values())
 
 
 class SchemasMissingError(RuntimeError):
-    """The library that checks events against schemas is not installed; the message says how to install it."""
+    """jsonschema-rs is not installed; the message says how to install it."""
 
 
 def schema_texts() -> dict[str, Any]:
     """Return the schemas by their `$id`."""
-    folder = resources.files("lineage_ingest.openlineage").joinpath("schemas")
-    files = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".json"))
-    read = (json.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in files)
-    return {schema["$id"]: schema for schema in read}
+    return {schema["$id"]: schema for schema in _schemas().values()}
 
 
 @cache
 def core_validator(event: str) -> Any:
-    """Return what checks an event of a kind (RunEvent, DatasetEvent, JobEvent).
+    """Return the validator of a kind of event: RunEvent, DatasetEvent or JobEvent.
 
     Raises:
         SchemasMissingError: jsonschema-rs is not installed.
     """
-    return _compiled(f"{CORE}#/$defs/{event}")
+    return _compile(f"{CORE}#/$defs/{event}")
 
 
 @cache
 def facet_validator(of: str, name: str) -> Any:
-    """Return what checks a facet of a `run`, `job` or `dataset`; of one that is not read, only what all must have.
+    """Return the validator of a facet of a `run`, `job` or `dataset`; an unknown facet is checked as a base facet.
 
     Raises:
         SchemasMissingError: jsonschema-rs is not installed.
     """
-    if name == "lineage" and of != "run":
-        definition = "LineageJobFacet" if of == "job" else "LineageDatasetFacet"
-        return _compiled(f"{_facet_ids()['LineageFacet']}#/$defs/{definition}")
-    file = _FACETS.get(name)
-    if file is None:
-        return _compiled(f"{CORE}#/$defs/{of.capitalize()}Facet")
-    return _compiled(f"{_facet_ids()[file]}#/$defs/{file}")
+    if (of, name) not in _FACETS:
+        return _compile(f"{CORE}#/$defs/{of.capitalize()}Facet")
+    file, definition = _FACETS[of, name]
+    return _compile(f"{_schemas()[file]['$id']}#/$defs/{definition}")
 
 
 @cache
-def _facet_ids() -> dict[str, str]:
-    return {identifier.rpartition("/")[2].removesuffix(".json"): identifier for identifier in schema_texts()}
+def _schemas() -> dict[str, Any]:
+    """Return the schemas by file name."""
+    folder = resources.files("lineage_ingest.openlineage").joinpath("schemas")
+    names = sorted({CORE_FILE, *FACET_FILES})
+    return {name: json.loads(folder.joinpath(name).read_text(encoding="utf-8")) for name in names}
 
 
-def _compiled(reference: str) -> Any:
+def _compile(reference: str) -> Any:
     library, registry = _library()
     return library.Draft202012Validator({"$ref": reference}, registry=registry, validate_formats=True, mask="the value")
 
 
 @cache
 def _library() -> tuple[Any, Any]:
-    # An optional extra, and all that is asked of it stands in this module.
     try:
         library = import_module("jsonschema_rs")
     except ImportError as error:

@@ -15,7 +15,6 @@ from lineage.store.values import Direction
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import RefusedError
-from lineage_graphql.execution import ReadingExecutor
 from lineage_graphql.limits.extension import WithinLimits
 from lineage_graphql.schema import diff, extraction, stewardship, traversal
 from lineage_graphql.schema.fields import LONG, Long, argument
@@ -142,5 +141,4 @@ schema = _GraphQLSchema(
     subscription=Subscription,
     config=StrawberryConfig(scalar_map={Long: LONG}),
     extensions=[WithinLimits],
-    execution_context_class=ReadingExecutor,
 )

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import FastAPI, Request
+from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.telemetry import TelemetryConfig
 
@@ -103,5 +104,10 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
         app.include_router(editor_router())
     app.include_router(store_router(state))
     app.include_router(openlineage_router(state))
-    app.add_middleware(Guard, settings=settings)
+    if settings.on_loopback:
+        # DNS rebinding: a page elsewhere can make a browser on this machine ask us under the page's own name.
+        own = f"[{settings.host}]" if ":" in settings.host else settings.host
+        names = ["localhost", "127.0.0.1", "[::1]", own]
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
+    app.add_middleware(Guard, settings=settings)  # outermost: it sees the requests that others refuse
     return app

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
@@ -12,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import platformdirs
+from filelock import FileLock, Timeout
 
 from lineage.neo4j_server.errors import ServerSetupError
 
@@ -30,17 +30,18 @@ def default_home() -> Path:
 
 @contextmanager
 def exclusive(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold the lock file at `path` for the block; a holder that dies lets go of it.
+    """Hold the lock file at `path` for the block; the operating system releases it if the process dies.
 
-    `on_wait` is called once if another process has it.
+    `on_wait` is called once if another process holds it.
     """
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if on_wait:
-                on_wait()
-            fcntl.flock(file, fcntl.LOCK_EX)
+    lock = FileLock(path)
+    try:
+        held = lock.acquire(blocking=False)
+    except Timeout:
+        if on_wait:
+            on_wait()
+        held = lock.acquire()
+    with held:
         yield
 
 

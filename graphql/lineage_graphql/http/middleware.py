@@ -1,4 +1,4 @@
-"""What every request passes: an id, limits on its body, the check of its Host, a line in the log, the metrics."""
+"""What every request passes: a request id, limits on its body, security headers, the access log, metrics, a span."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lineage.store.remote.wire import PATH as STORE
 from lineage_graphql.http.problems import problem
 from lineage_graphql.metrics import REQUEST_SECONDS, REQUESTS
-from lineage_graphql.settings import Limits, Settings, is_loopback
+from lineage_graphql.settings import Limits, Settings
 from lineage_graphql.telemetry import current_span, tracer
 
 __all__ = ["Guard", "request_id"]
@@ -47,8 +47,6 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._limits = settings.limits
-        # A page elsewhere can make a browser on this machine ask us under a name of its own (DNS rebinding).
-        self._only_local_names = settings.on_loopback
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -60,9 +58,7 @@ class Guard:
         identity = given if _SAFE_ID.fullmatch(given) else uuid.uuid4().hex
         request_id.set(identity)
         scope.setdefault("state", {})["request_id"] = identity
-        if self._only_local_names and not _is_local_name(headers.get("host", "")):
-            await self._refuse(scope, receive, send, 421, "this service answers to names of this machine only")
-        elif scope["type"] == "websocket":
+        if scope["type"] == "websocket":
             await self._app(scope, receive, send)
         else:
             await self._http(scope, receive, send, identity)
@@ -92,11 +88,11 @@ class Guard:
                 await self._app(scope, body, answering)
         except _BodyError as error:
             if status == 0:
-                await self._refuse(scope, receive, answering, error.status, str(error))
+                await problem(error.status, str(error))(scope, receive, answering)
         except Exception:
             _LOGGER.exception("request %s failed", identity)
             if status == 0:
-                await self._refuse(scope, receive, answering, 500, "the service failed; its log says why")
+                await problem(500, "the service failed; its log says why")(scope, receive, answering)
         finally:
             seconds = time.perf_counter() - began
             route = _route(scope)
@@ -113,13 +109,6 @@ class Guard:
                 seconds * 1000,
                 extra={"method": scope["method"], "route": route, "status": status, "ms": round(seconds * 1000, 1)},
             )
-
-    @staticmethod
-    async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, message: str) -> None:
-        if scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008, "reason": message})
-        else:
-            await problem(status, message)(scope, receive, send)
 
 
 class _Body:
@@ -165,8 +154,3 @@ def _route(scope: Scope) -> str:
         return "other"
     declared = str(getattr(scope["route"], "path", ""))
     return declared if "{" in declared else str(scope["path"])
-
-
-def _is_local_name(host: str) -> bool:
-    name = host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
-    return is_loopback(name)

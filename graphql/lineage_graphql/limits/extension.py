@@ -27,14 +27,14 @@ from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError, explained
-from lineage_graphql.limits.document_cache import KnownDocuments
+from lineage_graphql.limits.document_cache import DocumentCache
 from lineage_graphql.limits.query_cost import measure
 from lineage_graphql.metrics import COST, REFUSALS
 
 __all__ = ["WithinLimits"]
 
 _LOGGER = logging.getLogger(__name__)
-_KNOWN = KnownDocuments()
+_DOCUMENTS = DocumentCache()
 
 
 class WithinLimits(SchemaExtension):
@@ -61,7 +61,7 @@ class WithinLimits(SchemaExtension):
 
     def on_parse(self) -> Iterator[None]:
         """Take the document if it is known; else strawberry parses it."""
-        self.execution_context.graphql_document = _KNOWN.find(self.execution_context.query or "")
+        self.execution_context.graphql_document = _DOCUMENTS.get(self.execution_context.query or "")
         yield
 
     def on_validate(self) -> Iterator[None]:
@@ -73,12 +73,12 @@ class WithinLimits(SchemaExtension):
         refusal = self._refusal or _closed(document, execution.context) or _beyond(document, schema, execution)
         if refusal is not None:
             execution.pre_execution_errors = [refusal]
-        elif _KNOWN.find(text) is document:
+        elif _DOCUMENTS.get(text) is document:
             execution.pre_execution_errors = []
         else:
             execution.pre_execution_errors = validate(schema, document, execution.validation_rules)
             if not execution.pre_execution_errors:
-                _KNOWN.keep(text, document)
+                _DOCUMENTS.keep(text, document)
         yield
 
     def on_stream_result(self, result: Any) -> Iterator[None]:

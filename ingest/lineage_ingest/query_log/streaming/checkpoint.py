@@ -6,7 +6,6 @@ a process that ends in the middle, at whatever point, stores the same the next t
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -21,6 +20,7 @@ from typing import Any, BinaryIO
 
 import platformdirs
 import pyarrow as pa
+from filelock import FileLock, Timeout
 
 from lineage import __version__
 from lineage.model.batch import LineageBatch
@@ -61,14 +61,12 @@ class Checkpoint:
         """
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = (folder / "lock").open("a")
+            held = FileLock(folder / "lock").acquire(blocking=False)
+        except Timeout as error:
+            raise CheckpointError(f"another process follows this stream, with the checkpoint {folder}") from error
         except OSError as error:
             raise CheckpointError(f"{folder} cannot be written: {error.strerror}") from error
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise CheckpointError(f"another process follows this stream, with the checkpoint {folder}") from error
+        with held:
             yield cls(folder, _identified(folder, {"store": store, "source": source, "inputs": list(inputs)}))
 
     @property

@@ -1,29 +1,29 @@
-"""Documents that were asked before."""
+"""The cache of GraphQL documents."""
 
 from __future__ import annotations
 
 from graphql import parse
 
-from lineage_graphql.limits.document_cache import KnownDocuments
+from lineage_graphql.limits.document_cache import DocumentCache
 from tests.service.running import Service
 
 
-def test_those_that_were_asked_for_last_are_kept() -> None:
-    known = KnownDocuments(characters=100)
+def test_the_least_recently_used_are_evicted() -> None:
+    cache = DocumentCache(characters=100)
     texts = [f"{{ a{number} }}" for number in range(10, 40)]
     for text in texts:
-        known.keep(text, parse(text))
-        assert known.find(texts[0]) is not None
-    assert [known.find(text) is not None for text in texts] == [True, *[False] * 16, *[True] * 13]
+        cache.keep(text, parse(text))
+        assert cache.get(texts[0]) is not None
+    assert [cache.get(text) is not None for text in texts] == [True, *[False] * 16, *[True] * 13]
 
 
-def test_what_is_long_takes_nobodys_place() -> None:
-    known = KnownDocuments(characters=100)
-    known.keep("{ aaaaaaaaa }", parse("{ a }"))
-    assert known.find("{ aaaaaaaaa }") is None
+def test_a_long_document_displaces_nothing() -> None:
+    cache = DocumentCache(characters=100)
+    cache.keep("{ aaaaaaaaa }", parse("{ aaaaaaaaa }"))
+    assert cache.get("{ aaaaaaaaa }") is None
 
 
-def test_a_known_document_is_measured_and_answered_each_time(service: Service) -> None:
+def test_a_cached_document_is_measured_and_answered_each_time(service: Service) -> None:
     query = "query ($n: Int!) { jobs(first: $n) { edges { node { key } } } }"
     assert len(service.data(query, n=2)["jobs"]["edges"]) == 2
     assert len(service.data(query, n=1)["jobs"]["edges"]) == 1

@@ -297,7 +297,7 @@ def test_events_and_extraction_over_http(tmp_path: Path, logged: pytest.LogCaptu
     store = tmp_path / "s.lbug"
     asked = """query ($sql: String!, $dialect: String!) { extract(sql: $sql, dialect: $dialect) {
       operation target sources outputColumns diagnostics { code message hint }
-      stated { source { table column } target { table column } place { text } } } }"""
+      stated { source { table column } target { table column } span { text } place { text } } } }"""
     texts: list[str] = []
     with open_store(store) as opened, running(opened) as service:
         texts += [service.http.post("/api/v1/lineage", json=one).text for one in all_events()]

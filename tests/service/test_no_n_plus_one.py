@@ -21,7 +21,7 @@ QUERIES = {
         column { name table { name jobs { edges { node { key } } } } usage { reads } }
         table { name columns { edges { node { name usage { reads } } } } }
         path { steps { source { name } target { ... on Column { name } }
-                       job { key sql reads { name } } places { text } } } } } } }""",
+                       job { key sql reads { name } } spans { text } } } } } } }""",
     "jobs": """{ jobs { edges { node { key reads { name usage { reads } } writes { name } topUsers { user }
         diagnostics { message job { key } }
         edges { edges { node { source { name } target { __typename } job { key } } } } } } } }""",

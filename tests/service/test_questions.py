@@ -27,7 +27,7 @@ query ($column: String, $table: String, $first: Int = 100, $after: String, $filt
     edges { cursor node {
       hops references influence transformation masked
       column { name dataType } table { name }
-      path { hops transformation masked steps { sourceKey targetKey kind subtypes job { key } places { text line } } }
+      path { hops transformation masked steps { sourceKey targetKey kind subtypes job { key } spans { text line } } }
       contribution { masked }
     } }
   }
@@ -60,7 +60,7 @@ def test_impact_tells_what_is_reached_and_proves_it(service: Service) -> None:
         "kind": "CONTRIBUTES",
         "subtypes": ["IDENTITY"],
         "job": {"key": "staged.sql"},
-        "places": [{"text": "email", "line": 1}],
+        "spans": [{"text": "email", "line": 1}],
     }
 
 
@@ -115,7 +115,7 @@ def test_root_cause_marks_the_roots(service: Service) -> None:
 
 def test_paths_with_their_evidence(service: Service) -> None:
     query = """{ paths(from: "users.email", to: "contacts.n") {
-      hops masked transformation steps { source { name } target { ... on Column { name } } places { text } } } }"""
+      hops masked transformation steps { source { name } target { ... on Column { name } } spans { text } } } }"""
     [path] = service.data(query)["paths"]
     assert (path["hops"], path["masked"], path["transformation"]) == (2, True, "AGGREGATION")
     assert [step["target"]["name"] for step in path["steps"]] == ["staged.mail", "contacts.n"]
@@ -180,7 +180,8 @@ def test_search_by_name_page_and_tag(service: Service) -> None:
 
 
 def test_jobs_runs_and_diagnostics(service: Service) -> None:
-    query = """{ jobs(first: 2) { edges { node { key topUsers { user } diagnostics { code place { line column } } } }
+    query = """{ jobs(first: 2) { edges { node { key topUsers { user }
+        diagnostics { code span { line column } place { line column } } } }
         pageInfo { hasNextPage endCursor } }
       runs(first: 1) { edges { node { key kind counts { name number } } } pageInfo { hasNextPage } }
       diagnostics(severities: [WARNING]) { edges { node { message hint job { key } } } }
@@ -188,7 +189,7 @@ def test_jobs_runs_and_diagnostics(service: Service) -> None:
     told = service.data(query)
     assert [edge["node"]["key"] for edge in told["jobs"]["edges"]] == ["contacts.sql", "copy.py"]
     assert told["jobs"]["edges"][0]["node"]["diagnostics"] == [
-        {"code": "UNKNOWN_TABLE", "place": {"line": 1, "column": 4}}
+        {"code": "UNKNOWN_TABLE", "span": {"line": 1, "column": 4}, "place": {"line": 1, "column": 4}}
     ]
     assert told["jobs"]["pageInfo"]["hasNextPage"]
     assert told["runs"]["edges"][0]["node"]["counts"] == [{"name": "files", "number": 1}]
@@ -234,7 +235,8 @@ def test_what_differs_between_two_times(service: Service) -> None:
 def test_extract_tells_what_sql_would_do_and_stores_nothing(service: Service) -> None:
     query = """query ($sql: String!) { extract(sql: $sql, dialect: "postgres") {
       operation target sources outputColumns completeness targetKey
-      stated { source { table column } target { table column } kind subtype masking place { text line } }
+      stated { source { table column } target { table column } kind subtype masking
+        span { text line } place { text line } }
       diagnostics { code } impact(maxHops: 5) { totalCount edges { node { column { name } } } } } }"""
     sql = "insert into staged (mail) select md5(email) from users where country = 'secret'"
     before = service.data("{ runs { edges { node { key } } } jobs { edges { node { key } } } }")
@@ -246,6 +248,7 @@ def test_extract_tells_what_sql_would_do_and_stores_nothing(service: Service) ->
         "kind": "CONTRIBUTES",
         "subtype": "TRANSFORMATION",
         "masking": True,
+        "span": {"text": "email", "line": 1},
         "place": {"text": "email", "line": 1},
     }
     assert statement["impact"]["totalCount"] == 3
@@ -260,7 +263,7 @@ def test_extract_tells_what_sql_would_do_and_stores_nothing(service: Service) ->
     assert service.refusal(no_dialect)["code"] == "BAD_ARGUMENT"
 
 
-def test_proofs_are_chains_of_places(store: GraphStore) -> None:
+def test_evidence_is_chains_of_spans(store: GraphStore) -> None:
     sql = "create view w as\nwith l as (select * from users) select md5(email) as m from l"
     files = {"w.sql": FileOrigin("w.sql", "w.sql")}
     known = Catalog.from_dict({"users": ["email"]}, "postgres")
@@ -268,16 +271,21 @@ def test_proofs_are_chains_of_places(store: GraphStore) -> None:
     builder.add_file("w.sql", sql, extract_script({"w.sql": sql}, "postgres", known))
     store.apply(builder.batch("sql", "w.sql", [sql]))
     query = """{ paths(from: "users.email", to: "w.m") { steps {
+      spans { text } evidence { text expression line sourceLine sourceColumn }
       places { text } proofs { text expression line sourceLine sourceColumn } } } }"""
     with running(store) as service:
         [[step]] = [path["steps"] for path in service.data(query)["paths"]]
-    assert step["places"] == [{"text": "*"}]
-    assert step["proofs"] == [
-        [
-            {"text": "*", "expression": "*", "line": 2, "sourceLine": 2, "sourceColumn": 19},
-            {"text": "email", "expression": "md5(email)", "line": 2, "sourceLine": 2, "sourceColumn": 44},
+    assert step["spans"] == step["places"] == [{"text": "*"}]
+    assert (
+        step["evidence"]
+        == step["proofs"]
+        == [
+            [
+                {"text": "*", "expression": "*", "line": 2, "sourceLine": 2, "sourceColumn": 19},
+                {"text": "email", "expression": "md5(email)", "line": 2, "sourceLine": 2, "sourceColumn": 44},
+            ]
         ]
-    ]
+    )
 
 
 def test_columns_of_any_name_are_asked_for_by_name_and_by_key(store: GraphStore) -> None:

@@ -12,6 +12,7 @@ SAME_CLASS = {
     "Diagnostic": "GraphQL's type has the name of the schema",
     "Edge": "GraphQL's type has the name that Relay's connections prescribe",
     "FormerName": "GraphQL's type has the name of the schema",
+    "Span": "GraphQL's type is a range of text, as the model's is",
     "Node": "GraphQL's interface has the name that Relay prescribes",
 }
 """Class names that two modules define, and why."""

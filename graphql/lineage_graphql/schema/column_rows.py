@@ -1,4 +1,4 @@
-"""The columns of a table as pages: in their order in the table, which changes when columns come and go."""
+"""Pages of a table's columns in their order, which changes when columns are added or dropped."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _LAST = 2**31
 class ColumnRows:
     """Columns in order.
 
-    Ordinals shift when a column is dropped, so a position names its column, and the one behind it, in case the first is
-    gone. Only when both are gone the ordinal counts.
+    Ordinals shift when a column is dropped. A position therefore names its column and the next one, in case the first
+    is gone; the ordinal is used only if both are.
     """
 
     rows: Sequence[StoredColumn]
 
     def position(self, row: StoredColumn) -> Position:
-        """Return the path of a column, that of the one behind it, and its ordinal."""
+        """Return the path of a column, that of the next one, and its ordinal."""
         index = self._indexes[row.path]
         following = self.rows[index + 1].path if index + 1 < len(self.rows) else ""
         return (row.path, following, _LAST if row.ordinal is None else row.ordinal)
@@ -39,7 +39,7 @@ class ColumnRows:
         return found[-page.limit :] if page.backwards else found[: page.limit]
 
     async def count(self) -> int:
-        """Return how many columns there are."""
+        """Return the number of columns."""
         return len(self.rows)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import strawberry
@@ -14,7 +14,7 @@ from lineage.store.page_requests import JobFilter, PageRequest
 from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredJob
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.column_rows import ColumnRows
-from lineage_graphql.schema.fields import argument, described, some_of
+from lineage_graphql.schema.fields import argument, described, in_utc, some_of
 from lineage_graphql.schema.ids import Node, NodeKind, global_id
 from lineage_graphql.schema.paging import (
     After,
@@ -37,34 +37,34 @@ if TYPE_CHECKING:
 __all__ = ["Column", "FormerName", "Table", "TableOrColumn", "column_of", "node_of", "table_of"]
 
 
-@strawberry.type(description="A name that a table had before it was renamed. By now it may be another's.")
+@strawberry.type(description="A name that a table had before a rename. Another table may have it now.")
 class FormerName:
     """An earlier name."""
 
-    name: str = described("The full name that it had, without its namespace.")
-    until: datetime = described("When it was renamed.")
+    name: str = described("The full name, without the namespace.")
+    until: datetime = described("Time of the rename.")
 
 
 @strawberry.type(description="A dataset: anything with columns that data flows through.")
 class Table(Node):
     """A dataset."""
 
-    key: strawberry.ID = described("What the graph knows it by: namespace and name.")
-    namespace: str = described("Where it lives, as OpenLineage names it.")
-    name: str = described("Its full name there, as people write it.")
-    kind: DatasetKind = described("What sort of dataset it is.")
-    dialect: str | None = described("The SQL dialect of its database, if known.")
-    schema_known: bool = described("Whether `columns` are all it has; else they are what was seen of it.")
+    key: strawberry.ID = described("Key in the graph: namespace and name.")
+    namespace: str = described("OpenLineage namespace.")
+    name: str = described("Full name within the namespace, as SQL writes it.")
+    kind: DatasetKind = described("Kind of dataset.")
+    dialect: str | None = described("SQL dialect of its database, if known.")
+    schema_known: bool = described("Whether `columns` is complete; otherwise it holds the columns seen so far.")
     all_names: strawberry.Private[tuple[str, ...]]
-    first_seen: datetime = described("When it was first seen.")
-    last_seen: datetime = described("When it was last seen.")
-    dropped_at: datetime | None = described("Since when it is dropped; null if it is there.")
-    description: str | None = described("What a steward says it is.")
-    tags: list[str] = described("How stewards tagged it.")
+    first_seen: datetime = described("Time of the first observation.")
+    last_seen: datetime = described("Time of the latest observation.")
+    dropped_at: datetime | None = described("Time of the drop; null if the table exists.")
+    description: str | None = described("Description written by a steward.")
+    tags: list[str] = described("Tags set by stewards.")
 
     @classmethod
     def of(cls, stored: StoredDataset) -> Table:
-        """Return the dataset as the schema has it."""
+        """Return the GraphQL object of a dataset."""
         return cls(
             id=global_id(NodeKind.TABLE, stored.key),
             key=strawberry.ID(stored.key),
@@ -81,19 +81,19 @@ class Table(Node):
             tags=list(stored.tags),
         )
 
-    @strawberry.field(description="Other names that mean it now, such as the path that a table lies at.")
+    @strawberry.field(description="Other current names, such as the path of the table's files.")
     async def aliases(self, info: LineageInfo) -> list[str]:
-        """Return its names that it was not renamed from."""
+        """Return its aliases that are not former names."""
         former = {one.name for one in await info.context.loaders.former_names.load(self.key)}
         return [name for name in self.all_names if name not in former and name.casefold() != self.name.casefold()]
 
-    @strawberry.field(description="The names that it had before it was renamed, in order of time.")
+    @strawberry.field(description="Earlier names, oldest first.")
     async def former_names(self, info: LineageInfo) -> list[FormerName]:
         """Return its earlier names."""
         found = await info.context.loaders.former_names.load(self.key)
         return [FormerName(name=one.name, until=one.until) for one in found]
 
-    @strawberry.field(description="Its columns, in order, and their fields.")
+    @strawberry.field(description="Columns in order, with their nested fields.")
     async def columns(
         self, info: LineageInfo, first: First = 100, after: After = None, last: Last = None, before: Before = None
     ) -> Connection[Column]:
@@ -102,7 +102,7 @@ class Table(Node):
         rows = ColumnRows(await info.context.loaders.columns_of.load(self.key))
         return await connection(rows, asked, Column.of)
 
-    @strawberry.field(description="The jobs that read or write it, by key.")
+    @strawberry.field(description="Jobs that read or write it, ordered by key.")
     async def jobs(
         self,
         info: LineageInfo,
@@ -112,8 +112,8 @@ class Table(Node):
         last: Last = None,
         before: Before = None,
     ) -> Connection[Annotated[Job, strawberry.lazy("lineage_graphql.schema.jobs")]]:
-        """Return a page of the jobs that touch it."""
-        from lineage_graphql.schema import jobs  # noqa: PLC0415  jobs have tables
+        """Return a page of the jobs that read or write it."""
+        from lineage_graphql.schema import jobs  # noqa: PLC0415  circular: jobs have tables
 
         asked = page_arguments(info, "jobs of table", (str,), first, after, last, before, scope=self.key)
         keys = await info.context.loaders.job_keys(self.key, JobFilter(some_of("kinds", kinds)))
@@ -126,44 +126,44 @@ class Table(Node):
         rows = StoredRows(lambda job: (job.key,), read, listed.count)
         return await connection(rows, asked, jobs.Job.of)
 
-    @strawberry.field(description="The tables that it is made from, by table-level lineage, the nearest first.")
+    @strawberry.field(description="Tables upstream by table-level lineage, nearest first.")
     async def upstream(
         self,
         info: LineageInfo,
-        max_hops: Annotated[int, argument("How many tables to go.")] = 20,
-        as_of: Annotated[datetime | None, argument("Ask the graph as it was then.")] = None,
+        max_hops: Annotated[int, argument("Maximum number of hops.")] = 20,
+        as_of: Annotated[datetime | None, argument("Read the graph as of this time.")] = None,
         first: First = 100,
         after: After = None,
         last: Last = None,
         before: Before = None,
     ) -> Annotated[RelatedTables, strawberry.lazy("lineage_graphql.schema.related_tables")]:
-        """Return a page of the tables that it is made from."""
+        """Return a page of the tables upstream."""
         asked = page_arguments(info, "upstream", (int, str), first, after, last, before, scope=self.key)
         return await _related(info, self.key, Direction.UPSTREAM, max_hops, as_of, asked)
 
-    @strawberry.field(description="The tables that are made from it, by table-level lineage, the nearest first.")
+    @strawberry.field(description="Tables downstream by table-level lineage, nearest first.")
     async def downstream(
         self,
         info: LineageInfo,
-        max_hops: Annotated[int, argument("How many tables to go.")] = 20,
-        as_of: Annotated[datetime | None, argument("Ask the graph as it was then.")] = None,
+        max_hops: Annotated[int, argument("Maximum number of hops.")] = 20,
+        as_of: Annotated[datetime | None, argument("Read the graph as of this time.")] = None,
         first: First = 100,
         after: After = None,
         last: Last = None,
         before: Before = None,
     ) -> Annotated[RelatedTables, strawberry.lazy("lineage_graphql.schema.related_tables")]:
-        """Return a page of the tables that are made from it."""
+        """Return a page of the tables downstream."""
         asked = page_arguments(info, "downstream", (int, str), first, after, last, before, scope=self.key)
         return await _related(info, self.key, Direction.DOWNSTREAM, max_hops, as_of, asked)
 
-    @strawberry.field(description="How much it is used.")
+    @strawberry.field(description="Usage by day.")
     async def usage(
         self,
         info: LineageInfo,
-        since: Annotated[date | None, argument("The first day that counts.", name="from")] = None,
-        until: Annotated[date | None, argument("The last day that counts.", name="to")] = None,
+        since: Annotated[date | None, argument("First day, inclusive.", name="from")] = None,
+        until: Annotated[date | None, argument("Last day, inclusive.", name="to")] = None,
     ) -> Usage:
-        """Return its use."""
+        """Return its usage."""
         return await usage_of(info, self.key, since, until)
 
 
@@ -171,21 +171,21 @@ class Table(Node):
 class Column(Node):
     """A column or nested field."""
 
-    key: strawberry.ID = described("What the graph knows it by: its table's key, `#` and its path.")
-    path: str = described("Its name, as people write it; a nested field's has dots.")
-    data_type: str | None = described("Its type, if known.")
-    ordinal: int | None = described("Its place among the columns, from 0, if known.")
-    inferred: bool = described("Whether it was concluded from use, and is in no schema.")
-    dropped_at: datetime | None = described("Since when its table no longer has it; null if it has.")
-    table_key: strawberry.ID = described("The key of its table.")
-    parent_key: strawberry.ID | None = described("The key of the column that a nested field lies in.")
-    description: str | None = described("What a steward says it is.")
-    tags: list[str] = described("How stewards tagged it.")
-    aliases: list[str] = described("Paths that it had before it was renamed.")
+    key: strawberry.ID = described("Key in the graph: the table's key, `#` and the path.")
+    path: str = described("Name as SQL writes it; dots separate nested fields.")
+    data_type: str | None = described("Data type, if known.")
+    ordinal: int | None = described("Position among the columns, from 0, if known.")
+    inferred: bool = described("Whether it was inferred from queries and is not part of a known schema.")
+    dropped_at: datetime | None = described("Time at which it was dropped; null if it exists.")
+    table_key: strawberry.ID = described("Key of its table.")
+    parent_key: strawberry.ID | None = described("Key of the enclosing column, for a nested field.")
+    description: str | None = described("Description written by a steward.")
+    tags: list[str] = described("Tags set by stewards.")
+    aliases: list[str] = described("Earlier paths, before renames.")
 
     @classmethod
     def of(cls, stored: StoredColumn) -> Column:
-        """Return the column as the schema has it."""
+        """Return the GraphQL object of a column."""
         return cls(
             id=global_id(NodeKind.COLUMN, stored.key),
             key=strawberry.ID(stored.key),
@@ -201,25 +201,25 @@ class Column(Node):
             aliases=list(stored.aliases),
         )
 
-    @strawberry.field(description="The table that it belongs to.")
+    @strawberry.field(description="Its table.")
     async def table(self, info: LineageInfo) -> Table:
         """Return its table."""
         return await table_of(info, self.table_key)
 
-    @strawberry.field(description="Its full name, as people write it: the table's name, a dot, its path.")
+    @strawberry.field(description="Full name as SQL writes it: the table's name, a dot, the path.")
     async def name(self, info: LineageInfo) -> str:
         """Return its full name."""
         table = await table_of(info, self.table_key)
         return f"{table.name}.{self.path}"
 
-    @strawberry.field(description="How much it is used.")
+    @strawberry.field(description="Usage by day.")
     async def usage(
         self,
         info: LineageInfo,
-        since: Annotated[date | None, argument("The first day that counts.", name="from")] = None,
-        until: Annotated[date | None, argument("The last day that counts.", name="to")] = None,
+        since: Annotated[date | None, argument("First day, inclusive.", name="from")] = None,
+        until: Annotated[date | None, argument("Last day, inclusive.", name="to")] = None,
     ) -> Usage:
-        """Return its use."""
+        """Return its usage."""
         return await usage_of(info, self.key, since, until)
 
 
@@ -231,14 +231,13 @@ TableOrColumn = Annotated[
 async def _related(
     info: LineageInfo, key: str, direction: Direction, max_hops: int, as_of: datetime | None, asked: PageArguments
 ) -> RelatedTables:
-    from lineage_graphql.schema.related_tables import related_tables  # noqa: PLC0415  they are of tables
+    from lineage_graphql.schema.related_tables import related_tables  # noqa: PLC0415  circular: they have tables
 
-    as_of = as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of
-    return await related_tables(info, key, direction, max_hops, as_of, asked)
+    return await related_tables(info, key, direction, max_hops, in_utc(as_of) if as_of else None, asked)
 
 
 async def column_of(info: LineageInfo, key: str) -> Column:
-    """Return the column of a key that something in the graph names.
+    """Return the column of a key.
 
     Raises:
         LookupError: the graph has no such column.
@@ -250,7 +249,7 @@ async def column_of(info: LineageInfo, key: str) -> Column:
 
 
 async def table_of(info: LineageInfo, key: str) -> Table:
-    """Return the table of a key that something in the graph names.
+    """Return the table of a key.
 
     Raises:
         LookupError: the graph has no such table.
@@ -262,7 +261,7 @@ async def table_of(info: LineageInfo, key: str) -> Table:
 
 
 async def node_of(info: LineageInfo, key: str) -> Column | Table:
-    """Return the column or table of a key that something in the graph names.
+    """Return the column or table of a key.
 
     Raises:
         LookupError: the graph has no such node.

@@ -1,4 +1,4 @@
-"""What changed between two times."""
+"""Differences of the graph between two times."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from lineage.store.values import EdgeChange
 from lineage.traversal import resolve_table
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.schema.fields import Long, described
+from lineage_graphql.schema.fields import Long, described, in_utc
 from lineage_graphql.schema.jobs import LineageEdge
 from lineage_graphql.schema.paging import Edge, ListedRows, PageArguments, PageInfo, read_page
 
-__all__ = ["PLACE", "LineageDiff", "difference"]
+__all__ = ["POSITION", "LineageDiff", "difference"]
 
-PLACE = (str, str, str, str)
-"""What a cursor of these edges holds: target, source, kind and job."""
+POSITION = (str, str, str, str)
+"""The types of a cursor's values: target, source, kind and job."""
 
 _MAX_CHANGES = 10_000
 
@@ -38,13 +38,13 @@ class ChangeOfEdge(StrEnum):
 class ChangedEdge:
     """An edge that differs between two times."""
 
-    change: ChangeOfEdge = described("It began, it ended, or it has another meaning.")
+    change: ChangeOfEdge = described("Whether the edge began, ended or changed.")
     before: LineageEdge | None = described("The edge at the first time.")
     after: LineageEdge | None = described("The edge at the second time.")
 
     @classmethod
     def of(cls, change: EdgeChange) -> ChangedEdge:
-        """Return a change as the schema has it."""
+        """Return the GraphQL object of a change."""
         return cls(
             change=_sort_of(change),
             before=LineageEdge.of(change.before) if change.before else None,
@@ -52,23 +52,21 @@ class ChangedEdge:
         )
 
 
-@strawberry.type(description="What differs between two times: a page of edges, and counts of all of them.")
+@strawberry.type(description="Differences between two times: a page of edges, and counts over all of them.")
 class LineageDiff:
-    """What differs between two times."""
+    """Differences between two times."""
 
     as_of_a: datetime = described("The first time.")
     as_of_b: datetime = described("The second time.")
-    scope: str | None = described(
-        "What the edges lead into: a table, or all whose key begins so; null for the whole graph."
-    )
-    edges: list[Edge[ChangedEdge]] = described("The edges that differ, by target and source, with their cursors.")
-    nodes: list[ChangedEdge] = described("The edges that differ, by target and source.")
-    page_info: PageInfo = described("Where the page lies.")
-    total_count: Long = described("How many edges differ.")
-    began: Long = described("How many began.")
-    ended: Long = described("How many ended.")
-    changed: Long = described("How many have another meaning.")
-    truncated: bool = described("Whether there are more than are counted here.")
+    scope: str | None = described("Table or key prefix of the targets; null for the whole graph.")
+    edges: list[Edge[ChangedEdge]] = described("Edges that differ, ordered by target and source, with cursors.")
+    nodes: list[ChangedEdge] = described("Edges that differ, ordered by target and source.")
+    page_info: PageInfo = described("Position of the page.")
+    total_count: Long = described("Number of edges that differ.")
+    began: Long = described("Number of edges that began.")
+    ended: Long = described("Number of edges that ended.")
+    changed: Long = described("Number of edges that changed.")
+    truncated: bool = described("Whether a limit was reached, so that the counts are lower bounds.")
 
 
 async def difference(
@@ -77,10 +75,10 @@ async def difference(
     """Return what differs between two times, within a scope: a table's name or key, or `namespace/schema.` and so on.
 
     Raises:
-        RefusedError: the times are the wrong way round.
+        RefusedError: the first time is after the second.
         StoreError: the store could not be read.
     """
-    since, until = _in_utc(first_time), _in_utc(second_time)
+    since, until = (in_utc(at).astimezone(UTC) for at in (first_time, second_time))
     if since > until:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, "asOfA is after asOfB", "give the earlier time first")
 
@@ -89,16 +87,13 @@ async def difference(
         return store.changed_edges(since, until, scope=prefix, limit=_MAX_CHANGES)
 
     changes, cut = await info.context.ask(ask)
-    page = await read_page(ListedRows(changes, _place), asked)
-    nodes = [ChangedEdge.of(one) for one in page.rows]
+    page = await read_page(ListedRows(changes, _position), asked)
     sorts = Counter(map(_sort_of, changes))
     return LineageDiff(
         as_of_a=since,
         as_of_b=until,
         scope=scope,
-        edges=[Edge(cursor=cursor, node=node) for cursor, node in zip(page.cursors, nodes, strict=True)],
-        nodes=nodes,
-        page_info=page.info,
+        **page.fields(ChangedEdge.of),
         total_count=Long(len(changes)),
         began=Long(sorts[ChangeOfEdge.BEGAN]),
         ended=Long(sorts[ChangeOfEdge.ENDED]),
@@ -113,10 +108,6 @@ def _sort_of(change: EdgeChange) -> ChangeOfEdge:
     return ChangeOfEdge.ENDED if change.after is None else ChangeOfEdge.CHANGED
 
 
-def _place(change: EdgeChange) -> tuple[str, str, str, str]:
+def _position(change: EdgeChange) -> tuple[str, str, str, str]:
     edge = change.after or change.before
     return (edge.target, edge.source, str(edge.kind), edge.job) if edge else ("", "", "", "")
-
-
-def _in_utc(at: datetime) -> datetime:
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

@@ -1,10 +1,10 @@
-"""What would this SQL do? Its edges, and what depends on what it writes. Nothing is stored, nothing is run."""
+"""Lineage of SQL text given by the caller, and the impact of its targets. Nothing is stored or executed."""
 
 from __future__ import annotations
 
 import strawberry
 
-from lineage.model.diagnostics import Span
+from lineage.model.diagnostics import Span as SourceSpan
 from lineage.model.dialects import UnknownDialectError
 from lineage.model.statement import ColumnRef, Completeness, StatementLineage
 from lineage.model.statement import Edge as StatementEdge
@@ -15,7 +15,7 @@ from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.previewing import Preview, preview
 from lineage_graphql.schema.fields import described
-from lineage_graphql.schema.jobs import Diagnostic, Place
+from lineage_graphql.schema.jobs import Diagnostic, Place, Span
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
 from lineage_graphql.schema.starts import find_starts
 from lineage_graphql.schema.traversal import RANK, MaxHops, Question, reach
@@ -29,35 +29,40 @@ class ColumnName:
     """A column of a statement."""
 
     table: str | None = described("The table's full name.")
-    column: str | None = described("The column's name; null where the rows of the table are meant.")
+    column: str | None = described("The column's name; null for the rows of the table.")
 
 
-@strawberry.type(description="A flow or influence that a statement states.")
+@strawberry.type(description="An edge of a statement.")
 class StatedEdge:
-    """A flow or influence that a statement states."""
+    """An edge of a statement."""
 
-    source: ColumnName = described("Where the value comes from.")
-    target: ColumnName = described("Where it goes to.")
-    kind: EdgeKind = described("Whether the value flows or only influences.")
-    subtype: Subtype = described("How it flows, or by what it influences.")
-    masking: bool = described("Whether a function hides the value.")
-    place: Place | None = described("The place in the SQL that proves it, literals masked.")
+    source: ColumnName = described("Source of the edge.")
+    target: ColumnName = described("Target of the edge.")
+    kind: EdgeKind = described("CONTRIBUTES if the value flows, REFERENCES if it only has an influence.")
+    subtype: Subtype = described("How the value flows, or what its influence is.")
+    masking: bool = described("Whether a function masks the value.")
+    span: Span | None = described("The range of the SQL that proves it, literals masked.")
+
+    @strawberry.field(description="The earlier name of `span`.", deprecation_reason="Use `span`.")
+    async def place(self) -> Place | None:
+        """Return the range of the SQL that proves it."""
+        return Place.of_span(self.span) if self.span else None
 
 
-@strawberry.type(description="What one statement would do.")
+@strawberry.type(description="Lineage of one statement.")
 class ExtractedStatement:
-    """What one statement would do."""
+    """Lineage of one statement."""
 
     operation: str = described("SELECT, INSERT, CREATE_VIEW, …")
-    target: str | None = described("The table that it would write.")
-    sources: list[str] = described("The tables that it would read.")
-    output_columns: list[str] = described("The columns that it gives, in order.")
-    completeness: Completeness = described("How much of it was resolved.")
-    stated: list[StatedEdge] = described("The edges that it states.")
-    diagnostics: list[Diagnostic] = described("What could not be resolved, and where.")
-    target_key: strawberry.ID | None = described("The key of the target in the graph, if it is there.")
+    target: str | None = described("Table that it writes.")
+    sources: list[str] = described("Tables that it reads.")
+    output_columns: list[str] = described("Output columns, in order.")
+    completeness: Completeness = described("How much of the statement was resolved.")
+    stated: list[StatedEdge] = described("Edges of the statement.")
+    diagnostics: list[Diagnostic] = described("Findings about what could not be resolved.")
+    target_key: strawberry.ID | None = described("Key of the target, if the graph has it.")
 
-    @strawberry.field(description="What depends on the target now; null if the graph does not know it.")
+    @strawberry.field(description="Current impact of the target; null if the graph does not have it.")
     async def impact(
         self,
         info: LineageInfo,
@@ -67,7 +72,7 @@ class ExtractedStatement:
         last: Last = None,
         before: Before = None,
     ) -> ReachedColumns | None:
-        """Return what depends on the target."""
+        """Return the impact of the target."""
         if self.target_key is None:
             return None
         question = Question(max_hops, None, None, True, None)
@@ -79,7 +84,7 @@ class ExtractedStatement:
 async def extracted(
     info: LineageInfo, sql: str, dialect: str, database: str | None, schema: str | None
 ) -> list[ExtractedStatement]:
-    """Return what the statements of a text would do, resolved with the schemas that the graph knows.
+    """Return the lineage of the statements of a text, resolved with the schemas that the graph has.
 
     Raises:
         RefusedError: the text is too long, or no dialect has that name.
@@ -88,7 +93,7 @@ async def extracted(
     limits = info.context.limits
     if len(sql) > limits.sql_characters:
         raise RefusedError.over_limit(
-            "sql_characters", limits.sql_characters, len(sql), "ask for fewer statements at once"
+            "sql_characters", limits.sql_characters, len(sql), "send fewer statements per request"
         )
 
     def work(store: GraphStore) -> Preview:
@@ -99,11 +104,12 @@ async def extracted(
     except UnknownDialectError as error:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, str(error)) from error
     return [
-        _told(statement, key, found.masked) for statement, key in zip(found.statements, found.target_keys, strict=True)
+        _extracted_statement(statement, key, found.masked)
+        for statement, key in zip(found.statements, found.target_keys, strict=True)
     ]
 
 
-def _told(statement: StatementLineage, key: str | None, masked: str) -> ExtractedStatement:
+def _extracted_statement(statement: StatementLineage, key: str | None, masked: str) -> ExtractedStatement:
     return ExtractedStatement(
         operation=statement.operation,
         target=statement.target,
@@ -117,7 +123,7 @@ def _told(statement: StatementLineage, key: str | None, masked: str) -> Extracte
                 severity=found.severity,
                 message=found.message,
                 hint=found.hint,
-                place=_place(found.span, masked),
+                span=_span(found.span, masked),
                 source=None,
                 project=None,
                 path=None,
@@ -137,9 +143,9 @@ def _edge(edge: StatementEdge, masked: str) -> StatedEdge:
         kind=edge.kind,
         subtype=edge.subtype,
         masking=edge.masking,
-        place=_place(edge.span, masked),
+        span=_span(edge.span, masked),
     )
 
 
-def _place(span: Span | None, masked: str) -> Place | None:
-    return Place.of(span, masked[span.start : span.end]) if span else None
+def _span(span: SourceSpan | None, masked: str) -> Span | None:
+    return Span.of(span, masked[span.start : span.end]) if span else None

@@ -1,4 +1,4 @@
-"""Global ids, as the Relay specification has them: opaque texts that name any node of the graph."""
+"""Global object ids of the Relay specification: opaque strings that identify any node of the graph."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from lineage_graphql.schema.fields import described
 __all__ = ["Node", "NodeKind", "global_id", "parse_global_id"]
 
 
-@strawberry.interface(description="An object with a global id, which `node` finds again.")
+@strawberry.interface(description="An object with a global id, which `node` refetches.")
 class Node:
     """An object with a global id."""
 
-    id: strawberry.ID = described("Its global id: opaque, and the same as long as the object keeps its name.")
+    id: strawberry.ID = described("Global id: opaque, and stable as long as the object keeps its name.")
 
 
 class NodeKind(StrEnum):
-    """What a global id names."""
+    """The kinds of object that a global id identifies."""
 
     TABLE = "Table"
     COLUMN = "Column"
@@ -41,13 +41,13 @@ def global_id(kind: NodeKind, key: str) -> strawberry.ID:
 
 
 def parse_global_id(text: str) -> tuple[NodeKind, str]:
-    """Return what a global id names, and its key.
+    """Return the kind and the key that a global id encodes.
 
     >>> parse_global_id("VGFibGU6cGcvc2hvcC5vcmRlcnM")
     (<NodeKind.TABLE: 'Table'>, 'pg/shop.orders')
 
     Raises:
-        RefusedError: it is no global id.
+        RefusedError: it is not a global id.
     """
     try:
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
@@ -62,4 +62,4 @@ def parse_global_id(text: str) -> tuple[NodeKind, str]:
 
 def _no_id(text: str) -> RefusedError:
     shown = text if len(text) <= 100 else f"{text[:100]}…"
-    return RefusedError(ErrorCode.BAD_ARGUMENT, f"{shown!r} is no global id", "give the `id` of a node")
+    return RefusedError(ErrorCode.BAD_ARGUMENT, f"{shown!r} is not a global id", "give the `id` of a node")

@@ -1,13 +1,16 @@
-"""Jobs: what states lineage, its SQL, and the edges that it states."""
+"""Jobs, which lineage was read from: their SQL, edges and diagnostics."""
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import datetime
+from typing import Self, TypeVar
 
 import strawberry
 
 from lineage.model.batch import JobKind
-from lineage.model.diagnostics import DiagnosticCode, Severity, Span
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.model.diagnostics import Span as SourceSpan
 from lineage.model.evidence import Chain, places_of, position_in_source
 from lineage.model.expression_text import expression_around
 from lineage.model.names import is_column_key
@@ -31,31 +34,31 @@ from lineage_graphql.schema.paging import (
 )
 from lineage_graphql.schema.usage import UserQueries, top_users
 
-__all__ = ["Diagnostic", "Job", "LineageEdge", "Place"]
+__all__ = ["Diagnostic", "Job", "LineageEdge", "Place", "Span", "job_of"]
+
+S = TypeVar("S", bound="Span")
 
 
-@strawberry.type(description="A place in SQL text, in code points: `text[start:end]`.")
-class Place:
-    """A place in SQL text."""
+@strawberry.type(description="A range of SQL text, in code points: `text[start:end]`.")
+class Span:
+    """A range of SQL text."""
 
-    start: int = described("Where it begins, from 0.")
-    end: int = described("Where it ends: the first code point behind it.")
-    line: int = described("The line on which it begins, from 1.")
-    column: int = described("The column on which it begins, from 1.")
-    text: str | None = described("What stands there, literals masked.")
+    start: int = described("Index of the first code point, from 0.")
+    end: int = described("Index after the last code point.")
+    line: int = described("The line of `start`, from 1.")
+    column: int = described("The column of `start`, from 1.")
+    text: str | None = described("The text of the range, literals masked.")
     expression: str | None = described(
-        "The expression around it, in a job's SQL: the item of SELECT or SET, the condition or the key.", default=None
+        "The enclosing expression in the job's SQL: an item of SELECT or SET, a condition or a key.", default=None
     )
-    source_line: int | None = described(
-        "The line of the job's file on which it begins, if that is known.", default=None
-    )
-    source_column: int | None = described("The column there, from 1.", default=None)
+    source_line: int | None = described("The line of `start` in the job's file, if known.", default=None)
+    source_column: int | None = described("The column of `start` in the job's file, from 1, if known.", default=None)
 
     @classmethod
-    def within(cls, job: StoredJob | None, start: int, end: int) -> Place:
-        """Return the place in a job's SQL."""
+    def within(cls, job: StoredJob | None, start: int, end: int) -> Self:
+        """Return the span from `start` to `end` of a job's SQL."""
         sql = job.sql or "" if job is not None else ""
-        span = Span.locate(sql, start, end)
+        span = SourceSpan.locate(sql, start, end)
         in_source = position_in_source(sql, job.positions, start) if job is not None else None
         line, column = in_source or (None, None)
         return cls(
@@ -70,34 +73,42 @@ class Place:
         )
 
     @classmethod
-    def of(cls, span: Span, text: str | None = None) -> Place:
-        """Return a place whose line and column are known."""
+    def of(cls, span: SourceSpan, text: str | None = None) -> Self:
+        """Return a span whose line and column are known."""
         return cls(start=span.start, end=span.end, line=span.line, column=span.column, text=text)
 
 
-@strawberry.type(description="What one job says of one pair: a relationship of the graph.")
-class LineageEdge:
-    """What one job says of one pair."""
+@strawberry.type(description="The earlier name of `Span`.")
+class Place(Span):
+    """A span, as the deprecated fields return it."""
 
-    source_key: strawberry.ID = described(
-        "The key of the column, or of the table whose rows decide, that it comes from."
+    @classmethod
+    def of_span(cls, span: Span) -> Place:
+        """Return a span under its earlier name."""
+        return cls(**{field.name: getattr(span, field.name) for field in dataclasses.fields(span)})
+
+
+@strawberry.type(description="A relationship of the graph: the edge from one node to another by one job.")
+class LineageEdge:
+    """The edge from one node to another by one job."""
+
+    source_key: strawberry.ID = described("Key of the source: a column, or a table whose rows have the influence.")
+    target_key: strawberry.ID = described("Key of the target: a column, or a table whose rows are influenced.")
+    kind: EdgeKind = described("CONTRIBUTES if the value flows, REFERENCES if it only has an influence.")
+    subtypes: list[Subtype] = described("How the value flows, or what its influence is.")
+    masking: bool = described("Whether a function masks the value.")
+    job_key: strawberry.ID = described("Key of its job.")
+    limited: bool = described("Whether a sort order decides, with a LIMIT, which rows are kept.")
+    ambiguous: bool = described("Whether the source is one of several tables that an unqualified column may belong to.")
+    valid_from: datetime | None = described(
+        "Start of validity; null on a path, which combines the edges of several jobs."
     )
-    target_key: strawberry.ID = described(
-        "The key of the column, or of the table whose rows it influences, that it goes to."
-    )
-    kind: EdgeKind = described("Whether the value flows or only influences.")
-    subtypes: list[Subtype] = described("How it flows, or by what it influences.")
-    masking: bool = described("Whether a function hides the value.")
-    job_key: strawberry.ID = described("The key of the job that states it.")
-    limited: bool = described("Whether a SORT decides, with a LIMIT, which rows there are.")
-    ambiguous: bool = described("Whether it is one of several tables that an unprefixed column may belong to.")
-    valid_from: datetime | None = described("Since when it holds; null on a path, which joins what several jobs say.")
-    valid_to: datetime | None = described("Until when it held; null while it holds.")
-    spans: strawberry.Private[tuple[Chain, ...]]
+    valid_to: datetime | None = described("End of validity; null while it is valid.")
+    chains: strawberry.Private[tuple[Chain, ...]]
 
     @classmethod
     def of(cls, stored: StoredEdge) -> LineageEdge:
-        """Return the edge as the schema has it."""
+        """Return the GraphQL object of an edge."""
         return cls(
             source_key=strawberry.ID(stored.source),
             target_key=strawberry.ID(stored.target),
@@ -109,12 +120,12 @@ class LineageEdge:
             ambiguous=stored.ambiguous,
             valid_from=stored.valid_from,
             valid_to=stored.valid_to,
-            spans=stored.spans,
+            chains=stored.spans,
         )
 
     @classmethod
     def on_path(cls, step: PathStep) -> LineageEdge:
-        """Return a path's step as an edge: what one of its jobs says."""
+        """Return a step of a path as the edge of one of its jobs."""
         return cls(
             source_key=strawberry.ID(step.source),
             target_key=strawberry.ID(step.target),
@@ -126,108 +137,125 @@ class LineageEdge:
             ambiguous=False,
             valid_from=None,
             valid_to=None,
-            spans=step.spans,
+            chains=step.spans,
         )
 
-    @strawberry.field(description="The column that it comes from; null where the rows of a table decide.")
+    @strawberry.field(description="Source column; null if the source is the rows of a table.")
     async def source(self, info: LineageInfo) -> Column | None:
         """Return its source, if that is a column."""
         return await column_of(info, self.source_key) if is_column_key(self.source_key) else None
 
-    @strawberry.field(description="The column that it comes from, or the table whose rows decide.")
+    @strawberry.field(description="Source: a column, or a table whose rows have the influence.")
     async def source_node(self, info: LineageInfo) -> TableOrColumn:
         """Return its source."""
         return await node_of(info, self.source_key)
 
-    @strawberry.field(description="The column that it goes to, or the table whose rows it influences.")
+    @strawberry.field(description="Target: a column, or a table whose rows are influenced.")
     async def target(self, info: LineageInfo) -> TableOrColumn:
         """Return its target."""
         return await node_of(info, self.target_key)
 
-    @strawberry.field(description="The job that states it.")
+    @strawberry.field(description="Its job.")
     async def job(self, info: LineageInfo) -> Job | None:
         """Return its job."""
-        stored = await info.context.loaders.jobs.load(self.job_key)
-        return Job.of(stored) if stored else None
+        return await job_of(info, self.job_key)
 
-    @strawberry.field(description="The places in the job's SQL that prove it: where its source is read.")
-    async def places(self, info: LineageInfo) -> list[Place]:
-        """Return the places where its source is read."""
-        stored = await info.context.loaders.jobs.load(self.job_key) if self.spans else None
-        return [Place.within(stored, *places_of(chain)[0]) for chain in self.spans]
+    @strawberry.field(description="Where the job's SQL reads the source.")
+    async def spans(self, info: LineageInfo) -> list[Span]:
+        """Return the spans at which its source is read."""
+        return [evidence[0] for evidence in await self._evidence(info, Span)]
 
     @strawberry.field(
-        description="Each proof in the job's SQL as places in order: where its source is read, then where what that "
-        "gives is read in turn, in the queries around it, up to the output."
+        description="The evidence for the edge in the job's SQL. Each item is a chain of spans: where the source is "
+        "read, then where each enclosing query reads that result, up to the output."
     )
+    async def evidence(self, info: LineageInfo) -> list[list[Span]]:
+        """Return each chain of spans that proves the edge."""
+        return await self._evidence(info, Span)
+
+    @strawberry.field(description="The earlier name of `spans`.", deprecation_reason="Use `spans`.")
+    async def places(self, info: LineageInfo) -> list[Place]:
+        """Return the spans at which its source is read."""
+        return [evidence[0] for evidence in await self._evidence(info, Place)]
+
+    @strawberry.field(description="The earlier name of `evidence`.", deprecation_reason="Use `evidence`.")
     async def proofs(self, info: LineageInfo) -> list[list[Place]]:
-        """Return each proof as places in order."""
-        stored = await info.context.loaders.jobs.load(self.job_key) if self.spans else None
-        return [[Place.within(stored, *place) for place in places_of(chain)] for chain in self.spans]
+        """Return each chain of spans that proves the edge."""
+        return await self._evidence(info, Place)
+
+    async def _evidence(self, info: LineageInfo, kind: type[S]) -> list[list[S]]:
+        stored = await info.context.loaders.jobs.load(self.job_key) if self.chains else None
+        return [[kind.within(stored, *span) for span in places_of(chain)] for chain in self.chains]
 
 
-@strawberry.type(description="A coded, positioned finding about a statement.")
+@strawberry.type(description="A finding about a statement, with a code and a position.")
 class Diagnostic:
     """A finding about a statement."""
 
-    code: DiagnosticCode = described("What was found.")
-    severity: Severity = described("How much of the lineage it puts in doubt.")
-    message: str = described("What was found, in words.")
-    hint: str | None = described("What to do about it.")
-    place: Place | None = described("Where, if it has a place.")
-    source: str | None = described("The file or log that it speaks of.")
-    project: str | None = described("The project of the SQL file that it speaks of, if that has one.")
-    path: str | None = described("The path of that file in its project; absolute without one.")
-    job_key: strawberry.ID | None = described("The key of the job that it speaks of.")
+    code: DiagnosticCode = described("Kind of finding.")
+    severity: Severity = described("How far it affects the lineage.")
+    message: str = described("Message.")
+    hint: str | None = described("Suggested action.")
+    span: Span | None = described("The range of the SQL that it is about, if known.")
+    source: str | None = described("File or log that it is about.")
+    project: str | None = described("Project of the SQL file, if any.")
+    path: str | None = described("Path of the SQL file in its project; absolute if it has no project.")
+    job_key: strawberry.ID | None = described("Key of the job that it is about.")
 
     @classmethod
     def of(cls, stored: StoredDiagnostic) -> Diagnostic:
-        """Return a diagnostic as the schema has it."""
+        """Return the GraphQL object of a diagnostic."""
         found = stored.diagnostic
         return cls(
             code=found.code,
             severity=found.severity,
             message=found.message,
             hint=found.hint,
-            place=Place.of(found.span) if found.span else None,
+            span=Span.of(found.span) if found.span else None,
             source=stored.source,
             project=stored.project,
             path=stored.path,
             job_key=strawberry.ID(stored.job) if stored.job else None,
         )
 
-    @strawberry.field(description="The job that it speaks of.")
+    @strawberry.field(description="The job that it is about.")
     async def job(self, info: LineageInfo) -> Job | None:
         """Return its job."""
-        stored = await info.context.loaders.jobs.load(self.job_key) if self.job_key else None
-        return Job.of(stored) if stored else None
+        return await job_of(info, self.job_key) if self.job_key else None
+
+    @strawberry.field(description="The earlier name of `span`.", deprecation_reason="Use `span`.")
+    async def place(self) -> Place | None:
+        """Return the range of the SQL that it is about."""
+        return Place.of_span(self.span) if self.span else None
 
 
-@strawberry.type(description="What states lineage: a view's definition, a SQL file, a query template, a Spark write.")
+@strawberry.type(
+    description="What lineage was read from: a view definition, a SQL file, a query template, a Spark write."
+)
 class Job(Node):
-    """What states lineage."""
+    """What lineage was read from."""
 
-    key: strawberry.ID = described("What the graph knows it by.")
-    kind: JobKind = described("What sort of job it is.")
-    sql: str | None = described("Its SQL, literals masked.")
-    dialect: str | None = described("The SQL dialect.")
-    operation: str | None = described("What it does: CREATE_VIEW, INSERT, MERGE, …")
-    source: str | None = described("The file or log that it stands in.")
-    project: str | None = described("The project of the SQL file that it stands in, if that has one.")
-    path: str | None = described("The path of that file in its project; absolute without one.")
-    source_line: int | None = described("The line on which its SQL begins there.")
+    key: strawberry.ID = described("Key in the graph.")
+    kind: JobKind = described("Kind of job.")
+    sql: str | None = described("SQL text, literals masked.")
+    dialect: str | None = described("SQL dialect.")
+    operation: str | None = described("Operation: CREATE_VIEW, INSERT, MERGE, …")
+    source: str | None = described("File or log that contains it.")
+    project: str | None = described("Project of the SQL file, if any.")
+    path: str | None = described("Path of the SQL file in its project; absolute if it has no project.")
+    source_line: int | None = described("Line of the file on which its SQL begins.")
     completeness: Completeness = described("How much of its SQL was resolved.")
-    first_seen: datetime = described("When it was first seen.")
-    last_seen: datetime = described("When it was last seen.")
-    retired_at: datetime | None = described("Since when its source no longer holds it.")
-    observations: Long = described("How often it ran, as far as logs say.")
-    mean_seconds: float | None = described("How long a run takes on average, if known.")
+    first_seen: datetime = described("Time of the first observation.")
+    last_seen: datetime = described("Time of the latest observation.")
+    retired_at: datetime | None = described("Time at which its source no longer contained it; null if it is live.")
+    observations: Long = described("Number of executions in the ingested logs.")
+    mean_seconds: float | None = described("Mean duration of an execution in seconds, if known.")
     read_keys: strawberry.Private[tuple[str, ...]]
     written_keys: strawberry.Private[tuple[str, ...]]
 
     @classmethod
     def of(cls, stored: StoredJob) -> Job:
-        """Return a job as the schema has it."""
+        """Return the GraphQL object of a job."""
         mean = stored.mean_duration_us
         return cls(
             id=global_id(NodeKind.JOB, stored.key),
@@ -250,19 +278,19 @@ class Job(Node):
             written_keys=stored.writes,
         )
 
-    @strawberry.field(description="The tables that it reads.")
+    @strawberry.field(description="Tables that it reads.")
     async def reads(self, info: LineageInfo) -> list[Table]:
         """Return the tables that it reads."""
         found = await info.context.loaders.datasets.load_many(list(self.read_keys))
         return [Table.of(one) for one in found if one]
 
-    @strawberry.field(description="The tables that it writes.")
+    @strawberry.field(description="Tables that it writes.")
     async def writes(self, info: LineageInfo) -> list[Table]:
         """Return the tables that it writes."""
         found = await info.context.loaders.datasets.load_many(list(self.written_keys))
         return [Table.of(one) for one in found if one]
 
-    @strawberry.field(description="The edges that it states now, by target and source.")
+    @strawberry.field(description="Live edges, ordered by target and source.")
     async def edges(
         self, info: LineageInfo, first: First = 100, after: After = None, last: Last = None, before: Before = None
     ) -> Connection[LineageEdge]:
@@ -272,13 +300,19 @@ class Job(Node):
         rows = ListedRows(found, lambda edge: (edge.target, edge.source, str(edge.kind)))
         return await connection(rows, asked, LineageEdge.of)
 
-    @strawberry.field(description="The diagnostics about it.")
+    @strawberry.field(description="Diagnostics about it.")
     async def diagnostics(self, info: LineageInfo) -> list[Diagnostic]:
         """Return its diagnostics."""
         return [Diagnostic.of(one) for one in await info.context.loaders.diagnostics_of.load(self.key)]
 
-    @strawberry.field(description="Who ran it most, at most ten users.")
+    @strawberry.field(description="Up to ten users with the most executions.")
     async def top_users(self, info: LineageInfo) -> list[UserQueries]:
-        """Return the users who ran it most."""
+        """Return the users with the most executions."""
         users = await info.context.loaders.users_of_job.load(self.key)
         return top_users(users) if users else []
+
+
+async def job_of(info: LineageInfo, key: str) -> Job | None:
+    """Return the job of a key; None if the graph has none."""
+    stored = await info.context.loaders.jobs.load(key)
+    return Job.of(stored) if stored else None

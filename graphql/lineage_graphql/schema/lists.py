@@ -1,4 +1,4 @@
-"""Questions for lists of what is in the graph: tables, jobs, runs, diagnostics."""
+"""Query fields that list tables, jobs, runs and diagnostics."""
 
 from __future__ import annotations
 
@@ -33,20 +33,21 @@ __all__ = ["Lists"]
 
 @strawberry.type
 class Lists:
-    """Fields of `Query` that answer with lists."""
+    """Fields of `Query` that return lists."""
 
-    @strawberry.field(description="Tables, by key unless another order is asked for.")
+    @strawberry.field(description="Tables, ordered by key unless `orderBy` says otherwise.")
     async def tables(
         self,
         info: LineageInfo,
         namespace: Annotated[str | None, argument("Only tables of this namespace.")] = None,
         schema: Annotated[
-            str | None, argument("Only tables of this schema: `shop` or `db.shop` of `db.shop.orders`, without case.")
+            str | None,
+            argument("Only tables of this schema: `shop` or `db.shop` of `db.shop.orders`, case-insensitive."),
         ] = None,
         kinds: Annotated[list[DatasetKind] | None, argument("Only tables of these kinds.")] = None,
         tags: Annotated[list[str] | None, argument("Only tables that have all these tags.")] = None,
-        dropped: Annotated[bool, argument("Whether to list those that are dropped, too.")] = False,
-        order_by: Annotated[TableOrder | None, argument("Their order; by key, without it.")] = None,
+        dropped: Annotated[bool, argument("Whether to include dropped tables.")] = False,
+        order_by: Annotated[TableOrder | None, argument("Order; by key if omitted.")] = None,
         first: First = 50,
         after: After = None,
         last: Last = None,
@@ -70,24 +71,24 @@ class Lists:
         asked = page_arguments(info, "tables", order.shape, first, after, last, before, scope=order)
         return await connection(rows, asked, Table.of)
 
-    @strawberry.field(description="Jobs, by key unless another order is asked for.")
+    @strawberry.field(description="Jobs, ordered by key unless `orderBy` says otherwise.")
     async def jobs(
         self,
         info: LineageInfo,
         kinds: Annotated[list[JobKind] | None, argument("Only jobs of these kinds.")] = None,
-        retired: Annotated[bool, argument("Whether to list those that their source no longer holds, too.")] = False,
-        project: Annotated[str | None, argument("Only jobs of the SQL files of this project.")] = None,
+        retired: Annotated[bool, argument("Whether to include jobs that their source no longer contains.")] = False,
+        project: Annotated[str | None, argument("Only jobs of this project's SQL files.")] = None,
         file: Annotated[
             str | None,
-            argument("Only jobs of this file, or of those in this folder: its path in the project, or as `source`."),
+            argument("Only jobs of this file or folder: a path in the project, or as in `source`."),
         ] = None,
         user: Annotated[
             str | None,
             argument(
-                "Only jobs that this user ran, as logs write the name. Of each job a log's busiest users are known."
+                "Only jobs that this user ran, spelled as in the logs. Each job stores its most active users only."
             ),
         ] = None,
-        order_by: Annotated[JobOrder | None, argument("Their order; by key, without it.")] = None,
+        order_by: Annotated[JobOrder | None, argument("Order; by key if omitted.")] = None,
         first: First = 50,
         after: After = None,
         last: Last = None,
@@ -111,11 +112,11 @@ class Lists:
         asked = page_arguments(info, "jobs", order.shape, first, after, last, before, scope=order)
         return await connection(rows, asked, Job.of)
 
-    @strawberry.field(description="Ingests that were stored, the newest first unless another order is asked for.")
+    @strawberry.field(description="Stored ingests, newest first unless `orderBy` says otherwise.")
     async def runs(
         self,
         info: LineageInfo,
-        order_by: Annotated[RunOrder | None, argument("Their order; the last stored first, without it.")] = None,
+        order_by: Annotated[RunOrder | None, argument("Order; last stored first if omitted.")] = None,
         first: First = 20,
         after: After = None,
         last: Last = None,
@@ -128,7 +129,7 @@ class Lists:
         asked = page_arguments(info, "runs", order.shape, first, after, last, before, scope=order)
         return await connection(rows, asked, Run.of)
 
-    @strawberry.field(description="What ingests could not resolve, and where.")
+    @strawberry.field(description="Findings of ingests: what could not be resolved, and where.")
     async def diagnostics(
         self,
         info: LineageInfo,

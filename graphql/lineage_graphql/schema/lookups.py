@@ -1,4 +1,4 @@
-"""Questions for single things: by global id, by key, by name."""
+"""Query fields that look up single objects by global id, key or name, and search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import Column, Table
 from lineage_graphql.schema.fields import argument, some_of
 from lineage_graphql.schema.ids import Node
-from lineage_graphql.schema.jobs import Job
+from lineage_graphql.schema.jobs import Job, job_of
 from lineage_graphql.schema.nodes import node_by_id, nodes_by_id
 from lineage_graphql.schema.overview import Hit, Service
 from lineage_graphql.schema.paging import (
@@ -38,42 +38,46 @@ _SEARCHED = 1_000
 
 @strawberry.type
 class Lookups:
-    """Fields of `Query` that answer with single things."""
+    """Fields of `Query` that return single objects."""
 
-    @strawberry.field(description="What answers here.")
+    @strawberry.field(description="Version and state of this service.")
     async def service(self, info: LineageInfo) -> Service:
-        """Return what answers here."""
+        """Return the version and state of this service."""
         info.context.require(Role.READER)
         return await Service.of(info)
 
     @strawberry.field(
-        description="The object with a global id; null if it is gone. An id from before a rename finds it, too, unless "
-        "another has the name now."
+        description="The object with a global id; null if it does not exist. An id from before a rename works unless "
+        "another object has that name now."
     )
     async def node(
         self,
         info: LineageInfo,
-        id: Annotated[strawberry.ID, argument("Its `id`.")],  # noqa: A002
+        id: Annotated[strawberry.ID, argument("The object's `id`.")],  # noqa: A002
     ) -> Node | None:
         """Return the object with a global id."""
         info.context.require(Role.READER)
         return await node_by_id(info, id)
 
-    @strawberry.field(description="The objects with these global ids, in this order; null for each that is gone.")
+    @strawberry.field(
+        description="The objects with these global ids, in this order; null for each that does not exist."
+    )
     async def nodes(
-        self, info: LineageInfo, ids: Annotated[list[strawberry.ID], argument("Their ids, at most as a page has rows.")]
+        self,
+        info: LineageInfo,
+        ids: Annotated[list[strawberry.ID], argument("Global ids, at most as many as the page limit.")],
     ) -> list[Node | None]:
         """Return the objects with these global ids."""
         info.context.require(Role.READER)
         return await nodes_by_id(info, ids)
 
-    @strawberry.field(description="A table, by key or by name, with a namespace where several have it.")
+    @strawberry.field(description="A table by key, or by name with a namespace if the name is ambiguous.")
     async def table(
         self,
         info: LineageInfo,
         key: Annotated[strawberry.ID | None, argument("The table's key.")] = None,
-        namespace: Annotated[str | None, argument("The namespace of the table that `name` names.")] = None,
-        name: Annotated[str | None, argument("The table's name, in full or in part.")] = None,
+        namespace: Annotated[str | None, argument("Namespace of `name`.")] = None,
+        name: Annotated[str | None, argument("Full name, or its last parts.")] = None,
     ) -> Table | None:
         """Return a table."""
         info.context.require(Role.READER)
@@ -82,12 +86,12 @@ class Lookups:
         stored = await info.context.loaders.datasets.load(target.key)
         return Table.of(stored) if stored else None
 
-    @strawberry.field(description="A column, by key or by name, with a namespace where several have it.")
+    @strawberry.field(description="A column by key, or by name with a namespace if the name is ambiguous.")
     async def column(
         self,
         info: LineageInfo,
         key: Annotated[strawberry.ID | None, argument("The column's key.")] = None,
-        namespace: Annotated[str | None, argument("The namespace of the column that `name` names.")] = None,
+        namespace: Annotated[str | None, argument("Namespace of `name`.")] = None,
         name: Annotated[str | None, argument("The column's name, as `schema.table.column`.")] = None,
     ) -> Column | None:
         """Return a column."""
@@ -97,20 +101,19 @@ class Lookups:
         stored = await info.context.loaders.columns.load(target.key)
         return Column.of(stored) if stored else None
 
-    @strawberry.field(description="A job with its SQL and the edges that it states.")
+    @strawberry.field(description="A job with its SQL and its edges.")
     async def job(self, info: LineageInfo, key: Annotated[strawberry.ID, argument("The job's key.")]) -> Job | None:
         """Return a job."""
         info.context.require(Role.READER)
-        stored = await info.context.loaders.jobs.load(key)
-        return Job.of(stored) if stored else None
+        return await job_of(info, key)
 
-    @strawberry.field(description="Tables and columns whose name holds a text, the best first.")
+    @strawberry.field(description="Tables and columns whose name contains a text, best match first.")
     async def search(
         self,
         info: LineageInfo,
-        text: Annotated[str, argument("A part of a name; case does not matter.")],
+        text: Annotated[str, argument("Part of a name, case-insensitive.")],
         types: Annotated[list[NodeType] | None, argument("Only tables, or only columns.")] = None,
-        tags: Annotated[list[str] | None, argument("Only what has all these tags.")] = None,
+        tags: Annotated[list[str] | None, argument("Only nodes that have all these tags.")] = None,
         first: First = 20,
         after: After = None,
         last: Last = None,
@@ -144,4 +147,4 @@ def _named(key: str | None, namespace: str | None, name: str | None) -> str:
         return key
     if key is None and name is not None:
         return f"{namespace}/{name}" if namespace is not None else name
-    raise RefusedError(ErrorCode.BAD_ARGUMENT, "give a key, or a name and (if need be) its namespace")
+    raise RefusedError(ErrorCode.BAD_ARGUMENT, "give a key, or a name with an optional namespace")

@@ -1,4 +1,4 @@
-"""From a global id to the object that it names, which may have been renamed since."""
+"""Objects by global id, also after a rename."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import RefusedError, explained
 from lineage_graphql.schema.datasets import Column, Table
 from lineage_graphql.schema.ids import Node, NodeKind, parse_global_id
-from lineage_graphql.schema.jobs import Job
+from lineage_graphql.schema.jobs import job_of
 from lineage_graphql.schema.overview import Run
 
 __all__ = ["node_by_id", "nodes_by_id"]
 
 
 async def node_by_id(info: LineageInfo, text: str) -> Node | None:
-    """Return the object with a global id; None if it is gone.
+    """Return the object with a global id; None if it does not exist.
 
     Raises:
-        RefusedError: it is no global id.
-        AmbiguousNameError: several objects had the name that it was made of.
+        RefusedError: it is not a global id.
+        AmbiguousNameError: several objects had the name that the id encodes.
         StoreError: the store could not be read.
     """
     kind, key = parse_global_id(text)
@@ -42,15 +42,14 @@ async def node_by_id(info: LineageInfo, text: str) -> Node | None:
                 column = await info.context.ask(lambda store: _renamed_column(store, key)) or column
             return Column.of(column) if column else None
         case NodeKind.JOB:
-            job = await loaders.jobs.load(key)
-            return Job.of(job) if job else None
+            return await job_of(info, key)
         case NodeKind.RUN:
             run = await loaders.runs.load(key)
             return Run.of(run) if run else None
 
 
 async def nodes_by_id(info: LineageInfo, ids: Sequence[strawberry.ID]) -> list[Node | None]:
-    """Return the objects with these global ids, an error in the place of each that is no global id.
+    """Return the objects with these global ids; an error for each that is not a global id.
 
     Raises:
         RefusedError: there are more than the limit.
@@ -58,12 +57,12 @@ async def nodes_by_id(info: LineageInfo, ids: Sequence[strawberry.ID]) -> list[N
     """
     most = info.context.limits.page
     if len(ids) > most:
-        raise RefusedError.over_limit("page", most, len(ids), "ask for fewer at once")
+        raise RefusedError.over_limit("page", most, len(ids), "request fewer per query")
     found = await asyncio.gather(*(node_by_id(info, one) for one in ids), return_exceptions=True)
     for one in found:
         if isinstance(one, BaseException) and not isinstance(one, GraphQLError) and explained(one) is None:
             raise one
-    # An error among the values is answered as an error of that value.
+    # graphql-core reports an exception among the values as that value's error.
     return found  # type: ignore[return-value]
 
 

@@ -1,4 +1,4 @@
-"""Orders that a caller can choose for a list."""
+"""Sort orders of lists."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ __all__ = [
 S = TypeVar("S", StoredDataset, StoredJob, StoredRun)
 
 
-@strawberry.enum(description="Which way a list is ordered.")
+@strawberry.enum(description="Sort direction.")
 class OrderDirection(StrEnum):
-    """Which way a list is ordered."""
+    """Sort direction."""
 
     ASC = "ASC"
     DESC = "DESC"
 
 
-@strawberry.enum(description="What tables are ordered by.")
+@strawberry.enum(description="Sort keys of tables.")
 class TableOrderField(StrEnum):
-    """What tables are ordered by."""
+    """Sort keys of tables."""
 
     KEY = "key"
     NAME = "name"
@@ -50,51 +50,51 @@ class TableOrderField(StrEnum):
     LAST_SEEN = "last_seen"
 
 
-@strawberry.enum(description="What jobs are ordered by.")
+@strawberry.enum(description="Sort keys of jobs.")
 class JobOrderField(StrEnum):
-    """What jobs are ordered by."""
+    """Sort keys of jobs."""
 
     KEY = "key"
     FIRST_SEEN = "first_seen"
     LAST_SEEN = "last_seen"
 
 
-@strawberry.enum(description="What runs are ordered by.")
+@strawberry.enum(description="Sort keys of runs.")
 class RunOrderField(StrEnum):
-    """What runs are ordered by."""
+    """Sort keys of runs."""
 
     KEY = "key"
     AT = "at"
     LAST_SEEN = "last_seen"
 
 
-@strawberry.input(description="The order of a list of tables.")
+@strawberry.input(description="Sort order of a list of tables.")
 class TableOrder:
-    """The order of a list of tables."""
+    """Sort order of a list of tables."""
 
-    field: TableOrderField = described("What they are ordered by; those that are equal in it, by key.")
-    direction: OrderDirection = described("Which way.", default=OrderDirection.ASC)
+    field: TableOrderField = described("Sort key; ties are ordered by key.")
+    direction: OrderDirection = described("Sort direction.", default=OrderDirection.ASC)
 
 
-@strawberry.input(description="The order of a list of jobs.")
+@strawberry.input(description="Sort order of a list of jobs.")
 class JobOrder:
-    """The order of a list of jobs."""
+    """Sort order of a list of jobs."""
 
-    field: JobOrderField = described("What they are ordered by; those that are equal in it, by key.")
-    direction: OrderDirection = described("Which way.", default=OrderDirection.ASC)
+    field: JobOrderField = described("Sort key; ties are ordered by key.")
+    direction: OrderDirection = described("Sort direction.", default=OrderDirection.ASC)
 
 
-@strawberry.input(description="The order of a list of runs.")
+@strawberry.input(description="Sort order of a list of runs.")
 class RunOrder:
-    """The order of a list of runs."""
+    """Sort order of a list of runs."""
 
-    field: RunOrderField = described("What they are ordered by; those that are equal in it, by key.")
-    direction: OrderDirection = described("Which way.", default=OrderDirection.ASC)
+    field: RunOrderField = described("Sort key; ties are ordered by key.")
+    direction: OrderDirection = described("Sort direction.", default=OrderDirection.ASC)
 
 
 @dataclass(frozen=True)
 class ListOrder:
-    """An order, with what cursors hold in it."""
+    """An order, with the types of its cursors' values."""
 
     order: Order
     descending: bool
@@ -116,7 +116,7 @@ class ListOrder:
         read: Callable[[GraphStore, PageRequest], Sequence[S]],
         count: Callable[[GraphStore], int],
     ) -> StoredRows[S]:
-        """Return a list in this order, which is read of the store."""
+        """Return a list in this order, read from the store."""
 
         async def read_page(page: PageRequest) -> Sequence[S]:
             wanted = replace(page, order=self.order, descending=self.descending)
@@ -131,7 +131,7 @@ class ListOrder:
 
 
 def order_of(chosen: TableOrder | JobOrder | RunOrder | None) -> ListOrder:
-    """Return the order that was chosen; by key, without one."""
+    """Return the chosen order; by key if none was chosen."""
     if chosen is None:
         return ListOrder(Order.KEY, descending=False)
     return ListOrder(Order(str(chosen.field)), chosen.direction is OrderDirection.DESC)

@@ -1,4 +1,4 @@
-"""Runs, search hits, and what the service itself is."""
+"""Runs, search hits, and the service itself."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from lineage_graphql.schema.ids import Node, NodeKind, global_id
 __all__ = ["Hit", "Run", "Service"]
 
 
-@strawberry.type(description="A number that an ingest counted.")
+@strawberry.type(description="A count of an ingest.")
 class Count:
-    """A number that an ingest counted."""
+    """A count of an ingest."""
 
-    name: str = described("What was counted: statements, resolved, …")
-    number: Long = described("How many.")
+    name: str = described("What is counted: statements, resolved, …")
+    number: Long = described("The count.")
 
 
-@strawberry.type(description="An ingest that was stored.")
+@strawberry.type(description="A stored ingest.")
 class Run(Node):
-    """An ingest that was stored."""
+    """A stored ingest."""
 
-    key: strawberry.ID = described("What the graph knows it by.")
-    kind: str = described("What was ingested: sql, log, openlineage, …")
-    source: str = described("Where from.")
-    at: datetime = described("When it was first stored.")
-    last_seen: datetime = described("When the same content was last stored.")
-    seconds: float | None = described("How long it took.")
-    counts: list[Count] = described("What it counted.")
+    key: strawberry.ID = described("Key in the graph.")
+    kind: str = described("Kind of input: sql, log, openlineage, …")
+    source: str = described("Input: a file, folder or log.")
+    at: datetime = described("Time at which it was first stored.")
+    last_seen: datetime = described("Time at which the same content was last stored.")
+    seconds: float | None = described("Duration in seconds.")
+    counts: list[Count] = described("Counts of the ingest.")
 
     @classmethod
     def of(cls, stored: StoredRun) -> Run:
-        """Return a run as the schema has it."""
+        """Return the GraphQL object of a run."""
         return cls(
             id=global_id(NodeKind.RUN, stored.key),
             key=strawberry.ID(stored.key),
@@ -56,12 +56,12 @@ class Hit:
     """A table or column whose name matched."""
 
     key: strawberry.ID = described("Its key.")
-    name: str = described("Its name within its namespace, or its table.")
-    score: float = described("How well it matched; the best first.")
+    name: str = described("Name within the namespace, or within the table.")
+    score: float = described("Score of the match; higher is better.")
 
     @classmethod
     def of(cls, hit: SearchHit) -> Hit:
-        """Return a hit as the schema has it."""
+        """Return the GraphQL object of a search hit."""
         return cls(key=strawberry.ID(hit.key), name=hit.name, score=hit.score)
 
     @strawberry.field(description="The table or column.")
@@ -70,16 +70,16 @@ class Hit:
         return await node_of(info, self.key)
 
 
-@strawberry.type(description="What answers here.")
+@strawberry.type(description="This service.")
 class Service:
-    """What answers here."""
+    """This service."""
 
-    version: str = described("The version of lineage.")
-    schema_version: int = described("The version of the graph's schema.")
-    read_only: bool = described("Whether nothing can be changed through it.")
+    version: str = described("Version of lineage.")
+    schema_version: int = described("Schema version of the graph.")
+    read_only: bool = described("Whether the service is read-only.")
 
     @classmethod
     async def of(cls, info: LineageInfo) -> Service:
-        """Return what answers here."""
+        """Return this service."""
         schema_version = await info.context.ask(lambda store: store.schema_version)
         return cls(version=__version__, schema_version=schema_version, read_only=info.context.read_only)

@@ -1,8 +1,8 @@
-"""Pages, as the Relay specification of connections has them.
+"""Connections of the Relay specification: pages, edges and cursors.
 
-A cursor holds the position of its row in the list's order, not a number: rows that come or go elsewhere shift nothing,
-and a page begins at the right row even when the cursor's own row is gone. It also holds the list that it is of, so that
-a cursor of another list is refused.
+A cursor encodes the position of its row in the list's order, not an offset: rows added or removed elsewhere shift
+nothing, and a page begins at the right row even if the cursor's row no longer exists. It also encodes which list it
+belongs to, so that a cursor of another list is refused.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ __all__ = [
     "StoredRows",
     "connection",
     "page_arguments",
+    "page_of",
     "read_page",
     "size_of",
 ]
@@ -45,31 +46,31 @@ __all__ = [
 S = TypeVar("S")
 T = TypeVar("T")
 
-First = Annotated[int, argument("How many rows to answer with.")]
-After = Annotated[str | None, argument("The cursor behind which to begin: `endCursor` of the page before.")]
-Last = Annotated[int | None, argument("How many rows to answer with, counted from the end; instead of `first`.")]
-Before = Annotated[str | None, argument("The cursor before which to end: `startCursor` of the page behind.")]
+First = Annotated[int, argument("Number of rows to return.")]
+After = Annotated[str | None, argument("Return rows after this cursor: `endCursor` of the previous page.")]
+Last = Annotated[int | None, argument("Number of rows to return, counted from the end; instead of `first`.")]
+Before = Annotated[str | None, argument("Return rows before this cursor: `startCursor` of the next page.")]
 
 _Known = bool | Callable[[], Awaitable[bool]]
 
 
-@strawberry.type(description="Where a page lies among the rows.")
+@strawberry.type(description="Position of a page in its list.")
 class PageInfo:
-    """Where a page lies among the rows."""
+    """Position of a page in its list."""
 
-    start_cursor: str | None = described("The cursor of the first row: give it as `before` for the page before.")
-    end_cursor: str | None = described("The cursor of the last row: give it as `after` for the next page.")
-    rows_behind: strawberry.Private[_Known]
+    start_cursor: str | None = described("Cursor of the first row: pass it as `before` for the previous page.")
+    end_cursor: str | None = described("Cursor of the last row: pass it as `after` for the next page.")
+    rows_after: strawberry.Private[_Known]
     rows_before: strawberry.Private[_Known]
 
-    @strawberry.field(description="Whether there are rows behind those of this page.")
+    @strawberry.field(description="Whether rows follow this page.")
     async def has_next_page(self) -> bool:
-        """Return whether there are rows behind those of this page."""
-        return self.rows_behind if isinstance(self.rows_behind, bool) else await self.rows_behind()
+        """Return whether rows follow this page."""
+        return self.rows_after if isinstance(self.rows_after, bool) else await self.rows_after()
 
-    @strawberry.field(description="Whether there are rows before those of this page.")
+    @strawberry.field(description="Whether rows precede this page.")
     async def has_previous_page(self) -> bool:
-        """Return whether there are rows before those of this page."""
+        """Return whether rows precede this page."""
         return self.rows_before if isinstance(self.rows_before, bool) else await self.rows_before()
 
 
@@ -77,7 +78,7 @@ class PageInfo:
 class Edge(Generic[T]):
     """A row of a page."""
 
-    cursor: str = described("The row's place.")
+    cursor: str = described("Cursor of the row.")
     node: T = described("The row.")
 
 
@@ -85,20 +86,20 @@ class Edge(Generic[T]):
 class Connection(Generic[T]):
     """A page of rows."""
 
-    edges: list[Edge[T]] = described("The rows, each with its cursor.")
-    nodes: list[T] = described("The rows.")
-    page_info: PageInfo = described("Where the page lies.")
+    edges: list[Edge[T]] = described("Rows with their cursors.")
+    nodes: list[T] = described("Rows.")
+    page_info: PageInfo = described("Position of the page.")
     count: strawberry.Private[Callable[[], Awaitable[int]]]
 
-    @strawberry.field(description="How many rows there are on all pages. They are counted when this is asked for.")
+    @strawberry.field(description="Number of rows of the whole list. It is counted only when this field is selected.")
     async def total_count(self) -> Long:
-        """Return how many rows there are on all pages."""
+        """Return the number of rows of the whole list."""
         return Long(await self.count())
 
 
 @dataclass(frozen=True)
 class PageArguments:
-    """Which page is asked for, of which list."""
+    """The requested page of a list."""
 
     name: str
     size: int
@@ -107,7 +108,7 @@ class PageArguments:
     backwards: bool
 
     def request(self, limit: int) -> PageRequest:
-        """Return the request for so many rows, in the list's usual order."""
+        """Return the request for up to `limit` rows, in the list's default order."""
         return PageRequest(limit, after=self.after, before=self.before, backwards=self.backwards)
 
     def cursor(self, position: Position) -> str:
@@ -117,11 +118,17 @@ class PageArguments:
 
 @dataclass(frozen=True)
 class Page(Generic[S]):
-    """The rows of a page with their cursors, and where it lies."""
+    """The rows of a page with their cursors, and its position."""
 
     rows: Sequence[S]
     cursors: Sequence[str]
     info: PageInfo
+
+    def fields(self, node_of: Callable[[S], T]) -> dict[str, Any]:
+        """Return the fields that Relay's specification gives a connection: `edges`, `nodes` and `page_info`."""
+        nodes = [node_of(row) for row in self.rows]
+        edges = [Edge(cursor=cursor, node=node) for cursor, node in zip(self.cursors, nodes, strict=True)]
+        return {"edges": edges, "nodes": nodes, "page_info": self.info}
 
 
 class PagedList(Protocol[S]):
@@ -129,20 +136,20 @@ class PagedList(Protocol[S]):
 
     @property
     def position(self) -> Callable[[S], Position]:
-        """What returns where a row stands."""
+        """A function that returns the position of a row."""
 
     @property
     def read(self) -> Callable[[PageRequest], Awaitable[Sequence[S]]]:
-        """What returns the rows of a page, in order; `order` and `descending` are the list's own."""
+        """A function that returns the rows of a page, in order; the list decides `order` and `descending`."""
 
     @property
     def count(self) -> Callable[[], Awaitable[int]]:
-        """What returns how many rows there are."""
+        """A function that returns the number of rows."""
 
 
 @dataclass(frozen=True)
 class StoredRows(Generic[S]):
-    """A list that the store reads by pages."""
+    """A list of which the store reads pages."""
 
     position: Callable[[S], Position]
     read: Callable[[PageRequest], Awaitable[Sequence[S]]]
@@ -151,7 +158,7 @@ class StoredRows(Generic[S]):
 
 @dataclass(frozen=True)
 class ListedRows(Generic[S]):
-    """A list that is there as a whole, in the order of its positions."""
+    """A list in memory, ordered by position."""
 
     rows: Sequence[S]
     position: Callable[[S], Position]
@@ -167,7 +174,7 @@ class ListedRows(Generic[S]):
         return found[-page.limit :] if page.backwards else found[: page.limit]
 
     async def count(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         return len(self.rows)
 
 
@@ -182,17 +189,17 @@ def page_arguments(
     *,
     scope: object = "",
 ) -> PageArguments:
-    """Return which page of the list `name` is asked for; its positions have this shape.
+    """Return the requested page of the list `name`; `shape` is the types of a position's values.
 
-    `scope` tells lists of one name apart, such as the columns of several tables.
+    `scope` distinguishes lists of one name, such as the columns of several tables.
 
     Raises:
-        RefusedError: a size is none or more than the limit, a cursor is none of this list, or both sizes are given.
+        RefusedError: a size is below 1 or above the limit, a cursor belongs to another list, or both sizes are given.
     """
     digest = hashlib.blake2b(repr(scope).encode(errors="surrogatepass"), digest_size=6).hexdigest() if scope else ""
     name = f"{name}:{digest}" if digest else name
     if last is not None and _is_given(info, "first"):
-        raise RefusedError(ErrorCode.BAD_ARGUMENT, "first and last are given", "give one of both")
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "first and last are mutually exclusive", "give one of them")
     size = size_of(info, first) if last is None else size_of(info, last, "last")
     return PageArguments(
         name,
@@ -204,21 +211,21 @@ def page_arguments(
 
 
 def size_of(info: LineageInfo, size: int, name: str = "first") -> int:
-    """Return the size of the page that is asked for.
+    """Return the size of the requested page.
 
     Raises:
-        RefusedError: it is none, or more than the limit.
+        RefusedError: it is below 1, or above the limit.
     """
     most = info.context.limits.page
     if size < 1:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, f"{name} is {size}; it must be at least 1")
     if size > most:
-        raise RefusedError.over_limit("page", most, size, "ask for further pages with `after`")
+        raise RefusedError.over_limit("page", most, size, "request further pages with `after`")
     return size
 
 
 async def read_page(rows: PagedList[S], asked: PageArguments) -> Page[S]:
-    """Return a page; whether there are rows around it is looked up when that is asked for."""
+    """Return a page; whether rows precede or follow it is looked up only when that is selected."""
     found = list(await rows.read(asked.request(asked.size + 1)))
     more = len(found) > asked.size
     if more:
@@ -231,25 +238,32 @@ async def read_page(rows: PagedList[S], asked: PageArguments) -> Page[S]:
 
         return found_any
 
-    # Of an empty page, what does not lie behind `after` lies before the page, and so on.
-    behind = look(positions[-1] if positions else asked.after, None)
+    # For an empty page, the rows up to `after` come before the page, and the rows from `before` on come after it.
+    after = look(positions[-1] if positions else asked.after, None)
     before = look(None, positions[0] if positions else asked.before)
-    cursors = [asked.cursor(position) for position in positions]
-    info = PageInfo(
-        start_cursor=cursors[0] if cursors else None,
-        end_cursor=cursors[-1] if cursors else None,
-        rows_behind=_first_known(more and not asked.backwards, asked.before is not None, behind),
+    return page_of(
+        asked,
+        found,
+        positions,
+        rows_after=_first_known(more and not asked.backwards, asked.before is not None, after),
         rows_before=_first_known(more and asked.backwards, asked.after is not None, before),
     )
-    return Page(found, cursors, info)
+
+
+def page_of(
+    asked: PageArguments, rows: Sequence[S], positions: Sequence[Position], *, rows_after: _Known, rows_before: _Known
+) -> Page[S]:
+    """Return a page of these rows, which have these positions."""
+    cursors = [asked.cursor(position) for position in positions]
+    start, end = (cursors[0], cursors[-1]) if cursors else (None, None)
+    info = PageInfo(start_cursor=start, end_cursor=end, rows_after=rows_after, rows_before=rows_before)
+    return Page(rows, cursors, info)
 
 
 async def connection(rows: PagedList[S], asked: PageArguments, node: Callable[[S], T]) -> Connection[T]:
-    """Return a page as the schema has it, `node` being what it has for a row."""
+    """Return a page as a connection; `node` returns the GraphQL object of a row."""
     page = await read_page(rows, asked)
-    nodes = [node(row) for row in page.rows]
-    edges = [Edge(cursor=cursor, node=one) for cursor, one in zip(page.cursors, nodes, strict=True)]
-    return Connection(edges=edges, nodes=nodes, page_info=page.info, count=rows.count)
+    return Connection(**page.fields(node), count=rows.count)
 
 
 def _first_known(surely: bool, perhaps: bool, look: Callable[[], Awaitable[bool]]) -> _Known:
@@ -257,7 +271,7 @@ def _first_known(surely: bool, perhaps: bool, look: Callable[[], Awaitable[bool]
 
 
 def _position(argument: str, cursor: str | None, name: str, shape: Sequence[type]) -> Position | None:
-    """Return what a cursor holds; None without one."""
+    """Return the position that a cursor encodes; None without a cursor."""
     if cursor is None:
         return None
     try:
@@ -272,12 +286,12 @@ def _position(argument: str, cursor: str | None, name: str, shape: Sequence[type
     )
     if named and all(type(value) is kind for value, kind in zip(values[1:], shape, strict=True)):
         return tuple(values[1:])
-    hint = "give `endCursor` or `startCursor` of a page of the same list"
-    raise RefusedError(ErrorCode.BAD_ARGUMENT, f"{argument} is no cursor of these rows", hint)
+    hint = "pass `endCursor` or `startCursor` of a page of the same list"
+    raise RefusedError(ErrorCode.BAD_ARGUMENT, f"{argument} is not a cursor of this list", hint)
 
 
 def _is_given(info: LineageInfo, name: str) -> bool:
-    """Return whether the query itself has an argument, beside its default value."""
+    """Return whether the query gives an argument, rather than using its default."""
     raw: Any = info._raw_info
     for given in raw.field_nodes[0].arguments:
         if given.name.value == name and isinstance(given.value, VariableNode):

@@ -1,4 +1,4 @@
-"""Paths: what proves that one column reaches another."""
+"""Paths from one column or table to another."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Path", "paths_between"]
 class Path:
     """A path, from the source to the consumer."""
 
-    hops: int = described("How many edges it has.")
-    references: int = described("How many of them are references.")
-    transformation: Subtype = described("What its steps amount to, by OpenLineage's rules of composition.")
-    masked: bool = described("Whether one of its steps hides the value.")
-    steps: list[LineageEdge] = described("Its edges, each with a job that states it and the places in its SQL.")
+    hops: int = described("Number of edges.")
+    references: int = described("Number of REFERENCES edges.")
+    transformation: Subtype = described("Subtype of the whole path, by OpenLineage's rules of composition.")
+    masked: bool = described("Whether a step masks the value.")
+    steps: list[LineageEdge] = described("Edges in order, each with a job and the spans in its SQL.")
 
     @classmethod
     def of(cls, route: Route) -> Path:
-        """Return the path as the schema has it."""
+        """Return the GraphQL object of a path."""
         whole = route.transformation
         return cls(
             hops=route.hops,
@@ -41,7 +41,7 @@ async def paths_between(info: LineageInfo, start: str, end: str, limit: int, opt
     """Return the shortest paths from one column or table to another.
 
     Raises:
-        NameLookupError: the graph has no such thing, or several.
+        NameLookupError: a name is unknown or ambiguous.
         StoreError: the store could not be read.
     """
 

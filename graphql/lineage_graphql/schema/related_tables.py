@@ -1,4 +1,4 @@
-"""Lineage between tables: what a table is made from, and what is made from it."""
+"""Table-level lineage of a table, upstream and downstream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["FoundTables", "RelatedTables", "find_tables", "related_tables"]
 
 @dataclass(frozen=True, slots=True)
 class FoundTables:
-    """Tables by how many hops away they are, the feeds that were followed, and which limit ended it."""
+    """Tables with their distance in hops, the FEEDS edges followed, and the limit that was reached, if any."""
 
     hops: dict[str, int]
     feeds: list[FeedKey]
@@ -36,17 +36,17 @@ async def find_tables(
     as_of: datetime | None,
     limit: int,
 ) -> FoundTables:
-    """Follow table-level lineage from some tables, hop by hop, to at most so many others.
+    """Follow table-level lineage from some tables, hop by hop, to at most `limit` others.
 
     Raises:
-        RefusedError: the hops are none, or beyond the limit.
+        RefusedError: `max_hops` is below 1 or above the limit.
         StoreError: the store could not be read.
     """
     allowed = info.context.limits.hops
     if max_hops < 1:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, f"maxHops is {max_hops}; it must be at least 1")
     if max_hops > allowed:
-        raise RefusedError.over_limit("hops", allowed, max_hops, "ask for fewer hops")
+        raise RefusedError.over_limit("hops", allowed, max_hops, "request fewer hops")
     hops = dict.fromkeys(starts, 0)
     feeds: list[FeedKey] = []
     frontier = sorted(hops)
@@ -73,13 +73,13 @@ def _between(feeds: Collection[FeedKey], tables: Collection[str]) -> list[FeedKe
     return [feed for feed in feeds if feed.source in tables and feed.target in tables]
 
 
-@strawberry.type(description="A table that table-level lineage leads to.")
+@strawberry.type(description="A table reached by table-level lineage.")
 class RelatedTable:
-    """A table that table-level lineage leads to."""
+    """A table reached by table-level lineage."""
 
-    key: strawberry.ID = described("The table's key.")
-    hops: int = described("How far away it is.")
-    job_keys: list[strawberry.ID] = described("The keys of the jobs that tie it to tables one hop nearer.")
+    key: strawberry.ID = described("Key of the table.")
+    hops: int = described("Distance in hops.")
+    job_keys: list[strawberry.ID] = described("Keys of the jobs that connect it to tables one hop nearer.")
 
     @strawberry.field(description="The table.")
     async def table(self, info: LineageInfo) -> Table:
@@ -87,24 +87,24 @@ class RelatedTable:
         return await table_of(info, self.key)
 
 
-@strawberry.type(description="A page of the tables that table-level lineage leads to.")
+@strawberry.type(description="A page of the tables reached by table-level lineage.")
 class RelatedTables:
-    """A page of the tables that table-level lineage leads to."""
+    """A page of the tables reached by table-level lineage."""
 
-    edges: list[Edge[RelatedTable]] = described("The tables, by hops and key, with their cursors.")
-    nodes: list[RelatedTable] = described("The tables, by hops and key.")
-    page_info: PageInfo = described("Where the page lies.")
-    total_count: Long = described("How many tables were found.")
-    truncated: str | None = described("Which limit cut the answer short, and how; null if it is whole.")
+    edges: list[Edge[RelatedTable]] = described("Tables ordered by hops and key, with cursors.")
+    nodes: list[RelatedTable] = described("Tables ordered by hops and key.")
+    page_info: PageInfo = described("Position of the page.")
+    total_count: Long = described("Number of tables found.")
+    truncated: str | None = described("The limit that truncated the answer; null if it is complete.")
 
 
 async def related_tables(
     info: LineageInfo, key: str, direction: Direction, max_hops: int, as_of: datetime | None, asked: PageArguments
 ) -> RelatedTables:
-    """Return a page of the tables that a table leads to, or comes from.
+    """Return a page of the tables downstream or upstream of a table.
 
     Raises:
-        RefusedError: the hops are none, or beyond the limit.
+        RefusedError: `max_hops` is below 1 or above the limit.
         StoreError: the store could not be read.
     """
     found = await find_tables(info, [key], direction, max_hops, as_of, info.context.limits.reached)
@@ -115,16 +115,14 @@ async def related_tables(
             jobs.setdefault(far, set()).add(feed.job)
     rows = ListedRows(sorted((hops, one) for one, hops in found.hops.items() if hops), lambda row: row)
     page = await read_page(rows, asked)
-    nodes = [
-        RelatedTable(
-            key=strawberry.ID(one), hops=hops, job_keys=[strawberry.ID(job) for job in sorted(jobs.get(one, ()))]
-        )
-        for hops, one in page.rows
-    ]
+
+    def node(row: tuple[int, str]) -> RelatedTable:
+        hops, one = row
+        by = [strawberry.ID(job) for job in sorted(jobs.get(one, ()))]
+        return RelatedTable(key=strawberry.ID(one), hops=hops, job_keys=by)
+
     return RelatedTables(
-        edges=[Edge(cursor=cursor, node=node) for cursor, node in zip(page.cursors, nodes, strict=True)],
-        nodes=nodes,
-        page_info=page.info,
+        **page.fields(node),
         total_count=Long(len(rows.rows)),
         truncated=found.cut,
     )

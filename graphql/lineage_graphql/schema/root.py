@@ -1,4 +1,4 @@
-"""The schema's roots: what can be asked, changed and watched."""
+"""The root types of the schema: queries, mutations, subscriptions."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ def _reader(info: LineageInfo) -> None:
     info.context.require(Role.READER)
 
 
-@strawberry.type(description="What can be asked.")
+@strawberry.type(description="Queries. Each needs the role reader.")
 class Query(Lookups, Lists, TableUsages, Subgraphs):
-    """What can be asked."""
+    """The queries."""
 
     impact = strawberry.field(
         traversal.reaching(Direction.DOWNSTREAM),
-        description="What depends on a column or a table? Downstream, the nearest first.",
+        description="Columns that depend on a column or table: downstream, nearest first.",
     )
     root_cause = strawberry.field(
         traversal.reaching(Direction.UPSTREAM),
-        description="Where does a column or a table come from? Upstream, the nearest first.",
+        description="Columns that a column or table comes from: upstream, nearest first.",
     )
 
-    @strawberry.field(description="How does one column or table reach another? The shortest paths downstream.")
+    @strawberry.field(description="Shortest downstream paths from one column or table to another.")
     async def paths(
         self,
         info: LineageInfo,
-        start: Annotated[str, argument("The column or table that paths begin at.", name="from")],
-        end: Annotated[str, argument("The column or table that they lead to.", name="to")],
-        limit: Annotated[int, argument("How many paths, at most twenty.")] = 5,
+        start: Annotated[str, argument("Column or table at which the paths start.", name="from")],
+        end: Annotated[str, argument("Column or table at which the paths end.", name="to")],
+        limit: Annotated[int, argument("Maximum number of paths, up to 20.")] = 5,
         max_hops: traversal.MaxHops = 20,
         kinds: traversal.Kinds = None,
         as_of: traversal.AsOf = None,
@@ -64,65 +64,64 @@ class Query(Lookups, Lists, TableUsages, Subgraphs):
         """Return the shortest paths from one column or table to another."""
         _reader(info)
         if not 1 <= limit <= _PATHS:
-            raise RefusedError.over_limit("limit", _PATHS, limit, "ask for 1 to 20 paths")
+            raise RefusedError.over_limit("limit", _PATHS, limit, "request 1 to 20 paths")
         options = traversal.bounded(info.context, traversal.Question(max_hops, None, kinds, True, as_of))
         return await paths_between(info, start, end, limit, options)
 
-    @strawberry.field(description="How much a table or a column is used, by day.")
+    @strawberry.field(description="Usage of a table or column by day.")
     async def usage(
         self,
         info: LineageInfo,
         table: TableName = None,
         column: ColumnName = None,
-        since: Annotated[date | None, argument("The first day that counts.", name="from")] = None,
-        until: Annotated[date | None, argument("The last day that counts.", name="to")] = None,
+        since: Annotated[date | None, argument("First day, inclusive.", name="from")] = None,
+        until: Annotated[date | None, argument("Last day, inclusive.", name="to")] = None,
     ) -> Usage:
-        """Return the use of a table or a column."""
+        """Return the usage of a table or column."""
         _reader(info)
         find = find_one(column, table)
         target = await info.context.ask(find)
         return await usage_of(info, target.key, since, until)
 
-    @strawberry.field(description="Which edges differ between two times?")
+    @strawberry.field(description="Edges that differ between two times.")
     async def lineage_diff(
         self,
         info: LineageInfo,
-        as_of_a: Annotated[datetime, argument("The earlier time.")],
-        as_of_b: Annotated[datetime, argument("The later time.")],
+        as_of_a: Annotated[datetime, argument("Earlier time.")],
+        as_of_b: Annotated[datetime, argument("Later time.")],
         scope: Annotated[
-            str | None, argument("Edges into this table; or, with a slash, into all whose key begins with this.")
+            str | None,
+            argument("Only edges into this table; or, if it contains a slash, into nodes whose key starts with it."),
         ] = None,
         first: First = 100,
         after: After = None,
         last: Last = None,
         before: Before = None,
     ) -> diff.LineageDiff:
-        """Return what differs between two times."""
+        """Return the edges that differ between two times."""
         _reader(info)
-        asked = page_arguments(info, "changed edges", diff.PLACE, first, after, last, before)
+        asked = page_arguments(info, "changed edges", diff.POSITION, first, after, last, before)
         return await diff.difference(info, as_of_a, as_of_b, scope, asked)
 
-    @strawberry.field(
-        description="What would this SQL do? Its edges, and what depends on its targets. Nothing is stored."
-    )
+    @strawberry.field(description="Lineage of SQL text, and the impact of its targets. Nothing is stored or executed.")
     async def extract(
         self,
         info: LineageInfo,
-        sql: Annotated[str, argument("One statement or several. It is read, never run.")],
-        dialect: Annotated[str, argument("The SQL dialect: postgres, snowflake, bigquery, spark, …")],
-        default_database: Annotated[str | None, argument("The database of names that have a schema only.")] = None,
-        default_schema: Annotated[str | None, argument("The schema of names that have none.")] = None,
+        sql: Annotated[str, argument("One or more statements. They are parsed, never executed.")],
+        dialect: Annotated[str, argument("SQL dialect: postgres, snowflake, bigquery, spark, …")],
+        default_database: Annotated[str | None, argument("Database of names that have only a schema.")] = None,
+        default_schema: Annotated[str | None, argument("Schema of unqualified names.")] = None,
     ) -> list[extraction.ExtractedStatement]:
-        """Return what the statements would do."""
+        """Return the lineage of the statements."""
         _reader(info)
         return await extraction.extracted(info, sql, dialect, default_database, default_schema)
 
 
-@strawberry.type(description="What can be watched.")
+@strawberry.type(description="Subscriptions.")
 class Subscription:
-    """What can be watched."""
+    """The subscriptions."""
 
-    @strawberry.subscription(description="Ingests and changes by hand, as they are stored.")
+    @strawberry.subscription(description="Ingests and stewards' changes, as they are stored.")
     async def graph_changed(self, info: LineageInfo) -> AsyncGenerator[GraphChange, None]:
         """Yield a change whenever one is stored."""
         _reader(info)
@@ -132,7 +131,7 @@ class Subscription:
 
 class _GraphQLSchema(strawberry.Schema):
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
-        """Log nothing here: `limits.extension` logs what nobody foresaw, and the rest is the caller's."""
+        """Log nothing here: `limits.extension` logs unexpected errors; all others are the client's."""
 
 
 schema = _GraphQLSchema(

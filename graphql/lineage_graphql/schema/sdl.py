@@ -1,4 +1,4 @@
-"""Writes the schema in GraphQL's own language, for clients and for reviews: `make docs`."""
+"""Write the schema in GraphQL's schema definition language, for clients and reviews: `make docs`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["sdl"]
 
 
 def sdl() -> str:
-    """Return the schema's text."""
+    """Return the schema as SDL."""
     return schema.as_str() + "\n"
 
 

@@ -1,4 +1,4 @@
-"""What a traversal begins at: columns, tables, or all that has a tag."""
+"""Start nodes of a traversal: columns, tables, or all nodes with a tag."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from lineage_graphql.schema.fields import argument, given, some_of
 
 __all__ = ["ColumnName", "ColumnNames", "TableName", "TableNames", "Tag", "find_one", "find_starts"]
 
-TableName = Annotated[str | None, argument("A table: its key, or its name in full or in part.")]
-ColumnName = Annotated[str | None, argument("A column: its key, or its name as `schema.table.column`.")]
-TableNames = Annotated[list[str] | None, argument("Several tables, each by key or name.")]
-ColumnNames = Annotated[list[str] | None, argument("Several columns, each by key or name.")]
+TableName = Annotated[str | None, argument("A table: key, full name, or last parts of the name.")]
+ColumnName = Annotated[str | None, argument("A column: key, or name as `schema.table.column`.")]
+TableNames = Annotated[list[str] | None, argument("Tables, each by key or name.")]
+ColumnNames = Annotated[list[str] | None, argument("Columns, each by key or name.")]
 Tag = Annotated[str | None, argument("All tables and columns that have this tag.")]
 
 
 def find_one(column: str | None, table: str | None) -> Callable[[GraphStore], Target]:
-    """Return what finds the column or the table in a store.
+    """Return a function that finds the column or table in a store.
 
     Raises:
-        RefusedError: neither or both are named.
+        RefusedError: neither or both are given.
     """
     if column is not None and table is None:
         return lambda store: resolve_column(store, column)
     if table is not None and column is None:
         return lambda store: resolve_table(store, table)
-    raise RefusedError(ErrorCode.BAD_ARGUMENT, "name a column or a table, one of both")
+    raise RefusedError(ErrorCode.BAD_ARGUMENT, "give either a column or a table")
 
 
 def find_starts(
     context: Context, columns: Sequence[str] | None, tables: Sequence[str] | None, tag: str | None
 ) -> Callable[[GraphStore], list[Target]]:
-    """Return what finds the columns, the tables and what has the tag in a store: each once, in this order.
+    """Return a function that finds the columns, tables and tagged nodes in a store, without duplicates, in this order.
 
     Raises:
-        RefusedError: nothing is named, or more than the limit.
+        RefusedError: none is given, or more than the limit.
     """
     named = (*some_of("columns", columns), *some_of("tables", tables))
     tag = given("tag", tag)
     if not named and tag is None:
         hint = "give `column`, `table`, `columns`, `tables` or `tag`"
-        raise RefusedError(ErrorCode.BAD_ARGUMENT, "no column or table to begin at is named", hint)
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "no start column or table is given", hint)
     most = context.limits.page
     if len(named) > most:
-        raise RefusedError.over_limit("page", most, len(named), "name fewer columns and tables")
+        raise RefusedError.over_limit("page", most, len(named), "give fewer columns and tables")
 
     def find(store: GraphStore) -> list[Target]:
         found = [resolve_column(store, name) for name in columns or ()]
@@ -57,10 +57,10 @@ def find_starts(
         if tag is not None:
             hits = store.search("", tags=[tag], limit=most + 1)
             if not hits and not found:
-                raise UnknownNameError(f"nothing has the tag {tag!r}")
+                raise UnknownNameError(f"no table or column has the tag {tag!r}")
             if len(hits) > most:
                 number = store.count_search("", tags=[tag])
-                raise RefusedError.over_limit("page", most, number, "name some of the columns instead of the tag")
+                raise RefusedError.over_limit("page", most, number, "give some of the columns instead of the tag")
             found += [_target(hit.key, hit.name) for hit in hits]
         return list({target.key: target for target in found}.values())
 

@@ -1,4 +1,4 @@
-"""What stewards change by hand: descriptions and tags, edges asserted and retired, pruning."""
+"""Mutations of stewards: descriptions, tags, asserting and retiring edges, pruning."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import TableOrColumn, node_of
-from lineage_graphql.schema.fields import argument, described
+from lineage_graphql.schema.fields import argument, described, in_utc
 from lineage_graphql.schema.jobs import LineageEdge
 
 __all__ = ["Mutation", "NodeType"]
@@ -36,42 +36,44 @@ _MAX_TAGS = 100
 _MAX_TAG = 100
 
 
-@strawberry.enum(description="A sort of node that can be searched for.")
+@strawberry.enum(description="Node types that `search` finds.")
 class NodeType(StrEnum):
-    """A sort of node that can be searched for."""
+    """Node types that `search` finds."""
 
     TABLE = "Table"
     COLUMN = "Column"
 
 
-@strawberry.type(description="How many edges were ended.")
+@strawberry.type(description="Result of retiring edges.")
 class EndedEdges:
-    """How many edges were ended."""
+    """Result of retiring edges."""
 
-    ended: int = described("How many edges were ended.")
+    ended: int = described("Number of edges retired.")
 
 
-@strawberry.type(description="What was forgotten, or would be.")
+@strawberry.type(description="Result of `forget`.")
 class Forgotten:
-    """What was forgotten, or would be."""
+    """Result of `forget`."""
 
-    jobs: int = described("How many jobs were retired.")
-    ended: int = described("How many edges were ended.")
+    jobs: int = described("Number of jobs retired.")
+    ended: int = described("Number of edges retired.")
 
 
-@strawberry.type(description="What can be changed by hand; each needs the role steward.")
+@strawberry.type(description="Changes by stewards. Each needs the role steward.")
 class Mutation:
-    """What can be changed by hand."""
+    """The mutations."""
 
-    @strawberry.mutation(description="Describe a table or column, or tag it. What is not given stays as it is.")
+    @strawberry.mutation(
+        description="Set the description or the tags of a table or column. Omitted arguments leave them unchanged."
+    )
     async def describe(
         self,
         info: LineageInfo,
-        of: Annotated[str, argument("The table or column: its key or its name.")],
-        description: Annotated[str | None, argument("What it is; an empty text takes the description away.")] = None,
-        tags: Annotated[list[str] | None, argument("All the tags that it is to have.")] = None,
+        of: Annotated[str, argument("Table or column, by key or name.")],
+        description: Annotated[str | None, argument("Description; an empty string removes it.")] = None,
+        tags: Annotated[list[str] | None, argument("Complete list of tags.")] = None,
     ) -> TableOrColumn:
-        """Describe a table or column."""
+        """Set the description or the tags of a table or column."""
         _steward(info)
         _check(description, tags)
 
@@ -83,24 +85,24 @@ class Mutation:
         target: Target = await info.context.ask(work)
         return await node_of(info, target.key)
 
-    @strawberry.mutation(description="State an edge by hand. It is kept apart, as a job of the kind ASSERTION.")
+    @strawberry.mutation(description="Assert an edge. It is stored as a job of the kind ASSERTION.")
     async def assert_edge(
         self,
         info: LineageInfo,
-        source: Annotated[str, argument("The column that it comes from: its key or its name.")],
-        target: Annotated[str, argument("The column it goes to, or the table whose rows it influences.")],
-        subtype: Annotated[Subtype, argument("How the value flows, or by what it influences.")] = Subtype.IDENTITY,
-        masking: Annotated[bool, argument("Whether the value is hidden on the way.")] = False,
-        since: Annotated[datetime | None, argument("Since when it holds; now, if not given.")] = None,
+        source: Annotated[str, argument("Source column, by key or name.")],
+        target: Annotated[str, argument("Target: a column, or a table whose rows are influenced.")],
+        subtype: Annotated[Subtype, argument("How the value flows, or what its influence is.")] = Subtype.IDENTITY,
+        masking: Annotated[bool, argument("Whether the value is masked.")] = False,
+        since: Annotated[datetime | None, argument("Start of validity; now if omitted.")] = None,
     ) -> LineageEdge:
-        """State an edge by hand."""
+        """Assert an edge."""
         caller = _steward(info)
 
         def work(store: GraphStore) -> LineageEdge:
             origin, end = resolve_column(store, source), resolve(store, target)
             if end.is_table and subtype.kind is EdgeKind.CONTRIBUTES:
                 raise RefusedError(
-                    ErrorCode.BAD_ARGUMENT, "a value flows to a column, not to a table", "name a column as the target"
+                    ErrorCode.BAD_ARGUMENT, "a value flows to a column, not to a table", "give a column as the target"
                 )
             if origin.key == end.key:
                 raise RefusedError(ErrorCode.BAD_ARGUMENT, "source and target are the same")
@@ -114,17 +116,17 @@ class Mutation:
         return stated
 
     @strawberry.mutation(
-        description="End the live edges between two nodes, now. A job that states one again begins a new edge."
+        description="Retire the live edges between two nodes, now. Ingesting one again begins a new edge."
     )
     async def retire_edge(
         self,
         info: LineageInfo,
-        source: Annotated[str, argument("The column that it comes from: its key or its name.")],
-        target: Annotated[str, argument("The column or the table that it goes to.")],
-        kind: Annotated[EdgeKind, argument("Whether the value flows or only influences.")],
-        job: Annotated[strawberry.ID | None, argument("Only the edge of this job; else those of all.")] = None,
+        source: Annotated[str, argument("Source column, by key or name.")],
+        target: Annotated[str, argument("Target: a column or table.")],
+        kind: Annotated[EdgeKind, argument("Kind of edge.")],
+        job: Annotated[strawberry.ID | None, argument("Only the edge of this job; of all jobs if omitted.")] = None,
     ) -> EndedEdges:
-        """End the live edges between two nodes."""
+        """Retire the live edges between two nodes."""
         _steward(info)
 
         def work(store: GraphStore) -> int:
@@ -136,34 +138,41 @@ class Mutation:
             raise RefusedError(ErrorCode.NOT_FOUND, f"no live edge {kind} from {source} to {target}")
         return EndedEdges(ended=ended)
 
-    @strawberry.mutation(description="End the edges of queries that were not seen since a time.")
+    @strawberry.mutation(description="Retire ad-hoc lineage not seen since a time.")
     async def prune(
-        self, info: LineageInfo, older_than: Annotated[datetime, argument("What was last seen before is ended.")]
+        self,
+        info: LineageInfo,
+        older_than: Annotated[datetime, argument("Retire what was last seen before this time.")],
     ) -> EndedEdges:
-        """End the edges of queries that were not seen since a time."""
+        """Retire ad-hoc lineage not seen since a time."""
         _steward(info)
-        at = older_than.replace(tzinfo=UTC) if older_than.tzinfo is None else older_than
-        return EndedEdges(ended=await info.context.ask(lambda store: store.prune(at)))
+        return EndedEdges(ended=await info.context.ask(lambda store: store.prune(in_utc(older_than))))
 
     @strawberry.mutation(
-        description="Retire the lineage of a project, a file, a job or a namespace, now. What is given holds of each "
-        "job that is meant; what is ingested again is live again."
+        description="Retire the lineage of a project, file, job or namespace, now. Jobs must match all arguments. "
+        "Ingesting a job again makes it live again."
     )
     async def forget(
         self,
         info: LineageInfo,
-        project: Annotated[str | None, argument("The project of SQL files; `(before projects)` for none yet.")] = None,
-        source: Annotated[str | None, argument("A file, or the folder that files lie in.")] = None,
-        job: Annotated[strawberry.ID | None, argument("The key of a job.")] = None,
-        namespace: Annotated[str | None, argument("Jobs that write datasets of this namespace.")] = None,
-        environment: Annotated[str | None, argument("SQL files read so: DIALECT,NAMESPACE,DATABASE,SCHEMA.")] = None,
-        dry_run: Annotated[bool, argument("Only count what would end.")] = False,
+        project: Annotated[
+            str | None, argument("Project of SQL files; `(before projects)` selects files stored without one.")
+        ] = None,
+        source: Annotated[str | None, argument("File, or folder of files.")] = None,
+        job: Annotated[strawberry.ID | None, argument("Key of a job.")] = None,
+        namespace: Annotated[str | None, argument("Namespace of the datasets that the jobs write.")] = None,
+        environment: Annotated[
+            str | None, argument("SQL files ingested with this DIALECT,NAMESPACE,DATABASE,SCHEMA.")
+        ] = None,
+        dry_run: Annotated[bool, argument("Only count what would be retired.")] = False,
     ) -> Forgotten:
-        """Retire the lineage of a project, a file, a job or a namespace."""
+        """Retire the lineage of a project, file, job or namespace."""
         _steward(info)
         wanted = JobSelection(project, source, job, namespace, environment)
         if wanted == JobSelection():
-            raise RefusedError(ErrorCode.BAD_ARGUMENT, "say what to forget", "give a project, source, job or namespace")
+            raise RefusedError(
+                ErrorCode.BAD_ARGUMENT, "no argument selects what to forget", "give a project, source, job or namespace"
+            )
 
         def work(store: GraphStore) -> Forgotten:
             keys = [head.key for head in store.select_jobs(wanted)]
@@ -180,7 +189,7 @@ class Mutation:
 def _steward(info: LineageInfo) -> Caller:
     caller = info.context.require(Role.STEWARD)
     if info.context.read_only:
-        raise RefusedError(ErrorCode.FORBIDDEN, "this service only reads", "it was started with --read-only")
+        raise RefusedError(ErrorCode.FORBIDDEN, "this service is read-only", "it was started with --read-only")
     return caller
 
 
@@ -198,7 +207,7 @@ def _check(description: str | None, tags: list[str] | None) -> None:
 def _assertion(
     origin: Target, end: Target, subtype: Subtype, masking: bool, since: datetime, by: str | None
 ) -> LineageBatch:
-    at = since.replace(tzinfo=UTC) if since.tzinfo is None else since
+    at = in_utc(since)
     key = assertion_job_key(origin.key, end.key)
     job = JobRecord(
         key=key,

@@ -1,11 +1,10 @@
-"""Sub-graphs: what lies around some columns or tables, as nodes and edges that can be drawn."""
+"""Sub-graphs around columns or tables, as nodes and edges to draw."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
 from typing import Annotated
 
 import strawberry
@@ -21,7 +20,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.datasets import Table, TableOrColumn, node_of, table_of
-from lineage_graphql.schema.fields import argument, described, some_of
+from lineage_graphql.schema.fields import argument, described, in_utc, some_of
 from lineage_graphql.schema.jobs import LineageEdge
 from lineage_graphql.schema.related_tables import find_tables
 from lineage_graphql.schema.starts import ColumnNames, TableNames, Tag, find_starts
@@ -29,9 +28,9 @@ from lineage_graphql.schema.traversal import AsOf, Kinds, MaxHops, MaxReferences
 
 __all__ = ["Subgraphs"]
 
-Directions = Annotated[list[Direction] | None, argument("Which ways to look; both, without it.")]
-MaxNodes = Annotated[int, argument("How many nodes at most, the nearest first.")]
-MaxEdges = Annotated[int, argument("How many edges at most.")]
+Directions = Annotated[list[Direction] | None, argument("Directions to follow; both if omitted.")]
+MaxNodes = Annotated[int, argument("Maximum number of nodes, nearest first.")]
+MaxEdges = Annotated[int, argument("Maximum number of edges.")]
 
 _MAX_NODES, _MAX_EDGES = 1_000, 5_000
 
@@ -40,36 +39,36 @@ _MAX_NODES, _MAX_EDGES = 1_000, 5_000
 class TableFlow:
     """Table-level lineage from one table to another."""
 
-    source_key: strawberry.ID = described("The key of the table that is read.")
-    target_key: strawberry.ID = described("The key of the table that is written.")
-    job_keys: list[strawberry.ID] = described("The keys of the jobs that do it.")
+    source_key: strawberry.ID = described("Key of the source table.")
+    target_key: strawberry.ID = described("Key of the target table.")
+    job_keys: list[strawberry.ID] = described("Keys of the jobs that read one and write the other.")
 
 
-@strawberry.type(description="Columns and tables, and the edges between them. Each end of an edge is one of the nodes.")
+@strawberry.type(
+    description="Columns and tables, and the edges between them. Both ends of each edge are among the nodes."
+)
 class Subgraph:
     """Columns and tables, and the edges between them."""
 
     node_keys: strawberry.Private[list[str]]
-    edges: list[LineageEdge] = described(
-        "The edges between them, by source, target and kind, one for each job that states it."
-    )
-    truncated: str | None = described("Which limit cut it, and how; null if it is whole.")
+    edges: list[LineageEdge] = described("Edges ordered by source, target and kind; one per job.")
+    truncated: str | None = described("The limit that truncated it; null if it is complete.")
 
-    @strawberry.field(description="The columns, and the tables whose rows are decided or decide, the nearest first.")
+    @strawberry.field(description="Columns, and tables whose rows have or receive an influence, nearest first.")
     async def nodes(self, info: LineageInfo) -> list[TableOrColumn]:
         """Return the nodes."""
         return list(await asyncio.gather(*(node_of(info, key) for key in self.node_keys)))
 
 
-@strawberry.type(description="Tables, and the lineage between them. Each end of an edge is one of the nodes.")
+@strawberry.type(description="Tables, and the lineage between them. Both ends of each edge are among the nodes.")
 class TableSubgraph:
     """Tables, and the lineage between them."""
 
     node_keys: strawberry.Private[list[str]]
-    edges: list[TableFlow] = described("The lineage between them, by source and target.")
-    truncated: str | None = described("Which limit cut it, and how; null if it is whole.")
+    edges: list[TableFlow] = described("Lineage between them, ordered by source and target.")
+    truncated: str | None = described("The limit that truncated it; null if it is complete.")
 
-    @strawberry.field(description="The tables, the nearest first.")
+    @strawberry.field(description="Tables, nearest first.")
     async def nodes(self, info: LineageInfo) -> list[Table]:
         """Return the nodes."""
         return list(await asyncio.gather(*(table_of(info, key) for key in self.node_keys)))
@@ -77,10 +76,10 @@ class TableSubgraph:
 
 @strawberry.type
 class Subgraphs:
-    """Fields of `Query` that answer with nodes and edges."""
+    """Fields of `Query` that return nodes and edges."""
 
     @strawberry.field(
-        description="What lies around columns: the columns that `impact` and `rootCause` reach, and the edges between."
+        description="Sub-graph around columns: columns that `impact` and `rootCause` reach, and edges between them."
     )
     async def subgraph(
         self,
@@ -96,7 +95,7 @@ class Subgraphs:
         max_nodes: MaxNodes = 100,
         max_edges: MaxEdges = 500,
     ) -> Subgraph:
-        """Return what lies around columns."""
+        """Return the sub-graph around columns."""
         info.context.require(Role.READER)
         _check(max_nodes, max_edges)
         ways = some_of("directions", directions) or tuple(Direction)
@@ -114,7 +113,7 @@ class Subgraphs:
             truncated="; ".join(found.cuts) or None,
         )
 
-    @strawberry.field(description="What lies around tables, by table-level lineage.")
+    @strawberry.field(description="Sub-graph around tables, by table-level lineage.")
     async def table_subgraph(
         self,
         info: LineageInfo,
@@ -127,12 +126,12 @@ class Subgraphs:
         max_nodes: MaxNodes = 100,
         max_edges: MaxEdges = 500,
     ) -> TableSubgraph:
-        """Return what lies around tables, or the tables of columns."""
+        """Return the sub-graph around tables, or the tables of columns."""
         info.context.require(Role.READER)
         _check(max_nodes, max_edges)
         ways = some_of("directions", directions) or tuple(Direction)
         find = find_starts(info.context, columns, tables, tag)
-        as_of = as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of
+        as_of = in_utc(as_of) if as_of else None
         targets: list[Target] = await info.context.ask(find)
         starts = sorted({target.dataset for target in targets})
         found = [await find_tables(info, starts, way, max_hops, as_of, max_nodes) for way in sorted(set(ways))]
@@ -153,7 +152,7 @@ def _check(max_nodes: int, max_edges: int) -> None:
         if value < 1:
             raise RefusedError(ErrorCode.BAD_ARGUMENT, f"{name} is {value}; it must be at least 1")
         if value > most:
-            raise RefusedError.over_limit(name, most, value, "ask for less, around less")
+            raise RefusedError.over_limit(name, most, value, "request fewer, around fewer start nodes")
 
 
 def _joined(feeds: Iterable[FeedKey]) -> list[TableFlow]:
@@ -185,7 +184,7 @@ def _look_around(
     max_nodes: int,
     max_edges: int,
 ) -> _Around:
-    """Return the columns that the traversals reach, with the edges that join them."""
+    """Return the columns that the traversals reach, with the edges between them."""
     edges: dict[tuple[object, ...], StoredEdge] = {}
     hops: dict[str, int] = {}
     cuts: list[str] = []
@@ -217,9 +216,9 @@ class _Joined:
 
 
 def _edges_among(store: GraphStore, answer: Answer, way: Direction, options: TraversalOptions) -> _Joined:
-    """Return the edges among what was reached.
+    """Return the edges among the reached nodes.
 
-    A table is among the nodes where an edge ends or begins at which rows it has: of one whose columns were reached.
+    A table is a node where an edge from or to its rows exists and one of its columns was reached.
     """
     down = way is Direction.DOWNSTREAM
     hops = {one.key: one.hops for one in answer.outlines}

@@ -1,4 +1,4 @@
-"""Which tables are used most, and which are not used."""
+"""The most used tables, and unused ones."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ from lineage_graphql.schema.paging import (
 __all__ = ["TableUsages"]
 
 
-@strawberry.enum(description="What counts as use of a table.")
+@strawberry.enum(description="What usage is measured by.")
 class UsageMeasure(StrEnum):
-    """What counts as use of a table."""
+    """What usage is measured by."""
 
     READS = "READS"
     WRITES = "WRITES"
 
 
-@strawberry.type(description="A table, and how much it was used over the days that were asked for.")
+@strawberry.type(description="A table and its usage over the requested days.")
 class UsedTable:
-    """A table, and how much it was used."""
+    """A table and its usage."""
 
-    table_key: strawberry.ID = described("The table's key.")
-    reads: Long = described("Queries that read it.")
-    writes: Long = described("Queries that wrote it.")
-    first_day: date = described("The first day with any use.")
-    last_day: date = described("The last day with any use.")
-    last_read: datetime | None = described("When it was last read.")
+    table_key: strawberry.ID = described("Key of the table.")
+    reads: Long = described("Number of queries that read it.")
+    writes: Long = described("Number of queries that wrote it.")
+    first_day: date = described("First day with usage.")
+    last_day: date = described("Last day with usage.")
+    last_read: datetime | None = described("Time of the last read.")
 
     @classmethod
     def of(cls, total: DatasetUsage) -> UsedTable:
-        """Return the use of a table as the schema has it."""
+        """Return the GraphQL object of a table's usage."""
         return cls(
             table_key=strawberry.ID(total.of),
             reads=Long(total.reads),
@@ -71,50 +71,50 @@ class UsedTable:
         return await table_of(info, self.table_key)
 
 
-@strawberry.type(description="A page of tables that no query read, and of which days anything is known.")
+@strawberry.type(description="A page of tables that no query read, and the days for which usage is known.")
 class UnusedTables:
     """A page of tables that no query read."""
 
-    edges: list[Edge[Table]] = described("The tables, by key, with their cursors.")
-    nodes: list[Table] = described("The tables, by key.")
-    page_info: PageInfo = described("Where the page lies.")
+    edges: list[Edge[Table]] = described("Tables ordered by key, with cursors.")
+    nodes: list[Table] = described("Tables ordered by key.")
+    page_info: PageInfo = described("Position of the page.")
     rows: strawberry.Private[StoredRows[StoredDataset]]
 
-    @strawberry.field(description="How many tables there are on all pages. They are counted when this is asked for.")
+    @strawberry.field(description="Number of tables on all pages. They are counted only when this field is selected.")
     async def total_count(self) -> Long:
-        """Return how many tables there are on all pages."""
+        """Return the number of tables on all pages."""
         return Long(await self.rows.count())
 
-    @strawberry.field(description="The first day of which use of any table is known; null if no log was ingested.")
+    @strawberry.field(description="First day with usage of any table; null if no log was ingested.")
     async def usage_first_day(self, info: LineageInfo) -> date | None:
-        """Return the first day of which use is known."""
+        """Return the first day with usage."""
         totals: list[DatasetUsage] = await info.context.ask(lambda store: store.usage_totals())
         return min((total.first_day for total in totals), default=None)
 
-    @strawberry.field(description="The last day of which use of any table is known; null if no log was ingested.")
+    @strawberry.field(description="Last day with usage of any table; null if no log was ingested.")
     async def usage_last_day(self, info: LineageInfo) -> date | None:
-        """Return the last day of which use is known."""
+        """Return the last day with usage."""
         totals: list[DatasetUsage] = await info.context.ask(lambda store: store.usage_totals())
         return max((total.last_day for total in totals), default=None)
 
 
 @strawberry.type
 class TableUsages:
-    """Fields of `Query` that answer with tables by their use."""
+    """Fields of `Query` that return tables by usage."""
 
-    @strawberry.field(description="The tables that queries used, the most used first.")
+    @strawberry.field(description="Tables used by queries, most used first.")
     async def top_tables(
         self,
         info: LineageInfo,
-        by: Annotated[UsageMeasure, argument("What counts.")] = UsageMeasure.READS,
-        since: Annotated[date | None, argument("The first day that counts.", name="from")] = None,
-        until: Annotated[date | None, argument("The last day that counts.", name="to")] = None,
+        by: Annotated[UsageMeasure, argument("Measure of usage.")] = UsageMeasure.READS,
+        since: Annotated[date | None, argument("First day, inclusive.", name="from")] = None,
+        until: Annotated[date | None, argument("Last day, inclusive.", name="to")] = None,
         first: First = 20,
         after: After = None,
         last: Last = None,
         before: Before = None,
     ) -> Connection[UsedTable]:
-        """Return a page of tables by use."""
+        """Return a page of tables by usage."""
         info.context.require(Role.READER)
         if since and until and since > until:
             raise RefusedError(ErrorCode.BAD_ARGUMENT, f"from ({since}) is after to ({until})")
@@ -128,12 +128,12 @@ class TableUsages:
         return await connection(rows, asked, UsedTable.of)
 
     @strawberry.field(
-        description="Tables that no query of a log read on a day or later, by key. Jobs that read them may be defined."
+        description="Tables that no logged query read since a day, ordered by key. Jobs that read them may exist."
     )
     async def unused_tables(
         self,
         info: LineageInfo,
-        since: Annotated[date, argument("The day: tables that were read then or later are left out.")],
+        since: Annotated[date, argument("Leave out tables that were read on this day or later.")],
         namespace: Annotated[str | None, argument("Only tables of this namespace.")] = None,
         schema: Annotated[str | None, argument("Only tables of this schema, as in `tables`.")] = None,
         kinds: Annotated[list[DatasetKind] | None, argument("Only tables of these kinds.")] = None,
@@ -162,10 +162,4 @@ class TableUsages:
 
         rows: StoredRows[StoredDataset] = StoredRows(lambda one: (one.key,), read, count)
         page = await read_page(rows, asked)
-        nodes = [Table.of(one) for one in page.rows]
-        return UnusedTables(
-            edges=[Edge(cursor=cursor, node=node) for cursor, node in zip(page.cursors, nodes, strict=True)],
-            nodes=nodes,
-            page_info=page.info,
-            rows=rows,
-        )
+        return UnusedTables(**page.fields(Table.of), rows=rows)

@@ -1,4 +1,4 @@
-"""Impact and root cause: how they are asked for, within the limits of the service."""
+"""Impact and root cause: their arguments and resolvers, within the limits of the service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 import strawberry
@@ -27,16 +27,15 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import Context, LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.metrics import REACHED, TRAVERSAL_SECONDS
-from lineage_graphql.schema.fields import Long, argument, described
+from lineage_graphql.schema.fields import Long, argument, described, in_utc
 from lineage_graphql.schema.paging import (
     After,
     Before,
-    Edge,
     First,
     Last,
     PageArguments,
-    PageInfo,
     page_arguments,
+    page_of,
 )
 from lineage_graphql.schema.starts import ColumnName, ColumnNames, TableName, TableNames, Tag, find_starts
 from lineage_graphql.schema.traversal_types import CountedTable, Feeds, HopCount, ReachedColumn, ReachedColumns
@@ -56,35 +55,37 @@ __all__ = [
 ]
 
 RANK = (int, int, str)
-"""What a cursor of reached columns holds: hops, references and key."""
+"""The types of a cursor's values: hops, references and key."""
 
-MaxHops = Annotated[int, argument("How many edges to follow.")]
+MaxHops = Annotated[int, argument("Maximum number of edges to follow.")]
 MaxReferences = Annotated[
-    int | None, argument("How many of them may be references (joins, filters, …); any number, without it.")
+    int | None, argument("Maximum number of references (joins, filters, …) on a path; unlimited if omitted.")
 ]
 Kinds = Annotated[list[EdgeKind] | None, argument("Follow only these kinds of edge.")]
-ThroughMasking = Annotated[bool, argument("Whether to follow edges that hide the value, such as hashes and counts.")]
-AsOf = Annotated[datetime | None, argument("Ask the graph as it was then.")]
+ThroughMasking = Annotated[bool, argument("Whether to follow edges that mask the value, such as hashes and counts.")]
+AsOf = Annotated[datetime | None, argument("Read the graph as of this time.")]
 
 
-@strawberry.input(description="Which of the reached columns to list and count.")
+@strawberry.input(description="Filter on the reached columns, for lists and counts.")
 class ReachedFilter:
-    """Which of the reached columns to list and count."""
+    """Filter on the reached columns, for lists and counts."""
 
     namespace: str | None = described("Only columns of tables in this namespace.", default=None)
-    table: str | None = described("Only columns of tables whose name holds this text, without case.", default=None)
-    influence: EdgeKind | None = described("Only columns that paths of this kind reach.", default=None)
-    masked: bool | None = described(
-        "Only columns where every flow of the value is hidden (true), or is not.", default=None
+    table: str | None = described(
+        "Only columns of tables whose name contains this text, case-insensitive.", default=None
     )
-    min_hops: int | None = described("Only columns at least so far away.", default=None)
-    max_hops: int | None = described("Only columns at most so far away.", default=None)
+    influence: EdgeKind | None = described("Only columns reached by paths of this kind.", default=None)
+    masked: bool | None = described(
+        "Only columns where every flow of the value is masked (true), or where one is not (false).", default=None
+    )
+    min_hops: int | None = described("Minimum distance in hops.", default=None)
+    max_hops: int | None = described("Maximum distance in hops.", default=None)
     roots: bool | None = described(
-        "Upstream: only columns that nothing contributes to (true), or others.", default=None
+        "Upstream: only columns without contributions (true), or with some (false).", default=None
     )
 
     def admits(self, reached: Outline) -> bool:
-        """Return whether a column is one of those."""
+        """Return whether a column passes the filter."""
         return (
             (self.namespace is None or reached.dataset.startswith(f"{self.namespace}/"))
             and (self.table is None or self.table.casefold() in reached.table.casefold())
@@ -98,7 +99,7 @@ class ReachedFilter:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a traversal, beside where it begins."""
+    """The options of a traversal, without its start."""
 
     max_hops: int
     max_references: int | None
@@ -112,10 +113,10 @@ def bounded(context: Context, question: Question) -> TraversalOptions:
     """Return the traversal's options, within the service's limits.
 
     Raises:
-        RefusedError: one is beyond a limit, or wrong.
+        RefusedError: an option is above a limit, or invalid.
     """
     if question.max_hops > context.limits.hops:
-        raise RefusedError.over_limit("hops", context.limits.hops, question.max_hops, "ask for fewer hops")
+        raise RefusedError.over_limit("hops", context.limits.hops, question.max_hops, "request fewer hops")
     as_of = question.as_of
     try:
         return TraversalOptions(
@@ -125,14 +126,14 @@ def bounded(context: Context, question: Question) -> TraversalOptions:
             through_masking=question.through_masking,
             limit_total=context.limits.reached,
             timeout=context.limits.seconds,
-            as_of=as_of.replace(tzinfo=UTC) if as_of and as_of.tzinfo is None else as_of,
+            as_of=in_utc(as_of) if as_of else None,
         )
     except ValueError as error:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, str(error)) from error
 
 
 def reaching(direction: Direction) -> Callable[..., Awaitable[ReachedColumns]]:
-    """Return the resolver of impact (downstream) or root cause (upstream): they take the same arguments."""
+    """Return the resolver of `impact` (downstream) or `rootCause` (upstream), which take the same arguments."""
 
     async def resolve(
         info: LineageInfo,
@@ -146,7 +147,7 @@ def reaching(direction: Direction) -> Callable[..., Awaitable[ReachedColumns]]:
         kinds: Kinds = None,
         through_masking: ThroughMasking = True,
         as_of: AsOf = None,
-        filter: Annotated[ReachedFilter | None, argument("Which columns to list and count.")] = None,  # noqa: A002
+        filter: Annotated[ReachedFilter | None, argument("Filter on the reached columns.")] = None,  # noqa: A002
         first: First = 100,
         after: After = None,
         last: Last = None,
@@ -156,7 +157,9 @@ def reaching(direction: Direction) -> Callable[..., Awaitable[ReachedColumns]]:
         question = Question(max_hops, max_references, kinds, through_masking, as_of, filter)
         if column is not None and table is not None:
             raise RefusedError(
-                ErrorCode.BAD_ARGUMENT, "column and table are given", "give one, or `columns` and `tables`"
+                ErrorCode.BAD_ARGUMENT,
+                "column and table are mutually exclusive",
+                "give one of them, or `columns` and `tables`",
             )
         some = columns if column is None else [column, *(columns or ())]
         others = tables if table is None else [table, *(tables or ())]
@@ -175,11 +178,11 @@ async def reach(
     question: Question,
     asked: PageArguments,
 ) -> ReachedColumns:
-    """Return what is reached from what `find` finds.
+    """Return the columns reached from the nodes that `find` returns.
 
     Raises:
-        RefusedError: a bound is wrong.
-        NameLookupError: the graph has no such thing, or several.
+        RefusedError: an option is invalid.
+        NameLookupError: a name is unknown or ambiguous.
         StoreError: the store could not be read.
     """
     options = bounded(info.context, question)
@@ -193,17 +196,15 @@ async def reach(
         found: _Found = await info.context.ask(work)
     answer = found.answer
     REACHED.labels(str(direction)).observe(answer.total)
-    cursors = [asked.cursor((row.hops, row.references, row.key)) for row in found.rows]
-    nodes = [ReachedColumn.of(row) for row in found.rows]
+    page = page_of(
+        asked,
+        found.rows,
+        [(row.hops, row.references, row.key) for row in found.rows],
+        rows_after=found.start + len(found.rows) < found.total,
+        rows_before=found.start > 0,
+    )
     return ReachedColumns(
-        edges=[Edge(cursor=cursor, node=node) for cursor, node in zip(cursors, nodes, strict=True)],
-        nodes=nodes,
-        page_info=PageInfo(
-            start_cursor=cursors[0] if cursors else None,
-            end_cursor=cursors[-1] if cursors else None,
-            rows_behind=found.start + len(nodes) < found.total,
-            rows_before=found.start > 0,
-        ),
+        **page.fields(ReachedColumn.of),
         total_count=Long(found.total),
         total_count_is_lower_bound=answer.is_lower_bound,
         counts_by_hop=[HopCount(hops=hops, columns=Long(count)) for hops, count in found.by_hop.items()],
@@ -218,7 +219,7 @@ async def reach(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a traversal found, as far as a filter admits it, and a page of it: `start` rows lie before the page."""
+    """What a traversal found and the filter passes, with one page of it: `start` rows precede the page."""
 
     answer: Answer
     rows: tuple[Reached, ...]
@@ -249,11 +250,11 @@ def _found(answer: Answer, wanted: ReachedFilter | None, asked: PageArguments) -
 
 
 def _slice(total: int, asked: PageArguments, index_of: Callable[[Any], int]) -> tuple[int, int]:
-    """Return where a page begins among so many rows, and how many it has; `index_of` counts the rows before a rank."""
+    """Return the start and the size of a page among `total` rows; `index_of` counts the rows before a rank."""
     start, end = 0, total
     if asked.after is not None:
         *near, key = asked.after
-        start = index_of((*near, f"{key}\0"))  # the first rank behind it
+        start = index_of((*near, f"{key}\0"))  # the first rank after it
     if asked.before is not None:
         end = max(start, index_of(asked.before))
     if asked.backwards:

@@ -1,4 +1,4 @@
-"""What impact and root cause answer with."""
+"""Result types of impact and root cause."""
 
 from __future__ import annotations
 
@@ -15,34 +15,36 @@ from lineage.traversal import Answer, PossiblyAffected, Reached
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.datasets import Column, Table, TableOrColumn, column_of, node_of, table_of
 from lineage_graphql.schema.fields import Long, described
-from lineage_graphql.schema.jobs import Job
+from lineage_graphql.schema.jobs import Job, job_of
 from lineage_graphql.schema.paging import Edge, First, PageInfo, size_of
 from lineage_graphql.schema.paths import Path
 
 __all__ = ["CountedTable", "Feeds", "HopCount", "ReachedColumn", "ReachedColumns"]
 
 
-@strawberry.type(description="A column that a traversal reached.")
+@strawberry.type(description="A column reached by a traversal.")
 class ReachedColumn:
-    """A column that a traversal reached."""
+    """A column reached by a traversal."""
 
-    key: strawberry.ID = described("The column's key.")
-    hops: int = described("The length of a shortest path.")
-    references: int = described("How many of its steps are references.")
-    influence: list[EdgeKind] = described("The kinds of path that reach it: the value flows there, or influences it.")
-    transformation: Subtype = described("What the shortest path amounts to.")
-    how: list[Subtype] = described(
-        "How it is reached, the strongest way first: how the value flows, if it does; then the shortest path, if other."
+    key: strawberry.ID = described("Key of the column.")
+    hops: int = described("Length of a shortest path.")
+    references: int = described("Number of references on that path.")
+    influence: list[EdgeKind] = described(
+        "Kinds of the paths that reach it: the value flows there, or has an influence."
     )
-    masked: bool = described("Whether the value flows there and every path that it takes hides it.")
-    root: bool = described("Upstream: whether nothing contributes to it.")
-    path: Path = described("A shortest path, of those one with the fewest references.")
-    contribution: Path | None = described("A shortest path on which the value flows, an unmasked one if there is any.")
+    transformation: Subtype = described("Subtype of the whole shortest path.")
+    how: list[Subtype] = described(
+        "Subtypes, strongest first: of the flow of the value, if any; then of the shortest path, if different."
+    )
+    masked: bool = described("Whether the value flows there and every such path masks it.")
+    root: bool = described("Upstream: whether it has no contributions.")
+    path: Path = described("A shortest path; among these, one with the fewest references.")
+    contribution: Path | None = described("A shortest path on which the value flows; an unmasked one if possible.")
     table_key: strawberry.Private[str]
 
     @classmethod
     def of(cls, reached: Reached) -> ReachedColumn:
-        """Return the reached column as the schema has it."""
+        """Return the GraphQL object of a reached column."""
         return cls(
             key=strawberry.ID(reached.key),
             hops=reached.hops,
@@ -62,28 +64,28 @@ class ReachedColumn:
         """Return the column."""
         return await column_of(info, self.key)
 
-    @strawberry.field(description="The table that owns it.")
+    @strawberry.field(description="Its table.")
     async def table(self, info: LineageInfo) -> Table:
         """Return its table."""
         return await table_of(info, self.table_key)
 
 
-@strawberry.type(description="How many columns are so many hops away.")
+@strawberry.type(description="Number of columns at a distance.")
 class HopCount:
-    """How many columns are so many hops away."""
+    """Number of columns at a distance."""
 
-    hops: int = described("The length of a shortest path.")
-    columns: Long = described("How many columns.")
+    hops: int = described("Length of a shortest path.")
+    columns: Long = described("Number of columns.")
 
 
-@strawberry.type(description="A table with columns that were reached.")
+@strawberry.type(description="A table of which columns were reached.")
 class ReachedTable:
-    """A table with columns that were reached."""
+    """A table of which columns were reached."""
 
-    key: strawberry.ID = described("The table's key.")
-    name: str = described("Its full name.")
-    columns: Long = described("How many of its columns were reached.")
-    hops: int = described("How far away the nearest of them is.")
+    key: strawberry.ID = described("Key of the table.")
+    name: str = described("Full name.")
+    columns: Long = described("Number of its columns that were reached.")
+    hops: int = described("Distance of the nearest in hops.")
 
     @strawberry.field(description="The table.")
     async def table(self, info: LineageInfo) -> Table:
@@ -91,19 +93,19 @@ class ReachedTable:
         return await table_of(info, self.key)
 
 
-@strawberry.type(description="A table that only table-level lineage leads to.")
+@strawberry.type(description="A table reached by table-level lineage only.")
 class PossiblyAffectedTable:
-    """A table that only table-level lineage leads to."""
+    """A table reached by table-level lineage only."""
 
-    key: strawberry.ID = described("The table's key.")
-    name: str = described("Its full name.")
-    hops: int = described("How far away it is.")
-    neighbour_key: strawberry.ID = described("The key of the table one hop nearer the start.")
-    job_key: strawberry.ID = described("The key of the job that ties the two together.")
+    key: strawberry.ID = described("Key of the table.")
+    name: str = described("Full name.")
+    hops: int = described("Distance in hops.")
+    neighbour_key: strawberry.ID = described("Key of the neighbouring table, one hop nearer the start.")
+    job_key: strawberry.ID = described("Key of the job that connects the two.")
 
     @classmethod
     def of(cls, found: PossiblyAffected) -> PossiblyAffectedTable:
-        """Return the table as the schema has it."""
+        """Return the GraphQL object of such a table."""
         return cls(
             key=strawberry.ID(found.dataset),
             name=found.table,
@@ -112,15 +114,14 @@ class PossiblyAffectedTable:
             job_key=strawberry.ID(found.job),
         )
 
-    @strawberry.field(description="The job that ties it to its neighbour.")
+    @strawberry.field(description="Job that connects it to its neighbour.")
     async def job(self, info: LineageInfo) -> Job | None:
         """Return the job."""
-        stored = await info.context.loaders.jobs.load(self.job_key)
-        return Job.of(stored) if stored else None
+        return await job_of(info, self.job_key)
 
 
 class CountedTable(NamedTuple):
-    """How far away the nearest reached column of a table is, and how many there are."""
+    """The distance of the nearest reached column of a table, and the number of reached columns."""
 
     hops: int
     key: str
@@ -128,17 +129,17 @@ class CountedTable(NamedTuple):
 
 
 class Feeds:
-    """What table-level lineage adds to an answer: asked of the store when a query selects it, once."""
+    """The table-level part of an answer, read from the store once, and only if a query selects it."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._asked: asyncio.Future[Answer] | None = None
 
     async def of(self, info: LineageInfo) -> Answer:
-        """Return the answer, which knows it."""
+        """Return the answer with its table-level part read."""
 
         def work(_store: GraphStore) -> Answer:
-            _ = self._answer.truncated  # it is kept from now on
+            _ = self._answer.truncated  # reads it; it is cached
             return self._answer
 
         if self._asked is None:
@@ -146,49 +147,49 @@ class Feeds:
         return await self._asked
 
 
-@strawberry.type(description="What a traversal reached: a page of columns, and counts of all of them.")
+@strawberry.type(description="Result of a traversal: a page of columns, and counts over all of them.")
 class ReachedColumns:
-    """What a traversal reached."""
+    """Result of a traversal."""
 
-    edges: list[Edge[ReachedColumn]] = described("The columns, by hops, then references, then key, with their cursors.")
-    nodes: list[ReachedColumn] = described("The columns, by hops, then references, then key.")
-    page_info: PageInfo = described("Where the page lies.")
-    total_count: Long = described("How many columns were reached, that the filter admits.")
-    total_count_is_lower_bound: bool = described("Whether there may be more: a limit ended the traversal.")
-    counts_by_hop: list[HopCount] = described("How many columns lie how many hops away.")
-    table_count: Long = described("How many tables they belong to.")
-    as_of: datetime | None = described("The time that was asked for; null for now.")
-    direction: Direction = described("Which way was looked.")
+    edges: list[Edge[ReachedColumn]] = described("Columns ordered by hops, references and key, with cursors.")
+    nodes: list[ReachedColumn] = described("Columns ordered by hops, references and key.")
+    page_info: PageInfo = described("Position of the page.")
+    total_count: Long = described("Number of reached columns that pass the filter.")
+    total_count_is_lower_bound: bool = described("Whether a limit ended the traversal, so that there may be more.")
+    counts_by_hop: list[HopCount] = described("Number of columns by distance.")
+    table_count: Long = described("Number of tables that they belong to.")
+    as_of: datetime | None = described("Time as of which the graph was read; null for now.")
+    direction: Direction = described("Direction of the traversal.")
     start_keys: strawberry.Private[list[str]]
     all_tables: strawberry.Private[list[CountedTable]]
     feeds: strawberry.Private[Feeds]
 
-    @strawberry.field(description="The columns and tables that were asked about.")
+    @strawberry.field(description="Start columns and tables.")
     async def starts(self, info: LineageInfo) -> list[TableOrColumn]:
-        """Return the columns and tables that were asked about."""
+        """Return the start columns and tables."""
         return list(await asyncio.gather(*(node_of(info, key) for key in self.start_keys)))
 
     @strawberry.field(
-        description="The column or table that was asked about; the first, where several were.",
-        deprecation_reason="Several can be asked about: use `starts`.",
+        description="First start column or table.",
+        deprecation_reason="There can be several: use `starts`.",
     )
     async def start(self, info: LineageInfo) -> TableOrColumn:
-        """Return the first that was asked about."""
+        """Return the first start."""
         return await node_of(info, self.start_keys[0])
 
-    @strawberry.field(description="Tables that only table-level lineage leads to.")
+    @strawberry.field(description="Tables reached by table-level lineage only.")
     async def possibly_affected(self, info: LineageInfo) -> list[PossiblyAffectedTable]:
-        """Return the tables that only table-level lineage leads to."""
+        """Return the tables reached by table-level lineage only."""
         return [PossiblyAffectedTable.of(one) for one in (await self.feeds.of(info)).possibly_affected]
 
-    @strawberry.field(description="Which limit cut the answer short, and how; null if it is whole.")
+    @strawberry.field(description="The limit that truncated the answer; null if it is complete.")
     async def truncated(self, info: LineageInfo) -> str | None:
-        """Return which limit cut the answer short."""
+        """Return the limit that truncated the answer."""
         return (await self.feeds.of(info)).truncated
 
-    @strawberry.field(description="The tables that the columns belong to, the nearest first.")
+    @strawberry.field(description="Tables of the reached columns, nearest first.")
     async def tables(self, info: LineageInfo, first: First = 100) -> list[ReachedTable]:
-        """Return the tables that the columns belong to."""
+        """Return the tables of the reached columns."""
         shown = self.all_tables[: size_of(info, first)]
         names: dict[str, str] = await info.context.ask(lambda store: store.dataset_names([one.key for one in shown]))
         return [

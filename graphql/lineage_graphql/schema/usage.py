@@ -1,4 +1,4 @@
-"""How much a dataset or a column is used, and by whom."""
+"""Usage of datasets and columns, by day and by user."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ __all__ = ["Usage", "UserQueries", "top_users", "usage_of"]
 _TOP_USERS = 10
 
 
-@strawberry.type(description="A user, and how many queries of theirs there were.")
+@strawberry.type(description="A user and the number of their queries.")
 class UserQueries:
-    """A user, and how many queries of theirs there were."""
+    """A user and the number of their queries."""
 
-    user: str = described("The user's name, as the log has it.")
-    queries: Long = described("How many queries.")
+    user: str = described("User name as in the log.")
+    queries: Long = described("Number of queries.")
 
 
-@strawberry.type(description="Use on one day (UTC).")
+@strawberry.type(description="Usage on one day (UTC).")
 class UsageDay:
-    """Use on one day (UTC)."""
+    """Usage on one day (UTC)."""
 
-    day: date = described("The day.")
-    reads: Long = described("Queries that read it.")
-    writes: Long = described("Queries that wrote it.")
-    distinct_users: Long = described("How many users there were.")
+    day: date = described("Day.")
+    reads: Long = described("Number of queries that read it.")
+    writes: Long = described("Number of queries that wrote it.")
+    distinct_users: Long = described("Number of distinct users.")
 
     @classmethod
     def of(cls, stored: StoredUsage) -> UsageDay:
-        """Return a day as the schema has it."""
+        """Return the GraphQL object of a day."""
         return cls(
             day=stored.day,
             reads=Long(stored.reads),
@@ -46,19 +46,19 @@ class UsageDay:
         )
 
 
-@strawberry.type(description="Use over a span of days.")
+@strawberry.type(description="Usage over a range of days.")
 class Usage:
-    """Use over a span of days."""
+    """Usage over a range of days."""
 
-    reads: Long = described("Queries that read it.")
-    writes: Long = described("Queries that wrote it.")
-    distinct_users: Long = described("How many users there were.")
-    top_users: list[UserQueries] = described("Those with the most queries, at most ten.")
-    first_day: date | None = described("The first day with any use.")
-    last_day: date | None = described("The last day with any use.")
-    last_read: datetime | None = described("When it was last read.")
-    last_write: datetime | None = described("When it was last written.")
-    days: list[UsageDay] = described("Each day with any use, the earliest first.")
+    reads: Long = described("Number of queries that read it.")
+    writes: Long = described("Number of queries that wrote it.")
+    distinct_users: Long = described("Number of distinct users.")
+    top_users: list[UserQueries] = described("Up to ten users with the most queries.")
+    first_day: date | None = described("First day with usage.")
+    last_day: date | None = described("Last day with usage.")
+    last_read: datetime | None = described("Time of the last read.")
+    last_write: datetime | None = described("Time of the last write.")
+    days: list[UsageDay] = described("Days with usage, earliest first.")
 
 
 def top_users(users: UserCounts) -> list[UserQueries]:
@@ -67,10 +67,10 @@ def top_users(users: UserCounts) -> list[UserQueries]:
 
 
 async def usage_of(info: LineageInfo, key: str, since: date | None, until: date | None) -> Usage:
-    """Return the use of a dataset or column from one day to another.
+    """Return the usage of a dataset or column from one day to another.
 
     Raises:
-        RefusedError: the days are the wrong way round.
+        RefusedError: the first day is after the last.
     """
     if since and until and since > until:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, f"from ({since}) is after to ({until})")

@@ -1,4 +1,4 @@
-"""The subscription: who watches learns of every run that is stored, by whichever process."""
+"""The subscription to stored runs, of this and other processes."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from lineage_graphql.schema.overview import Run
 
 __all__ = ["GraphChange", "graph_changes"]
 
-_SECONDS_BETWEEN_LOOKS = 1.0
+_POLLING_SECONDS = 1.0
 _RUNS_AT_ONCE = 50
 
 
-@strawberry.type(description="Something was stored.")
+@strawberry.type(description="A change of the graph.")
 class GraphChange:
-    """Something was stored."""
+    """A change of the graph."""
 
-    at: datetime = described("The time that it speaks of.")
-    run: Run = described("The ingest, or the change by hand.")
+    at: datetime = described("Time of the change.")
+    run: Run = described("The ingest, or the steward's change.")
 
 
 async def graph_changes(info: LineageInfo) -> AsyncGenerator[GraphChange, None]:
-    """Yield each run that is stored from now on, or stored again.
+    """Yield each run that is stored or stored again from now on.
 
-    The store is looked at once a second: it tells what other processes stored as well.
+    The store is polled once a second, which also finds the runs of other processes.
     """
     seen = {(run.key, run.last_seen) for run in await _newest(info)}
     while True:
-        await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+        await asyncio.sleep(_POLLING_SECONDS)
         newest = await _newest(info)
         for run in reversed([run for run in newest if (run.key, run.last_seen) not in seen]):
             yield GraphChange(at=run.last_seen, run=Run.of(run))

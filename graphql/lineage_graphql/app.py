@@ -15,7 +15,7 @@ from fastapi.telemetry import TelemetryConfig
 from lineage import __version__
 from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreFullError, StoreTimeoutError, StoreUnreachableError
-from lineage_graphql.access.authenticate import Callers
+from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.http.docs_route import docs_router
 from lineage_graphql.http.editor_route import editor_router
 from lineage_graphql.http.graphql_route import graphql_router
@@ -32,7 +32,7 @@ from lineage_graphql.settings import Settings
 __all__ = ["make_app"]
 
 _LOGGER = logging.getLogger(__name__)
-# `Guard` makes the spans. FastAPI's own hold the query of a URL (a GraphQL document by GET) and messages of exceptions.
+# `Guard` creates the spans. FastAPI's own hold a URL's query string (a GraphQL document by GET) and exception messages.
 _NO_TELEMETRY: TelemetryConfig = {
     "tracing": False,
     "metrics": False,
@@ -43,7 +43,7 @@ _NO_TELEMETRY: TelemetryConfig = {
 
 
 def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
-    """Return the application; it opens the store that the settings name, unless one is given.
+    """Return the application; it opens the store of the settings unless one is given.
 
     Raises:
         StoreError: the store cannot be opened.
@@ -54,7 +54,7 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
         documents = TrustedDocuments.read(settings.trusted_documents, schema._schema)
     opened = store if store is not None else open_store(settings.store, read_only=settings.read_only)
     threads = ThreadPoolExecutor(settings.threads, "store")
-    state = ServiceState(settings, opened, threads, Callers(settings), documents)
+    state = ServiceState(settings, opened, threads, Authenticator(settings), documents)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
@@ -67,7 +67,7 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     app = FastAPI(
         title="lineage",
         version=__version__,
-        description="Column-level data lineage: GraphQL over a store, OpenLineage events in.",
+        description="Column-level data lineage: GraphQL API and OpenLineage ingestion.",
         lifespan=lifespan,
         openapi_url=None,  # see `docs_router`
         docs_url=None,
@@ -84,17 +84,17 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     @app.exception_handler(StoreTimeoutError)
     async def late(_: Request, error: StoreTimeoutError) -> JSONResponse:
         _LOGGER.warning("the store did not answer in time: %s", error)
-        hint = "send it again: nothing is stored twice"
+        hint = "send it again: ingestion is idempotent"
         return problem(503, "the store did not answer in time", hint, headers={"Retry-After": "5"})
 
     @app.exception_handler(StoreFullError)
     async def full(_: Request, error: StoreFullError) -> JSONResponse:
         _LOGGER.error("%s; %s", error, error.hint)
-        return problem(507, "the store's disk is full", "make room, then send it again", headers={"Retry-After": "60"})
+        return problem(507, "the store's disk is full", "free disk space and retry", headers={"Retry-After": "60"})
 
     @app.get("/", include_in_schema=False)
     async def start() -> RedirectResponse:
-        """Lead to where questions are answered."""
+        """Redirect to the GraphQL endpoint."""
         return RedirectResponse("/graphql")
 
     app.include_router(docs_router(state, app))

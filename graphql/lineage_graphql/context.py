@@ -1,4 +1,4 @@
-"""What a GraphQL request carries along: who asks, the store, and the loaders that ask it for many keys at once."""
+"""The context of a GraphQL request: caller, store, limits, and data loaders that batch reads by key."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class _Keyed(Protocol):
 
 @dataclass(frozen=True)
 class Ask(Generic[T]):
-    """Runs questions to the store in threads, so that one that takes long keeps nobody else waiting."""
+    """Runs store reads in threads, so that a slow one does not block other requests."""
 
     store: GraphStore
     threads: ThreadPoolExecutor
     seconds: float
 
     async def __call__(self, work: Work[T]) -> T:
-        """Return what `work` answers, given the store.
+        """Return the result of `work`, called with the store.
 
         Raises:
             StoreError: the store could not be read.
-            TimeoutError: it took longer than the time limit.
+            TimeoutError: it exceeded the time limit.
         """
         async with asyncio.timeout(self.seconds):
             span = tracer.start_span("store")
@@ -76,7 +76,7 @@ class Ask(Generic[T]):
 
 
 class Loaders:
-    """Datasets, columns, jobs and what belongs to them by key: what one step of a query needs comes at once."""
+    """Data loaders of datasets, columns, jobs and their parts by key, batched per step of a query."""
 
     def __init__(self, ask: Ask[Any]) -> None:
         self._ask = ask
@@ -104,7 +104,7 @@ class Loaders:
         self._job_keys: dict[JobFilter, DataLoader[str, list[str]]] = {}
 
     async def feeds(self, dataset: str, direction: Direction, as_of: datetime | None) -> list[FeedKey]:
-        """Return one hop of table-level lineage out of (downstream) or into a dataset."""
+        """Return the FEEDS edges from (downstream) or into (upstream) a dataset."""
         loader = self._feeds.get((direction, as_of))
         if loader is None:
 
@@ -125,7 +125,7 @@ class Loaders:
         return [found.get(job) for job in jobs]
 
     async def usage(self, key: str, since: date | None, until: date | None) -> list[StoredUsage]:
-        """Return the use of a dataset or column by day."""
+        """Return the usage of a dataset or column by day."""
         loader = self._usages.get((since, until))
         if loader is None:
             loader = self._usages[since, until] = _many_by_key(
@@ -148,7 +148,7 @@ class Loaders:
 
 @dataclass
 class Context(BaseContext):
-    """One request's context."""
+    """The context of one request."""
 
     ask: Ask[Any]
     caller: Caller | TokenProblem
@@ -159,15 +159,15 @@ class Context(BaseContext):
     loaders: Loaders = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with empty loaders: nothing is kept from one request to the next."""
+        """Create empty loaders: nothing is cached across requests."""
         super().__init__()
         self.loaders = Loaders(self.ask)
 
     def require(self, role: Role) -> Caller:
-        """Return the caller, who has the role.
+        """Return the caller if they have the role.
 
         Raises:
-            RefusedError: they do not.
+            RefusedError: the caller is not authenticated or lacks the role.
         """
         return require(self.caller, role)
 

@@ -1,4 +1,4 @@
-"""What the service refuses or fails with: a code that programs can go by, a message, and what to do instead."""
+"""Errors of the service: a code for programs, a message, and a hint."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ __all__ = ["ErrorCode", "RefusedError", "explained"]
 
 
 class ErrorCode(StrEnum):
-    """Every code that an answer's `extensions.code` can have."""
+    """The values of `extensions.code` of an error."""
 
     BAD_REQUEST = "BAD_REQUEST"
-    """The request itself is wrong: it is no GraphQL, or no query of this schema."""
+    """The request is not valid GraphQL, or not valid against this schema."""
     BAD_ARGUMENT = "BAD_ARGUMENT"
     UNAUTHENTICATED = "UNAUTHENTICATED"
     FORBIDDEN = "FORBIDDEN"
     NOT_FOUND = "NOT_FOUND"
     AMBIGUOUS_NAME = "AMBIGUOUS_NAME"
     LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
-    """`extensions` has the limit's name (`limit`), its value (`allowed`) and what the request has (`value`)."""
+    """`extensions` holds the limit's name (`limit`), its value (`allowed`) and the request's value (`value`)."""
     UNTRUSTED_DOCUMENT = "UNTRUSTED_DOCUMENT"
     TIMEOUT = "TIMEOUT"
     STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
     INTERNAL = "INTERNAL"
-    """A fault of the service. Its log has the details, under the request id that stands here."""
+    """A fault of the service. Its log has the details under the request id of `extensions`."""
 
 
 class RefusedError(GraphQLError):
-    """A request that is answered with an error on purpose; `details` go into its extensions."""
+    """An expected error, returned to the client; `details` go into its extensions."""
 
     def __init__(self, code: ErrorCode, message: str, hint: str | None = None, **details: Any) -> None:
         extensions = {"code": str(code), **({"hint": hint} if hint else {}), **details}
@@ -44,7 +44,7 @@ class RefusedError(GraphQLError):
 
     @classmethod
     def of_unstorable(cls, what: str, value: object) -> RefusedError | None:
-        """Return the refusal of a JSON value that no store can look for; None where it can."""
+        """Return the refusal of a JSON value that no store can hold; None if stores can."""
         found = find_unstorable(value)
         if found is None:
             return None
@@ -54,13 +54,13 @@ class RefusedError(GraphQLError):
 
     @classmethod
     def over_limit(cls, limit: str, allowed: float, value: float, hint: str) -> RefusedError:
-        """Return the refusal of a request that asks for more than a limit allows."""
+        """Return the refusal of a request above a limit."""
         message = f"{limit} is {value:g}; at most {allowed:g} is allowed"
         return cls(ErrorCode.LIMIT_EXCEEDED, message, hint, limit=limit, allowed=allowed, value=value)
 
 
 def explained(error: BaseException) -> RefusedError | None:
-    """Return the error as a caller sees it; None for one that nobody foresaw."""
+    """Return the error as clients see it; None for an unexpected error."""
     match error:
         case RefusedError():
             return error
@@ -73,9 +73,9 @@ def explained(error: BaseException) -> RefusedError | None:
         case NameLookupError():
             return RefusedError(ErrorCode.NOT_FOUND, str(error), error.hint)
         case TimeoutError() | StoreTimeoutError():
-            return RefusedError(ErrorCode.TIMEOUT, "the time limit is over", "ask for fewer hops, or a smaller scope")
+            return RefusedError(ErrorCode.TIMEOUT, "time limit exceeded", "request fewer hops or a smaller scope")
         case StoreUnreachableError():
-            # The address is the operator's business.
+            # The address is not disclosed to clients.
             return RefusedError(ErrorCode.STORE_UNAVAILABLE, "the store cannot be reached", "try again later")
         case StoreError():
             return None

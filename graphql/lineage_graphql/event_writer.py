@@ -1,4 +1,4 @@
-"""Group commit for OpenLineage events: requests that wait while others are written are written together."""
+"""Group commit of OpenLineage events: requests that arrive during a write are written together."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lineage_ingest.openlineage import EventOutcome
 __all__ = ["EventWriter"]
 
 MAX_EVENTS = 2_000
-"""How many events of several requests are written together."""
+"""Maximum number of events of several requests in one group."""
 MAX_PAUSE = 0.02
-"""For how many seconds at most a group waits for those who were just answered; if writing took less than twice that,
-for half of it."""
+"""Maximum seconds that a group waits for clients that were just answered; at most half the duration of the last
+write."""
 MAX_PASSED_OVER = 32
-"""After pauses in which nobody came, so many groups at most are written without one."""
+"""Maximum number of groups written without a pause after pauses without effect."""
 EVENTS_IN_TIME = 1_000
-"""A request with more of them may take longer than the time limit, in proportion."""
+"""The time limit of a request with more events grows in proportion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +31,19 @@ class _Request:
 
 
 class EventWriter:
-    """Takes the events of requests in the order in which they came, one group at a time.
+    """Writes the events of requests in order of arrival, one group at a time.
 
-    While a group is written, requests queue; all that wait are the next group, planned as one batch. Each is answered
-    when the group is durable, or when its time is over.
+    While a group is written, requests queue; all queued requests form the next group, planned as one batch. Each is
+    answered when the group is durable, or when its time limit is exceeded.
 
-    Several clients that send one event after the other would take turns: those who were answered wait for the rest, and
-    the other way round. So a group waits a moment for as many requests as there were, as long as that brings any.
+    Clients that send one event at a time would otherwise alternate between two half-size groups. A group therefore
+    waits briefly for as many requests as the last one had, as long as such pauses have an effect.
     """
 
     def __init__(
         self, take: Callable[[Sequence[object]], list[EventOutcome]], threads: Executor, seconds: float
     ) -> None:
-        """Write by `take` in a thread; a request waits for `seconds` at most."""
+        """Write with `take` in a thread; a request waits at most `seconds`."""
         self._take = take
         self._threads = threads
         self._seconds = seconds
@@ -56,7 +56,7 @@ class EventWriter:
         self._pass_over_next = 1
 
     async def take(self, events: Sequence[object]) -> list[EventOutcome]:
-        """Return what became of each event, when all that were accepted are durable.
+        """Return the outcome of each event once all accepted events are durable.
 
         Raises:
             StoreError: the store could not be written. Send the events again.
@@ -81,11 +81,11 @@ class EventWriter:
             while self._waiting:
                 await self._wait_for_more()
                 group = self._next_group()
-                if not group:  # all have given up
+                if not group:  # all requests timed out
                     break
                 loop = asyncio.get_running_loop()
                 began = loop.time()
-                # A thread that a server keeps waiting is left alone: who asks next gets another.
+                # A thread that the database blocks is abandoned: the next group uses another.
                 limit = max(self._limit(request.events) for request in group)
                 await asyncio.wait({asyncio.create_task(self._write(group))}, timeout=limit)
                 self._expected = len(group) + len(self._waiting)
@@ -94,7 +94,7 @@ class EventWriter:
             self._writing = None
 
     async def _wait_for_more(self) -> None:
-        """Wait until as many requests are there as the last group had and left, or its pause is over."""
+        """Wait until the expected number of requests has arrived, or the pause is over."""
         missing = self._expected - len(self._waiting)
         loop = asyncio.get_running_loop()
         is_full = sum(len(request.events) for request in self._waiting) >= MAX_EVENTS
@@ -124,12 +124,12 @@ class EventWriter:
         return group
 
     async def _write(self, group: Sequence[_Request]) -> None:
-        """Write a group and answer it; where it cannot be written as a whole, each request alone."""
+        """Write a group and answer its requests; if it cannot be written as a whole, write each request on its own."""
         loop = asyncio.get_running_loop()
         events = [event for request in group for event in request.events]
         try:
             outcomes = await loop.run_in_executor(self._threads, self._take, events)
-        except Exception as error:  # noqa: BLE001  whoever waits gets it, whatever it is
+        except Exception as error:  # noqa: BLE001  passed on to the waiting requests
             if len(group) > 1 and not isinstance(error, StoreUnreachableError):
                 for request in group:
                     await self._write([request])
@@ -141,7 +141,7 @@ class EventWriter:
         start = 0
         for request in group:
             end = start + len(request.events)
-            # Indexes are those within the request.
+            # Indexes are relative to the request.
             mine = [outcome.moved_to(index) for index, outcome in enumerate(outcomes[start:end])]
             if not request.answer.done():
                 request.answer.set_result(mine)

@@ -1,4 +1,4 @@
-"""Whether what the service needs beside the library is installed."""
+"""Check for the optional dependencies of the service."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def check_installed(*modules: str) -> None:
     """Check that these can be imported.
 
     Raises:
-        typer.BadParameter: one is missing; how to install it is said.
+        typer.BadParameter: one is missing; the message says how to install it.
     """
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     if missing:

@@ -1,4 +1,4 @@
-"""What would SQL do? Its statements, resolved with the schemas that a store knows. Nothing is stored or run."""
+"""Lineage of SQL text, resolved with the schemas of a store. Nothing is stored or executed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Preview", "preview"]
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Statements, their text with literals masked, and the keys of the targets that the graph knows."""
+    """Statements, their text with literals masked, and the keys of the targets that the graph has."""
 
     statements: list[StatementLineage]
     masked: str
@@ -28,7 +28,7 @@ class Preview:
 def preview(
     store: GraphStore, sql: str, dialect: str, *, database: str | None, schema: str | None, seconds: float
 ) -> Preview:
-    """Return what the statements of a text would do.
+    """Return the lineage of the statements of a text.
 
     Raises:
         UnknownDialectError: no dialect has that name.
@@ -41,7 +41,7 @@ def preview(
             sql, dialect, catalog, default_database=database, default_schema=schema, budget=budget
         )  # fmt: skip
 
-    # A first look tells which tables' schemas are needed.
+    # A first pass finds the tables whose schemas are needed.
     statements = resolved(None)
     names = {name for one in statements for name in (*one.sources, one.target) if name}
     catalog = Catalog.from_store(_SomeTables(store, names), dialect)
@@ -62,7 +62,7 @@ def _key_of(store: GraphStore, target: str | None) -> str | None:
 
 
 class _SomeTables:
-    """A store as a catalog reads it, with nothing in it but the tables of some names."""
+    """The tables of some names in a store, as a catalog reads them."""
 
     def __init__(self, store: GraphStore, names: set[str]) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""What all routes of a worker share: settings, the store, threads, callers."""
+"""State that all routes of a worker share: settings, store, threads, authenticator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from lineage.store.protocol import GraphStore
-from lineage_graphql.access.authenticate import Callers
+from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.access.roles import Caller, TokenProblem
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
 from lineage_graphql.settings import Settings
@@ -17,21 +17,21 @@ __all__ = ["ServiceState"]
 
 @dataclass(frozen=True)
 class ServiceState:
-    """What all routes of a worker share."""
+    """State that all routes of a worker share."""
 
     settings: Settings
     store: GraphStore
     threads: ThreadPoolExecutor
-    callers: Callers
+    authenticator: Authenticator
     documents: TrustedDocuments | None
 
     @property
     def offers_editor(self) -> bool:
-        """Whether browsers on this machine get an editor: not where only trusted documents are answered."""
+        """Whether the editor is served: on loopback, unless only trusted documents are accepted."""
         return self.settings.on_loopback and self.documents is None
 
     async def caller(self, authorization: str | None) -> Caller | TokenProblem:
-        """Return who asks, by the header `Authorization`, or why that is not known."""
+        """Return the caller that the header `Authorization` authenticates, or why it does not."""
         if not self.settings.secured:
-            return self.callers.caller(None)
-        return await asyncio.get_running_loop().run_in_executor(None, self.callers.caller, authorization)
+            return self.authenticator.caller(None)
+        return await asyncio.get_running_loop().run_in_executor(None, self.authenticator.caller, authorization)

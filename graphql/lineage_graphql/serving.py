@@ -1,4 +1,4 @@
-"""Runs the service: checks of its settings, logs, one worker or several, a graceful end."""
+"""Run the service: check settings, set up logs and tracing, start workers, shut down gracefully."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SETTINGS = "LINEAGE_SERVE_SETTINGS"
 
 
 class UnsafeSettingsError(Exception):
-    """The settings would leave the graph open to strangers, or cannot work; `hint` says what to do."""
+    """The settings are unsafe or contradictory; `hint` says what to do."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class UnsafeSettingsError(Exception):
 
 
 class AddressError(Exception):
-    """The address cannot be listened on; `hint` says what to do."""
+    """The service cannot listen on the address; `hint` says what to do."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -47,31 +47,31 @@ class AddressError(Exception):
 
 
 def check(settings: Settings) -> None:
-    """Check what the settings mean together.
+    """Check the combination of settings.
 
     Raises:
-        UnsafeSettingsError: others could connect and nobody has to say who they are; or several processes are to
-            own an embedded store.
+        UnsafeSettingsError: other machines can connect without authentication, or several processes would own an
+            embedded store.
     """
     if not settings.on_loopback and not settings.secured and not settings.insecure:
         raise UnsafeSettingsError(
-            f"at {settings.host} others can connect, and nobody has to say who they are",
-            "make tokens (`lineage token create NAME --role reader`) and give --auth, or --oidc-issuer; "
-            "or listen on 127.0.0.1; --insecure does it all the same",
+            f"other machines can connect to {settings.host} without authentication",
+            "create tokens (`lineage token create NAME --role reader`) and give --auth, or give --oidc-issuer, "
+            "or listen on 127.0.0.1; --insecure disables authentication",
         )
     if settings.workers > 1 and not settings.read_only and "://" not in (settings.store or ""):
         raise UnsafeSettingsError(
-            "an embedded store has one owner: several workers cannot share it",
-            "leave --workers at 1, only read (--read-only), or use Neo4j (--store bolt://…)",
+            "several workers cannot share an embedded store",
+            "use --workers 1, --read-only, or Neo4j (--store bolt://…)",
         )
 
 
 def serve(settings: Settings) -> None:
-    """Run the service until it has to end (SIGINT, SIGTERM); requests under way have `grace_seconds`.
+    """Run the service until SIGINT or SIGTERM; running requests then have `grace_seconds` to finish.
 
     Raises:
         UnsafeSettingsError: see `check`.
-        AddressError: the port is in use, or not this machine's to listen on.
+        AddressError: the port is in use, or the address is not available.
         StoreError: the store cannot be opened.
     """
     check(settings)
@@ -87,30 +87,30 @@ def serve(settings: Settings) -> None:
         "ws_max_size": settings.limits.body_bytes,
         "lifespan": "on",
     }
-    _see_that_port_is_free(settings)
+    _check_address(settings)
     set_up_logs(settings)
     set_up_tracing()
     if settings.workers == 1:
-        server = uvicorn.Server(uvicorn.Config(_made(settings), **options))
-        # Having ended gracefully it raises the signal again, which would end the process as if it had failed.
+        server = uvicorn.Server(uvicorn.Config(_make(settings), **options))
+        # uvicorn raises the signal again after a graceful shutdown, which would end the process with an error.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)
         server.run()
         if not server.started:
             sys.exit(UNREACHABLE)
         return
-    # Each worker opens the store by itself: first see whether it can be opened at all, and is up to date.
+    # Each worker opens the store itself. Open it once here, to report errors and to migrate it.
     open_store(settings.store).close()
     with tempfile.TemporaryDirectory(prefix="lineage-metrics-") as folder:
         os.environ |= {_SETTINGS: settings.model_dump_json(), "PROMETHEUS_MULTIPROC_DIR": folder}
         uvicorn.run("lineage_graphql.serving:make_worker", factory=True, workers=settings.workers, **options)
 
 
-def _see_that_port_is_free(settings: Settings) -> None:
-    """See that the address can be listened on, before the store is opened.
+def _check_address(settings: Settings) -> None:
+    """Check that the service can listen on the address, before the store is opened.
 
     Raises:
-        AddressError: it cannot.
+        AddressError: the address is in use or not available.
     """
     try:
         [(family, _, _, _, address), *_] = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
@@ -120,23 +120,23 @@ def _see_that_port_is_free(settings: Settings) -> None:
     except OSError as error:
         where = f"{settings.host}:{settings.port}"
         if error.errno == errno.EADDRINUSE:
-            hint = "end the other program, or choose another port with --port (0 takes a free one)"
+            hint = "stop the other program, or choose another port with --port (0 selects a free one)"
             raise AddressError(f"{where} is in use by another program", hint) from error
-        raise AddressError(f"{where} cannot be listened on: {error.strerror}", "see --host and --port") from error
+        raise AddressError(f"cannot listen on {where}: {error.strerror}", "see --host and --port") from error
 
 
 def make_worker() -> FastAPI:
-    """Return the application of one of several workers, which get the settings from the environment."""
+    """Return the application of a worker process, with the settings from the environment."""
     settings = Settings.model_validate_json(os.environ[_SETTINGS])
     set_up_logs(settings)
     set_up_tracing()
-    return _made(settings)
+    return _make(settings)
 
 
-def _made(settings: Settings) -> FastAPI:
-    """Return the application; the collector of cycles leaves alone what stays for good, and looks seldom.
+def _make(settings: Settings) -> FastAPI:
+    """Return the application, with the garbage collector tuned.
 
-    A traversal makes some ten thousand lists and no cycles: looking for some took a tenth of its time.
+    A traversal allocates tens of thousands of lists and no cycles: collecting took a tenth of its time.
     """
     app = make_app(settings)
     gc.collect()
@@ -146,18 +146,18 @@ def _made(settings: Settings) -> FastAPI:
 
 
 def set_up_logs(settings: Settings) -> None:
-    """Write logs to the standard error, a line each: for people, or as JSON for programs."""
+    """Log to standard error, one line per record, as text or JSON."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_AsJson() if settings.log_format == "json" else _AsText())
+    handler.setFormatter(_JsonFormatter() if settings.log_format == "json" else _TextFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
-    # Their lines hold what callers sent, or repeat ours.
+    # These log what callers sent, or duplicate our lines.
     for name in ("strawberry.execution", "neo4j", "mcp", "httpx"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-class _AsText(VisibleFormatter):
+class _TextFormatter(VisibleFormatter):
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s [%(request_id)s] %(message)s", "%H:%M:%S")
 
@@ -166,7 +166,7 @@ class _AsText(VisibleFormatter):
         return super().format(record)
 
 
-class _AsJson(logging.Formatter):
+class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         entry = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),

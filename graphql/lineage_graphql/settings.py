@@ -1,4 +1,4 @@
-"""What a service is started with. Workers get it as JSON, so that all of them have the same."""
+"""Settings of the service. Worker processes get them as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Positive = Annotated[int, Field(gt=0)]
 
 
 class Limits(BaseModel):
-    """What one request may ask for. What asks for more is refused, with the limit and the value."""
+    """Limits per request. A request above one is refused; the error names the limit and the value."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,25 +24,25 @@ class Limits(BaseModel):
     event_body_bytes: _Positive = 50_000_000
     """For OpenLineage events."""
     batch_bytes: _Positive = 1_000_000_000
-    """For batches of other processes, unpacked."""
+    """For batches of other processes, decompressed."""
     body_seconds: Annotated[float, Field(gt=0)] = 15.0
-    """How long a body may take to arrive."""
+    """Maximum seconds to receive a body."""
     tokens: _Positive = 5_000
-    """Names, brackets, colons, … of a GraphQL document."""
+    """Lexical tokens of a GraphQL document."""
     depth: _Positive = 15
     aliases: _Positive = 30
     cost: _Positive = 20_000
-    """See `limits.measure`: about the number of objects that an answer can hold, and ten for each hop."""
+    """See `limits.query_cost`: about the number of objects that the result may hold, and ten per hop."""
     page: Annotated[int, Field(ge=100)] = 500
-    """The largest `first`; the largest default is 100."""
+    """Maximum of `first`, whose largest default is 100."""
     hops: Annotated[int, Field(ge=20)] = 50
-    """The largest `maxHops`; its default is 20."""
+    """Maximum of `maxHops`, whose default is 20."""
     reached: _Positive = 10_000
-    """How many columns a traversal reaches; what lies beyond is a lower bound in `totalCount`."""
+    """Maximum number of columns that a traversal reaches; beyond it `totalCount` is a lower bound."""
     sql_characters: _Positive = 200_000
-    """The longest text that `extract` takes."""
+    """Maximum length of the text of `extract`."""
     seconds: Annotated[float, Field(gt=0)] = 10.0
-    """How long a request may take, the store's work included, which is ended then."""
+    """Maximum seconds of a request; the store's work is cancelled with it."""
 
 
 class Settings(BaseModel):
@@ -55,7 +55,7 @@ class Settings(BaseModel):
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     workers: _Positive = 1
     threads: Annotated[int, Field(gt=0, le=48)] = 8
-    """How many questions to the store a worker has under way at once; Neo4j's driver has two connections for each."""
+    """Maximum number of concurrent store reads of a worker; Neo4j's driver has two connections for each."""
     read_only: bool = False
     insecure: bool = False
     tokens: Path | None = None
@@ -67,7 +67,7 @@ class Settings(BaseModel):
 
     @property
     def secured(self) -> bool:
-        """Whether callers have to say who they are."""
+        """Whether authentication is on."""
         return self.tokens is not None or self.oidc is not None
 
     @property
@@ -77,7 +77,7 @@ class Settings(BaseModel):
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine by its loopback address.
+    """Return whether a host is a loopback address.
 
     >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
     (True, True, False)

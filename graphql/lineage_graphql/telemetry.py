@@ -1,4 +1,4 @@
-"""OpenTelemetry traces, where somebody collects them: a span a request, a span each question to the store."""
+"""OpenTelemetry tracing: one span per request, one per store read."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LOGGER = logging.getLogger(__name__)
 _SDK = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 tracer = trace.get_tracer("lineage", __version__)
-"""Makes spans; they cost next to nothing as long as nobody collects them."""
+"""Creates spans; a no-op without a tracer provider."""
 
 
 @contextmanager
 def current_span(span: Span) -> Iterator[None]:
-    """Make a span the current one; of an error it names the type, since a message may quote what was asked."""
+    """Make a span current; record the type of an error, not its message, which may quote SQL."""
     try:
         with trace.use_span(span, record_exception=False, set_status_on_exception=False):
             yield
@@ -35,7 +35,7 @@ def current_span(span: Span) -> Iterator[None]:
 
 
 def set_up_tracing() -> None:
-    """Send traces to where OpenTelemetry's own variables say (`OTEL_EXPORTER_OTLP_ENDPOINT`), or else nowhere."""
+    """Export traces if OpenTelemetry's environment variables name an endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`)."""
     if not (os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")):
         return
     if any(_missing(name) for name in _SDK):

@@ -150,8 +150,8 @@ def test_what_cannot_be_started_says_why(path: Path, tmp_path: Path) -> None:
         assert "is being written by process" in told
         assert "--store http://" in told
     for arguments, expected in (
-        (("--host", "0.0.0.0"), "nobody has to say who they are"),
-        (("--workers", "2", "--store", str(path)), "an embedded store has one owner"),
+        (("--host", "0.0.0.0"), "without authentication"),
+        (("--workers", "2", "--store", str(path)), "several workers cannot share an embedded store"),
         (("--limit", "page"), "NAME=NUMBER"),
         (("--limit", "pages=300"), "limits are"),
         (("--oidc-issuer", "https://id.example"), "--oidc-audience"),
@@ -169,7 +169,7 @@ def test_a_port_in_use_is_said_before_the_store_is_opened(path: Path, tmp_path: 
     assert code == 3
     assert told.splitlines() == [
         f"error: 127.0.0.1:{port} is in use by another program",
-        "end the other program, or choose another port with --port (0 takes a free one)",
+        "stop the other program, or choose another port with --port (0 selects a free one)",
     ]
     assert not (tmp_path / "other.lbug").exists()
 

@@ -164,7 +164,7 @@ def test_roles_of_the_store(own: GraphStore, tmp_path: Path) -> None:
                 answer = service.http.post(f"/api/v1/store/{name}", content=b'{"wrong": 1}', headers=headers)
                 assert answer.status_code == (400 if method.effect in may[role] else 403), (role, name)
         assert service.http.post("/api/v1/store/runs", content=b"{}").status_code == 401
-        with pytest.raises(StoreAccessError, match="a token is needed"):
+        with pytest.raises(StoreAccessError, match="a token is required"):
             open_store(service.url)
         reader, _ = tokens.create("reader", [Role.READER])
         with open_store(service.url, password=reader) as remote:

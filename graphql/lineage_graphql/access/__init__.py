@@ -1,1 +1,1 @@
-"""Who may do what: roles, API tokens, JWTs of an OpenID provider."""
+"""Authentication and authorization: roles, API tokens, JWTs of an OpenID provider."""

@@ -1,4 +1,4 @@
-"""API tokens in a file: who has which roles, until when. Tokens themselves are nowhere, only their hashes."""
+"""API tokens with their roles and expiry in a file, which holds hashes of the tokens only."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _PREFIX = "lineage_"
 
 
 class TokenFileError(Exception):
-    """The file of tokens cannot be read or is of another shape."""
+    """The token file cannot be read or is invalid."""
 
 
 class TokenRecord(BaseModel):
-    """What is kept of a token: `id` is part of it, `hash` is the SHA-256 of its secret part."""
+    """A stored token: `id` is part of the token, `hash` is the SHA-256 of its secret part."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -38,7 +38,7 @@ class TokenRecord(BaseModel):
     expires_at: AwareDatetime | None = None
 
     def valid_at(self, at: datetime) -> bool:
-        """Return whether it has not expired then."""
+        """Return whether the token has not expired at this time."""
         return self.expires_at is None or at < self.expires_at
 
 
@@ -49,12 +49,12 @@ class _Records(BaseModel):
 
 
 def default_token_path() -> Path:
-    """Return where tokens are kept unless another file is named: the user's folder of configuration."""
+    """Return the default token file: `LINEAGE_TOKENS`, else a file in the user's configuration folder."""
     return Path(os.environ.get("LINEAGE_TOKENS") or platformdirs.user_config_path("lineage") / "tokens.json")
 
 
 class TokenFile:
-    """A file of tokens, read again whenever it changes, so that a token that is revoked ends at once."""
+    """A token file, reread whenever it changes, so that revoking a token takes effect at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -62,7 +62,7 @@ class TokenFile:
         self._by_id: dict[str, TokenRecord] = {}
 
     def records(self) -> list[TokenRecord]:
-        """Return all tokens, the oldest first.
+        """Return all tokens, oldest first.
 
         Raises:
             TokenFileError: the file cannot be read.
@@ -81,7 +81,7 @@ class TokenFile:
         return list(self._by_id.values())
 
     def create(self, name: str, roles: Iterable[Role], expires_at: datetime | None = None) -> tuple[str, TokenRecord]:
-        """Return a new token, which cannot be read again, and what is kept of it.
+        """Return a new token, which cannot be recovered later, and its stored record.
 
         Raises:
             TokenFileError: the file cannot be read or written.
@@ -99,7 +99,7 @@ class TokenFile:
         return f"{_PREFIX}{identity}_{secret}", record
 
     def revoke(self, identity: str) -> bool:
-        """Forget a token by its id; return whether there was one.
+        """Remove the token with an id; return whether it existed.
 
         Raises:
             TokenFileError: the file cannot be read or written.
@@ -111,7 +111,7 @@ class TokenFile:
         return len(kept) < len(records)
 
     def caller(self, token: str) -> Caller | TokenProblem:
-        """Return who a token speaks for, or why it speaks for nobody.
+        """Return the caller that a token authenticates, or why it does not.
 
         Raises:
             TokenFileError: the file cannot be read.
@@ -131,12 +131,12 @@ class TokenFile:
         try:
             return _Records.model_validate_json(self.path.read_bytes())
         except (OSError, ValidationError) as error:
-            raise TokenFileError(f"{self.path} is no file of tokens: {error}") from error
+            raise TokenFileError(f"{self.path} is not a token file: {error}") from error
 
     def _write(self, records: list[TokenRecord]) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Readers see the old file or the new one, and nobody else sees either.
+            # Atomic: readers see either the old file or the new one. mkstemp restricts it to its owner.
             handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=".tokens-")
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(_Records(tokens=records).model_dump_json(indent=2))
@@ -146,5 +146,5 @@ class TokenFile:
 
 
 def _hash(secret: str) -> str:
-    # The secret has 256 random bits: nothing is gained by a slow hash.
+    # The secret has 256 random bits: a slow hash adds nothing.
     return hashlib.sha256(secret.encode()).hexdigest()

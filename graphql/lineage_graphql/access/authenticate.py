@@ -1,30 +1,30 @@
-"""From the header that a request comes with to who asks."""
+"""Authentication by the header `Authorization`."""
 
 from __future__ import annotations
 
 from lineage_graphql.access.access_tokens import TokenFile
-from lineage_graphql.access.jwt import JwtCallers
+from lineage_graphql.access.jwt import JwtAuthenticator
 from lineage_graphql.access.roles import ANYBODY, Caller, TokenProblem
 from lineage_graphql.settings import Settings
 
-__all__ = ["Callers"]
+__all__ = ["Authenticator"]
 
 _MAX_TOKEN = 16_384
 
 
-class Callers:
-    """Knows callers by their token, of the file or of the OpenID provider; for this it may wait for the network."""
+class Authenticator:
+    """Authenticates callers by API token or JWT; fetching the keys for JWTs may block on the network."""
 
     def __init__(self, settings: Settings) -> None:
         self._anybody = None if settings.secured else ANYBODY
         self._tokens = TokenFile(settings.tokens) if settings.tokens else None
-        self._jwts = JwtCallers(settings.oidc) if settings.oidc else None
+        self._jwts = JwtAuthenticator(settings.oidc) if settings.oidc else None
 
     def caller(self, authorization: str | None) -> Caller | TokenProblem:
-        """Return who asks, by the header `Authorization`, or why that is not known.
+        """Return the caller that the header `Authorization` authenticates, or why it does not.
 
         Raises:
-            TokenFileError: the file of tokens cannot be read.
+            TokenFileError: the token file cannot be read.
         """
         if self._anybody is not None:
             return self._anybody

@@ -1,4 +1,4 @@
-"""JWTs of an OpenID provider: signature, issuer, audience and time, and the roles that a claim names."""
+"""Authentication by JWTs of an OpenID provider: signature, issuer, audience, times, and a claim with roles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from lineage_graphql.access.roles import Caller, Role, TokenProblem
 
-__all__ = ["JwtCallers", "JwtSettings"]
+__all__ = ["JwtAuthenticator", "JwtSettings"]
 
 _LOGGER = logging.getLogger(__name__)
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -22,7 +22,7 @@ _SECONDS_BETWEEN_FAILURES = 5.0
 
 
 class JwtSettings(BaseModel):
-    """The issuer and the audience that a token has to name, and the claim that holds roles (dots lead inside)."""
+    """The required issuer and audience, and the claim that holds roles (dots separate nested claims)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,11 +30,11 @@ class JwtSettings(BaseModel):
     audience: str
     roles_claim: str = "roles"
     jwks_url: str | None = None
-    """Where the keys are; else the issuer's `/.well-known/openid-configuration` tells."""
+    """URL of the keys; by default taken from the issuer's `/.well-known/openid-configuration`."""
 
 
-class JwtCallers:
-    """Callers by JWT; keys are fetched when the first token comes, and again when an unknown one is named."""
+class JwtAuthenticator:
+    """Authenticates callers by JWT. Keys are fetched with the first token, and again for an unknown key id."""
 
     def __init__(self, settings: JwtSettings) -> None:
         self._settings = settings
@@ -42,7 +42,7 @@ class JwtCallers:
         self._failed_at = float("-inf")
 
     def caller(self, token: str) -> Caller | TokenProblem:
-        """Return who a token speaks for, or why it speaks for nobody."""
+        """Return the caller that a token authenticates, or why it does not."""
         try:
             header = jwt.get_unverified_header(token)
             if header.get("alg") not in _ALGORITHMS:
@@ -61,7 +61,7 @@ class JwtCallers:
             return TokenProblem.UNCHECKED
         except jwt.PyJWTError as error:
             _LOGGER.info("a JWT was refused: %s", error)
-            # The signature is checked before the times.
+            # The signature was valid: it is checked before the times.
             return TokenProblem.EXPIRED if isinstance(error, jwt.ExpiredSignatureError) else TokenProblem.INVALID
         return Caller(str(claims["sub"]), frozenset(_roles(claims, self._settings.roles_claim)))
 
@@ -78,13 +78,13 @@ class JwtCallers:
         return self._keys
 
     def _discovered(self) -> str:
-        """Return the address of the keys (OpenID Connect Discovery 1.0, section 4)."""
+        """Return the URL of the keys (OpenID Connect Discovery 1.0, section 4)."""
         url = self._settings.issuer.rstrip("/") + "/.well-known/openid-configuration"
-        # The one JSON document is fetched as the keys are, so that proxies and certificates are treated alike.
+        # Fetched by the same client as the keys, so that proxies and certificates are handled alike.
         document = jwt.PyJWKClient(url, cache_jwk_set=False, timeout=5).fetch_data()
         found = document.get("jwks_uri") if isinstance(document, Mapping) else None
         if not isinstance(found, str) or urlsplit(found).scheme not in ("http", "https"):
-            raise jwt.PyJWKClientConnectionError(f"{url} names no jwks_uri")
+            raise jwt.PyJWKClientConnectionError(f"{url} has no jwks_uri")
         return found
 
 

@@ -1,4 +1,4 @@
-"""Roles, and what each may do. Neo4j's Community edition has none, so the service holds them."""
+"""Roles and their permissions. Neo4j's Community edition has no roles, so the service implements them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = ["ANYBODY", "Caller", "Role", "TokenProblem"]
 
 
 class Role(StrEnum):
-    """What a caller may do; one may have several."""
+    """What a caller may do. A caller may have several roles."""
 
     READER = "reader"
-    """Ask questions."""
+    """Query."""
     INGESTER = "ingester"
-    """Send lineage: OpenLineage events, batches of another process."""
+    """Ingest: OpenLineage events, batches of other processes."""
     STEWARD = "steward"
-    """Ask questions; describe, assert, retire, prune."""
+    """Query; describe, assert, retire, prune."""
     ADMIN = "admin"
-    """All of it."""
+    """Everything."""
 
 
 _IMPLIED = {
@@ -31,25 +31,25 @@ _IMPLIED = {
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks; `name` is None where nobody has to say so. Roles are those granted, and those that they imply."""
+    """A caller; `name` is None if authentication is off."""
 
     name: str | None
     granted: frozenset[Role]
 
     @property
     def roles(self) -> frozenset[Role]:
-        """All roles, implied ones too."""
+        """The granted roles and those they imply."""
         return frozenset(role for granted in self.granted for role in _IMPLIED[granted])
 
 
 class TokenProblem(StrEnum):
-    """Why it is not known who asks."""
+    """Why a caller is not authenticated."""
 
-    MISSING = "a token is needed"
+    MISSING = "a token is required"
     INVALID = "the token is not valid here"
     EXPIRED = "the token has expired"
     UNCHECKED = "the token cannot be checked: the OpenID provider does not answer"
 
 
 ANYBODY = Caller(None, frozenset({Role.ADMIN}))
-"""The caller where no access is set up: on loopback, or with --insecure."""
+"""The caller if authentication is off: on loopback, or with --insecure."""

@@ -1,1 +1,1 @@
-"""The same questions for AI assistants, over the Model Context Protocol: bounded answers with their evidence."""
+"""An MCP (Model Context Protocol) server for AI assistants: bounded answers with evidence."""

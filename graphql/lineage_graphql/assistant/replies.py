@@ -1,4 +1,4 @@
-"""What assistants are answered with: few words, each with the SQL that proves it."""
+"""Result types of the MCP tools: short, each with the SQL that proves it."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ __all__ = [
 ]
 
 _AROUND = 100
-"""How much SQL is shown on either side of the place that proves an edge."""
+"""Characters of SQL shown before and after the span that proves an edge."""
 
 
 class Evidence(BaseModel):
     """A piece of a job's SQL, literals masked."""
 
-    job: str = Field(description="The job that states it.")
-    source: str | None = Field(description="The file or log that the job stands in.")
-    line: int | None = Field(description="The line in that file; in the job's SQL where the file's is not known.")
-    sql: str | None = Field(description="The SQL around where the source is read; the place itself between » and «.")
+    job: str = Field(description="Key of the job.")
+    source: str | None = Field(description="File or log that contains the job.")
+    line: int | None = Field(description="Line in that file; line in the job's SQL if the file's is unknown.")
+    sql: str | None = Field(description="SQL around the span where the source is read; » and « mark the span.")
     through: list[str] = Field(
-        default=[], description="The expressions that the value passes through in order, up to the output."
+        default=[], description="Expressions that the value passes through, in order, up to the output."
     )
 
 
@@ -48,16 +48,16 @@ class StepAnswer(BaseModel):
 
     source: str
     target: str
-    kind: str = Field(description="CONTRIBUTES: the value flows. REFERENCES: it influences.")
+    kind: str = Field(description="CONTRIBUTES: the value flows. REFERENCES: it has an influence without flowing.")
     how: list[str] = Field(description="IDENTITY, TRANSFORMATION, AGGREGATION; or JOIN, FILTER, CONDITIONAL, …")
-    masking: bool = Field(description="Whether a function hides the value (a hash, a count).")
+    masking: bool = Field(description="Whether a function masks the value (a hash, a count).")
     evidence: Evidence
 
 
 class PathAnswer(BaseModel):
     """A path, from the source to the consumer."""
 
-    how: str = Field(description="What its steps amount to.")
+    how: str = Field(description="Subtype of the whole path.")
     masked: bool
     steps: list[StepAnswer]
 
@@ -68,26 +68,28 @@ class ReachedAnswer(BaseModel):
     column: str
     key: str
     hops: int
-    influence: list[str] = Field(description="CONTRIBUTES: the value gets there. REFERENCES: it has influence there.")
+    influence: list[str] = Field(
+        description="CONTRIBUTES: the value flows there. REFERENCES: it has an influence there."
+    )
     how: str
-    masked: bool = Field(description="Whether the value gets there, and every way hides it.")
-    root: bool = Field(description="Upstream: whether nothing contributes to it.")
+    masked: bool = Field(description="Whether the value flows there and every such path masks it.")
+    root: bool = Field(description="Upstream: whether it has no contributions.")
 
 
 class TraversalAnswer(BaseModel):
-    """What depends on something, or what it comes from."""
+    """Result of impact or root cause."""
 
     start: str
     direction: str
     total_columns: int
-    at_least: bool = Field(description="Whether there may be more than the total says.")
+    at_least: bool = Field(description="Whether the total is a lower bound.")
     columns_by_hops: dict[int, int]
-    tables: list[str] = Field(description="The tables with the most columns reached, at most 50.")
+    tables: list[str] = Field(description="Up to 50 tables with the most reached columns.")
     total_tables: int
     columns: list[ReachedAnswer] = Field(description="The nearest columns first.")
-    possibly_affected: list[str] = Field(description="Tables that only table-level lineage leads to, at most 50.")
-    cut_short: str | None = Field(description="Which limit cut the answer, if one did.")
-    evidence: list[PathAnswer] = Field(description="For the nearest of them: a shortest path with its SQL.")
+    possibly_affected: list[str] = Field(description="Up to 50 tables reached by table-level lineage only.")
+    cut_short: str | None = Field(description="The limit that truncated the answer, if any.")
+    evidence: list[PathAnswer] = Field(description="A shortest path with its SQL, for the nearest columns.")
 
 
 class HitAnswer(BaseModel):
@@ -115,7 +117,7 @@ class ColumnAnswer(BaseModel):
 
 
 class EdgeAnswer(BaseModel):
-    """What one job says of one pair."""
+    """An edge by one job."""
 
     job: str
     job_kind: str | None
@@ -126,16 +128,16 @@ class EdgeAnswer(BaseModel):
 
 
 class PreviewAnswer(BaseModel):
-    """What one statement would do."""
+    """Lineage of one statement."""
 
     operation: str
     target: str | None
     sources: list[str]
     completeness: str
-    edges: list[str] = Field(description="`a -> b`: the value flows; `a ~> b`: it influences. At most 200.")
+    edges: list[str] = Field(description="`a -> b`: the value flows; `a ~> b`: it has an influence. At most 200.")
     total_edges: int
     diagnostics: list[str]
-    depends_on_target: int | None = Field(description="How many columns depend on the target now; null if unknown.")
+    depends_on_target: int | None = Field(description="Number of columns that depend on the target; null if unknown.")
 
 
 def jobs_of(store: GraphStore, steps: list[PathStep]) -> dict[str, StoredJob]:
@@ -145,12 +147,12 @@ def jobs_of(store: GraphStore, steps: list[PathStep]) -> dict[str, StoredJob]:
 
 
 def evidence_of(job: StoredJob | None, key: str, chain: Chain | None) -> Evidence:
-    """Return a proof in a job's SQL, with what stands around it."""
+    """Return the evidence in a job's SQL, with the text around it."""
     if job is None or job.sql is None or not chain:
         return Evidence(job=key, source=job.source if job else None, line=None, sql=None)
-    sql, places = job.sql, places_of(chain)
-    start, end = places[0]
-    through = dict.fromkeys(sql[slice(*expression_around(sql, *place))] for place in places)
+    sql, spans = job.sql, places_of(chain)
+    start, end = spans[0]
+    through = dict.fromkeys(sql[slice(*expression_around(sql, *span))] for span in spans)
     before, after = sql[max(0, start - _AROUND) : start], sql[end : end + _AROUND]
     text = f"{before}»{sql[start:end]}«{after}"
     line, _ = position_in_source(sql, job.positions, start) or (Span.locate(sql, start, end).line, None)

@@ -1,4 +1,4 @@
-"""The tools of the MCP server. All of them read; none runs SQL."""
+"""The tools of the MCP server. All are read-only; none executes SQL."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _INSTRUCTIONS = """\
-Column-level data lineage, read from SQL: which columns a column's value comes from or flows to, and which only \
-influence it. Names are `schema.table.column` or keys as `search` gives them; begin with `search` when unsure. \
-CONTRIBUTES means that the value flows, REFERENCES that it only decides something (a join, a filter, a CASE). \
-Every claim comes with the SQL that proves it: quote it. An answer says when a limit cut it short."""
+Column-level data lineage extracted from SQL: which columns a column's value comes from or flows to, and which only \
+influence it. Names are `schema.table.column`, or keys returned by `search`; call `search` first when unsure. \
+CONTRIBUTES means that the value flows, REFERENCES that it has an influence (a join, a filter, a CASE). \
+Every result includes the SQL that proves it: quote it. A truncated answer names the limit."""
 
 Name = Annotated[str, Field(description="A column as schema.table.column, or a table, or a key from search.")]
-Hops = Annotated[int, Field(ge=1, le=50, description="How many edges to follow.")]
-Limit = Annotated[int, Field(ge=1, le=200, description="How many columns to list.")]
-AsOf = Annotated[datetime | None, Field(description="Ask the graph as it was then.")]
+Hops = Annotated[int, Field(ge=1, le=50, description="Maximum number of edges to follow.")]
+Limit = Annotated[int, Field(ge=1, le=200, description="Maximum number of columns to list.")]
+AsOf = Annotated[datetime | None, Field(description="Read the graph as of this time.")]
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 _PROVED = 5
 _MAX_EDGES = 200
@@ -67,7 +67,7 @@ _SECONDS = 10.0
 
 
 def make_server(store: GraphStore) -> MCPServer:
-    """Return the server; it answers from the store, which stays the caller's to close."""
+    """Return a server over a store, which the caller closes."""
     server = MCPServer("lineage", version=__version__, instructions=_INSTRUCTIONS)
 
     def tool(work: Callable[P, T]) -> Callable[P, T]:
@@ -105,8 +105,8 @@ def make_server(store: GraphStore) -> MCPServer:
 
     @tool
     def paths(
-        start: Annotated[str, Field(description="The column or table that data comes from.")],
-        end: Annotated[str, Field(description="The column or table that it gets to.")],
+        start: Annotated[str, Field(description="Column or table at which the paths start.")],
+        end: Annotated[str, Field(description="Column or table at which the paths end.")],
         limit: Annotated[int, Field(ge=1, le=10)] = 3,
         max_hops: Hops = 20,
     ) -> list[PathAnswer]:
@@ -118,10 +118,10 @@ def make_server(store: GraphStore) -> MCPServer:
 
     @tool
     def explain_edge(
-        source: Annotated[str, Field(description="The column that the edge comes from.")],
-        target: Annotated[str, Field(description="The column or table that it goes to.")],
+        source: Annotated[str, Field(description="Source column.")],
+        target: Annotated[str, Field(description="Target column or table.")],
     ) -> list[EdgeAnswer]:
-        """What says that one column leads directly to another? Every job that states it, with the SQL."""
+        """Which jobs connect one column directly to another? With the SQL of each."""
         origin, end = resolve_column(store, source), resolve(store, target)
         edges = store.steps([(origin.key, end.key, kind) for kind in EdgeKind])
         jobs = {job.key: job for job in store.jobs({edge.job for edge in edges})} if edges else {}
@@ -139,10 +139,10 @@ def make_server(store: GraphStore) -> MCPServer:
 
     @tool
     def what_would_sql_do(
-        sql: Annotated[str, Field(max_length=_MAX_SQL, description="One statement or several. It is never run.")],
+        sql: Annotated[str, Field(max_length=_MAX_SQL, description="One or more statements. They are never executed.")],
         dialect: Annotated[str, Field(description="postgres, snowflake, bigquery, spark, redshift, tsql, …")],
     ) -> list[PreviewAnswer]:
-        """Read SQL without running it: the edges that it states, and how much depends on what it would write."""
+        """Extract the lineage of SQL without executing it, and count what depends on its targets."""
         found = preview(store, sql, dialect, database=None, schema=None, seconds=_SECONDS)
         answers = []
         for statement, key in zip(found.statements, found.target_keys, strict=True):
@@ -171,7 +171,7 @@ def make_server(store: GraphStore) -> MCPServer:
 
 
 def _explaining(work: Callable[P, T]) -> Callable[P, T]:
-    """Return the work with errors that were chosen for who asks."""
+    """Return the function with its errors translated for clients."""
 
     @wraps(work)
     def explained(*args: P.args, **options: P.kwargs) -> T:

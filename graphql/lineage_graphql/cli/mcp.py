@@ -15,21 +15,22 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False)
 
 
-@app.command(short_help="Let AI assistants ask, over the Model Context Protocol.")
+@app.command(short_help="Run an MCP server for AI assistants.")
 def mcp(
     store: StoreOption = None,
     http: Annotated[
-        int | None, typer.Option("--http", min=1, max=65535, help="Serve HTTP on this port of 127.0.0.1; else stdio.")
+        int | None,
+        typer.Option("--http", min=1, max=65535, help="Serve HTTP on this port of 127.0.0.1, not stdio."),
     ] = None,
 ) -> None:
-    """Let AI assistants ask the graph: search, impact, root cause, paths, evidence. Nothing is changed.
+    """Run an MCP (Model Context Protocol) server: search, impact, root cause, paths, evidence. It is read-only.
 
-    An assistant starts it by itself; it needs the command `lineage mcp --store PATH`, for instance:
+    Assistants start the server themselves. Configure the command `lineage mcp --store PATH`, for example:
 
     {"mcpServers": {"lineage": {"command": "lineage", "args": ["mcp", "--store", "lineage.lbug"]}}}
     """
     check_installed("mcp")
-    # Loaded when it runs: other commands stay quick.
+    # Imported here so that other commands start fast.
     from lineage_graphql.assistant.server import make_server  # noqa: PLC0415
 
     with open_store(store, read_only=True) as opened:

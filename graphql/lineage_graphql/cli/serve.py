@@ -1,4 +1,4 @@
-"""`lineage serve`. What the service needs beside the library is loaded when it runs: other commands stay quick."""
+"""`lineage serve`. The service's libraries are imported when it runs, so that other commands start fast."""
 
 from __future__ import annotations
 
@@ -19,44 +19,44 @@ app = typer.Typer(add_completion=False)
 
 
 class LogFormat(StrEnum):
-    """How logs are written."""
+    """Log formats."""
 
     TEXT = "text"
     JSON = "json"
 
 
-@app.command(short_help="Answer questions over GraphQL.")
+@app.command(short_help="Run the GraphQL and OpenLineage service.")
 def serve(
     store: StoreOption = None,
-    host: Annotated[str, typer.Option(help="The address to listen on.", envvar="LINEAGE_HOST")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on.", envvar="LINEAGE_HOST")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.", envvar="LINEAGE_PORT")
+        int, typer.Option(min=0, max=65535, help="Port; 0 selects a free one.", envvar="LINEAGE_PORT")
     ] = 8000,
     auth: Annotated[
-        bool, typer.Option("--auth", help="Ask for API tokens (`lineage token create`), on loopback too.")
+        bool, typer.Option("--auth", help="Require API tokens (`lineage token create`), also on loopback.")
     ] = False,
     tokens: TokensOption = None,
-    oidc_issuer: Annotated[str | None, typer.Option(help="Take JWTs of this OpenID provider.")] = None,
-    oidc_audience: Annotated[str | None, typer.Option(help="The audience that they must name.")] = None,
-    roles_claim: Annotated[str, typer.Option(help="The claim that holds roles; dots lead inside.")] = "roles",
-    workers: Annotated[int, typer.Option(min=1, help="Processes; several need Neo4j, or --read-only.")] = 1,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Change nothing, take nothing in.")] = False,
+    oidc_issuer: Annotated[str | None, typer.Option(help="Accept JWTs of this OpenID provider.")] = None,
+    oidc_audience: Annotated[str | None, typer.Option(help="Required audience of the JWTs.")] = None,
+    roles_claim: Annotated[str, typer.Option(help="Claim that holds roles; dots separate nested claims.")] = "roles",
+    workers: Annotated[int, typer.Option(min=1, help="Worker processes; several require Neo4j or --read-only.")] = 1,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse changes and ingestion.")] = False,
     trusted_documents: Annotated[
         Path | None,
-        typer.Option(exists=True, help="Answer these GraphQL documents only: JSON of ids and texts, or a folder."),
+        typer.Option(exists=True, help="Accept only these GraphQL documents: JSON of ids and texts, or a folder."),
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(help="A limit of one request, such as seconds=5, cost=50000 or page=200.", metavar="NAME=NUMBER"),
+        typer.Option(help="Limit per request, such as seconds=5, cost=50000 or page=200.", metavar="NAME=NUMBER"),
     ] = None,
-    log_format: Annotated[LogFormat, typer.Option(help="Logs for people, or for programs.")] = LogFormat.TEXT,
+    log_format: Annotated[LogFormat, typer.Option(help="Log format.")] = LogFormat.TEXT,
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Let everybody who can connect read and write. Think first.")
+        bool, typer.Option("--insecure", help="Disable authentication: anyone who can connect can read and write.")
     ] = False,
 ) -> None:
-    """Answer questions over GraphQL, and take OpenLineage events in.
+    """Run the service: queries over GraphQL, ingestion of OpenLineage events.
 
-    On this machine alone it needs no set-up: open http://127.0.0.1:8000/graphql. For others to connect, make tokens:
+    For local use no setup is needed: open http://127.0.0.1:8000/graphql. For other machines, create tokens:
 
     lineage token create dashboards --role reader
 
@@ -99,7 +99,7 @@ def serve(
         log_format=log_format.value,
     )
     if settings.tokens is not None:
-        typer.echo(f"authentication is on: callers need a token of {settings.tokens}", err=True)
+        typer.echo(f"authentication is on: callers need a token from {settings.tokens}", err=True)
         if not settings.tokens.exists():
             typer.echo(
                 f"{settings.tokens} does not exist, so every request is refused: "
@@ -121,5 +121,5 @@ def serve(
 def _limit(text: str) -> tuple[str, str]:
     name, equals, number = text.partition("=")
     if not equals:
-        raise typer.BadParameter(f"{text!r} is no NAME=NUMBER", param_hint="--limit")
+        raise typer.BadParameter(f"{text!r} is not NAME=NUMBER", param_hint="--limit")
     return name.strip(), number.strip()

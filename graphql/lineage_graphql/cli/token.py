@@ -19,47 +19,47 @@ __all__ = ["TokensOption", "app"]
 
 T = TypeVar("T")
 
-app = typer.Typer(help="API tokens for the service: who may do what.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Manage API tokens of the service.", no_args_is_help=True, add_completion=False)
 
 TokensOption = Annotated[
     Path | None,
     typer.Option(
-        "--tokens", help="The file of API tokens; default in your folder of configuration.", envvar="LINEAGE_TOKENS"
+        "--tokens", help="Token file; by default in the user's configuration folder.", envvar="LINEAGE_TOKENS"
     ),
 ]
-_SPAN = re.compile(r"(\d{1,5})([hdw])")
+_DURATION = re.compile(r"(\d{1,5})([hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
 @app.callback()
 def token() -> None:
-    """API tokens for the service: who may do what."""
+    """Manage API tokens of the service."""
 
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="Who or what it is for; what it changes by hand names it.")],
+    name: Annotated[str, typer.Argument(help="User or program of the token; recorded with its changes.")],
     role: Annotated[
         list[Role],
-        typer.Option(help="What it may do: reader asks, ingester sends lineage, steward changes, admin all of it."),
+        typer.Option(help="Role: reader queries, ingester sends lineage, steward edits, admin does everything."),
     ],
-    expires: Annotated[str | None, typer.Option(help="For how long: 12h, 90d, 4w; else until it is revoked.")] = None,
+    expires: Annotated[str | None, typer.Option(help="Lifetime: 12h, 90d, 4w; without it, until revoked.")] = None,
     tokens: TokensOption = None,
 ) -> None:
-    """Make a token and print it, this once: only its hash is kept.
+    """Create a token and print it. It cannot be shown again: only its hash is stored.
 
     Example: lineage token create airflow --role ingester --expires 90d
     """
-    ends = None if expires is None else datetime.now(UTC).replace(microsecond=0) + _span(expires)
+    ends = None if expires is None else datetime.now(UTC).replace(microsecond=0) + _duration(expires)
     file = TokenFile(tokens or default_token_path())
     text, record = _or_wrong_use(lambda: file.create(name, role, ends))
     typer.echo(text)
-    note(f"token {record.id} for {name}: it is shown this once; {file.path} keeps its hash")
+    note(f"token {record.id} for {name}: it cannot be shown again; {file.path} stores its hash")
 
 
 @app.command("list")
 def list_tokens(tokens: TokensOption = None, output: FormatOption = OutputFormat.TABLE) -> None:
-    """List tokens: who may do what, until when."""
+    """List tokens with their roles and expiry."""
     file = TokenFile(tokens or default_token_path())
     now = datetime.now(UTC)
     rows = [
@@ -76,17 +76,17 @@ def revoke(
     identity: Annotated[str, typer.Argument(help="The token's id, as `lineage token list` shows it.", metavar="ID")],
     tokens: TokensOption = None,
 ) -> None:
-    """End a token. A service that is running knows at once."""
+    """Revoke a token. Running services refuse it at once."""
     file = TokenFile(tokens or default_token_path())
     if not _or_wrong_use(lambda: file.revoke(identity)):
         raise typer.BadParameter(f"no token {identity} in {file.path}", param_hint="ID")
     note(f"token {identity} is revoked")
 
 
-def _span(text: str) -> timedelta:
-    found = _SPAN.fullmatch(text)
+def _duration(text: str) -> timedelta:
+    found = _DURATION.fullmatch(text)
     if found is None or not int(found.group(1)):
-        raise typer.BadParameter(f"{text!r} is no span of time such as 12h, 90d or 4w", param_hint="--expires")
+        raise typer.BadParameter(f"{text!r} is not a duration such as 12h, 90d or 4w", param_hint="--expires")
     return int(found.group(1)) * _UNITS[found.group(2)]
 
 

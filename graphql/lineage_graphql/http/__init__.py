@@ -1,1 +1,1 @@
-"""The routes of the service, and what guards all of them."""
+"""The routes of the service and its middleware."""

@@ -1,4 +1,4 @@
-"""A page about the REST routes, made of their OpenAPI description: plain HTML, without scripts."""
+"""A page about the REST routes, rendered from their OpenAPI description as HTML without scripts."""
 
 from __future__ import annotations
 

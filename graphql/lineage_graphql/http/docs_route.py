@@ -1,4 +1,4 @@
-"""`/openapi.json` and, on loopback, `/docs`: for whoever may use the service."""
+"""`/openapi.json` and, on loopback, `/docs`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from lineage_graphql.access.authorize import require_any
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
-from lineage_graphql.http.access import refused
 from lineage_graphql.http.docs_page import DOCS_STYLE, docs_page
 from lineage_graphql.http.openapi import openapi_of
 from lineage_graphql.http.page_policy import page_headers
+from lineage_graphql.http.problems import refused
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["docs_router"]
 
 
 def docs_router(state: ServiceState, app: FastAPI) -> APIRouter:
-    """Return the routes. Where callers have roles, any role is enough."""
+    """Return the routes. They require any one role."""
     router = APIRouter(include_in_schema=False)
 
     async def refusal(request: Request) -> Response | None:
@@ -31,7 +31,7 @@ def docs_router(state: ServiceState, app: FastAPI) -> APIRouter:
 
     @router.get("/openapi.json")
     async def openapi(request: Request) -> Response:
-        """Return what the REST routes take and answer."""
+        """Return the OpenAPI description of the REST routes."""
         return await refusal(request) or JSONResponse(openapi_of(app))
 
     if state.settings.on_loopback:

@@ -1,4 +1,4 @@
-"""The GraphQL editor: a page and its files, all from this package, under a policy that lets nothing else in."""
+"""The GraphQL editor: a page and its files, served from this package under a strict content security policy."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _TYPES = {
 
 
 def editor_page() -> HTMLResponse:
-    """Return the page of the editor."""
+    """Return the editor page."""
     nonce = secrets.token_urlsafe(16)
     text = resources.files("lineage_graphql").joinpath("editor", "index.html").read_text(encoding="utf-8")
     return HTMLResponse(text.replace("NONCE", nonce), headers=page_headers(nonce, scripts=True))
 
 
 def editor_router() -> APIRouter:
-    """Return the routes of the files that the page refers to."""
+    """Return the routes of the editor's files."""
     router = APIRouter(prefix="/graphql/editor", include_in_schema=False)
 
     @router.get("/examples.json")

@@ -34,7 +34,7 @@ class _Router(GraphQLRouter[Context, None]):
         """Return the JSON of a body or a message.
 
         Raises:
-            JSONDecodeError: it is none: bytes that are no text, or nested too deeply.
+            JSONDecodeError: it is not JSON: invalid UTF-8, a syntax error, or nested too deeply.
         """
         try:
             return super().decode_json(data)
@@ -52,8 +52,8 @@ class _Router(GraphQLRouter[Context, None]):
         root_value: None,
         request_data: GraphQLRequestData,
     ) -> ExecutionResult:
-        """Return the answer, or that the time is over."""
-        # strawberry names an operation that it does not find in an answer of plain text, which could not be sent.
+        """Return the result, or a TIMEOUT error."""
+        # strawberry echoes an unknown operation name in a plain-text response, which lone surrogates would break.
         unsendable = RefusedError.of_unstorable("operationName", request_data.operation_name or "")
         if unsendable is not None:
             return _refused(unsendable)
@@ -65,17 +65,17 @@ class _Router(GraphQLRouter[Context, None]):
                 )
         except TimeoutError:
             refused = RefusedError(
-                ErrorCode.TIMEOUT, f"the time limit of {seconds:g} s is over", "ask for less", limit="seconds",
+                ErrorCode.TIMEOUT, f"the time limit of {seconds:g} s was exceeded", "request less", limit="seconds",
                 allowed=seconds,
             )  # fmt: skip
             return _refused(refused)
 
     async def render_graphql_ide(self, request: Request) -> HTMLResponse:  # noqa: ARG002
-        """Return the editor."""
+        """Return the editor page."""
         return editor_page()
 
     async def on_ws_connect(self, context: Context) -> Any:
-        """Take the token of the first message: browsers cannot send headers with a WebSocket."""
+        """Authenticate by the first message: browsers cannot send headers with a WebSocket."""
         given = (context.connection_params or {}).get("Authorization")
         if isinstance(context.caller, TokenProblem) and isinstance(given, str):
             context.caller = await self._state.caller(given)

@@ -32,7 +32,7 @@ _HEADERS = {
 }
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
-"""The id of the request that is being answered; logs name it."""
+"""Id of the current request, for logs."""
 
 
 class _BodyError(Exception):
@@ -42,7 +42,7 @@ class _BodyError(Exception):
 
 
 class Guard:
-    """An ASGI application around another."""
+    """ASGI middleware around the application."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -78,7 +78,7 @@ class Guard:
             await send(message)
 
         most = _most_bytes(scope["path"], self._limits)
-        # What may be larger may take longer.
+        # The time limit grows with the size limit.
         body = _Body(receive, most, self._limits.body_seconds * max(1.0, most / 10_000_000))
         headers = Headers(scope=scope)
         span = tracer.start_span(f"{scope['method']} request", propagate.extract(headers), SpanKind.SERVER)
@@ -92,7 +92,7 @@ class Guard:
         except Exception:
             _LOGGER.exception("request %s failed", identity)
             if status == 0:
-                await problem(500, "the service failed; its log says why")(scope, receive, answering)
+                await problem(500, "internal error; see the service's log")(scope, receive, answering)
         finally:
             seconds = time.perf_counter() - began
             route = _route(scope)
@@ -112,7 +112,7 @@ class Guard:
 
 
 class _Body:
-    """Receives a request's body as long as it is not too large and not too slow."""
+    """Receives a request's body within limits of size and time."""
 
     def __init__(self, receive: Receive, most: int, seconds: float) -> None:
         self._receive = receive
@@ -149,7 +149,7 @@ def _most_bytes(path: str, limits: Limits) -> int:
 
 
 def _route(scope: Scope) -> str:
-    """Return the route of a request; its parameters may be whatever a caller thinks of, and so may other paths."""
+    """Return the route template of a request, or `other`: paths of callers must not become labels."""
     if "route" not in scope:
         return "other"
     declared = str(getattr(scope["route"], "path", ""))

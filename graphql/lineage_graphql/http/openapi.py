@@ -1,4 +1,4 @@
-"""The OpenAPI description: FastAPI's, with the bodies of OpenLineage events as the specification has them."""
+"""The OpenAPI description: FastAPI's, with the schemas of OpenLineage events."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _NUMBERS = ("received", "successful", "failed", "retriable", "non_retriable")
 _FAILED = {"index": _NUMBER, "reason": _TEXT, "hint": {"type": ["string", "null"]}, "retriable": {"type": "boolean"}}
 
 EVENT_ANSWER = _answer(
-    "The event is stored. `warnings` say what of it was left out.",
+    "The event is stored. `warnings` list ignored parts.",
     _object({"status": {"const": "success"}, "warnings": {"type": "array", "items": _TEXT}}, "status", "warnings"),
 )
 BATCH_ANSWER = _answer(
-    "The batch was received. `partial_success` says that events failed; `summary` has how many.",
+    "The batch was received. `partial_success` means that events failed; `summary` has the counts.",
     _object(
         {
             "status": {"enum": ["success", "partial_success"]},
@@ -57,7 +57,7 @@ BATCH_ANSWER = _answer(
 
 
 def openapi_of(app: FastAPI) -> dict[str, Any]:
-    """Return the description of an application's routes, with the types of OpenLineage's events among its schemas."""
+    """Return the OpenAPI description of an application, with the schemas of OpenLineage events."""
     described = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     text = resources.files("lineage_ingest.openlineage").joinpath("schemas", "OpenLineage.json").read_text("utf-8")
     events = json.loads(text.replace(_DEFINITIONS, _COMPONENTS))["$defs"]

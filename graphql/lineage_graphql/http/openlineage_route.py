@@ -1,4 +1,4 @@
-"""`/api/v1/lineage`: OpenLineage events in, one by one or in batches, as the specification's HTTP API has them."""
+"""`/api/v1/lineage`: OpenLineage's HTTP API, for single events and batches."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.event_writer import EventWriter
-from lineage_graphql.http.access import refused
 from lineage_graphql.http.openapi import BATCH_ANSWER, BATCH_BODY, EVENT_ANSWER, EVENT_BODY
-from lineage_graphql.http.problems import problem
+from lineage_graphql.http.problems import problem, refused
 from lineage_graphql.http.unpacking import unpacked
 from lineage_graphql.metrics import EVENTS, INGEST_LAG
 from lineage_graphql.service_state import ServiceState
@@ -25,18 +24,18 @@ from lineage_ingest.openlineage import EventIngest, EventOutcome
 __all__ = ["openlineage_router"]
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
-    400: {"description": "It is no event."},
-    401: {"description": "A token is needed."},
-    403: {"description": "A role is missing, or the service only reads."},
+    400: {"description": "Not a valid event."},
+    401: {"description": "A token is required."},
+    403: {"description": "The caller lacks a role, or the service is read-only."},
     413: {"description": "The body is too large."},
     503: {"description": "The store cannot be reached, or did not answer in time. Send it again."},
-    507: {"description": "The store's disk is full; nothing was taken. Send it again later."},
+    507: {"description": "The store's disk is full; nothing was stored. Send it again later."},
 }
 _MAX_EVENTS = 10_000
 
 
 def openlineage_router(state: ServiceState) -> APIRouter:
-    """Return the routes. What they accept is durable when they answer."""
+    """Return the routes. Accepted events are durable when they respond."""
     router = APIRouter(prefix="/api/v1/lineage", tags=["openlineage"])
     writer = EventWriter(EventIngest(state.store).take, state.threads, state.settings.limits.seconds)
 
@@ -51,7 +50,7 @@ def openlineage_router(state: ServiceState) -> APIRouter:
 
     @router.post("", responses={200: EVENT_ANSWER, **_RESPONSES}, openapi_extra=EVENT_BODY)
     async def event(request: Request) -> Response:
-        """Take one event: a RunEvent, a DatasetEvent or a JobEvent."""
+        """Ingest one event: a RunEvent, DatasetEvent or JobEvent."""
         try:
             body = await _body(state, request)
         except RefusedError as error:
@@ -65,7 +64,7 @@ def openlineage_router(state: ServiceState) -> APIRouter:
 
     @router.post("/batch", responses={200: BATCH_ANSWER, **_RESPONSES}, openapi_extra=BATCH_BODY)
     async def batch(request: Request) -> Response:
-        """Take an array of events. Those that are none are listed as `failed_events`; the others are taken."""
+        """Ingest an array of events. Invalid ones are listed as `failed_events`; the others are stored."""
         try:
             body = await _body(state, request)
         except RefusedError as error:
@@ -83,28 +82,28 @@ async def _body(state: ServiceState, request: Request) -> object:
     """Return the JSON of a body.
 
     Raises:
-        RefusedError: the caller may not send events, or the body is no JSON.
+        RefusedError: the caller may not send events, or the body is not JSON.
     """
     require(await state.caller(request.headers.get("authorization")), Role.INGESTER)
     if state.settings.read_only:
-        raise RefusedError(ErrorCode.FORBIDDEN, "this service only reads", "it was started with --read-only")
-    # A page of another site can send other types without asking first.
+        raise RefusedError(ErrorCode.FORBIDDEN, "this service is read-only", "it was started with --read-only")
+    # Browsers send other content types cross-site without a preflight request.
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is no JSON", "send Content-Type: application/json")
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is not JSON", "send Content-Type: application/json")
     encoding = request.headers.get("content-encoding")
     text = unpacked(await request.body(), encoding, state.settings.limits.event_body_bytes)
     try:
         body: object = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is no JSON") from error
+        raise RefusedError(ErrorCode.BAD_ARGUMENT, "the body is not JSON") from error
     return body
 
 
 def _summary(outcomes: list[EventOutcome]) -> dict[str, object]:
-    """Return what became of a batch, in the shape of the specification's HTTP API."""
+    """Return the outcome of a batch, in the format of OpenLineage's HTTP API."""
     failed = [one for one in outcomes if not one.accepted]
-    # The specification knows these two; `summary` says how many succeeded.
+    # The specification defines these two values; `summary` has the counts.
     status = "partial_success" if failed else "success"
     return {
         "status": status,

@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz`, `/metrics`: for what runs and watches the service."""
+"""`/healthz`, `/readyz`, `/metrics`: for orchestration and monitoring."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineage.store.errors import StoreError
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
-from lineage_graphql.http.access import refused
+from lineage_graphql.http.problems import refused
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["operations_router"]
@@ -30,12 +30,12 @@ def operations_router(state: ServiceState) -> APIRouter:
 
     @router.get("/healthz")
     async def healthz() -> dict[str, str]:
-        """Whether the process answers."""
+        """Report that the process is alive."""
         return {"status": "ok"}
 
     @router.get("/readyz", responses={503: {"description": "The store does not answer."}})
     async def readyz() -> JSONResponse:
-        """Whether the store answers, too."""
+        """Report whether the store responds."""
         looked = asyncio.get_running_loop().run_in_executor(state.threads, state.store.runs, 1)
         try:
             async with asyncio.timeout(_READY_SECONDS):
@@ -45,9 +45,9 @@ def operations_router(state: ServiceState) -> APIRouter:
             return JSONResponse({"status": "the store does not answer"}, 503)
         return JSONResponse({"status": "ready"})
 
-    @router.get("/metrics", responses={401: {"description": "A token is needed."}})
+    @router.get("/metrics", responses={401: {"description": "A token is required."}})
     async def metrics(request: Request) -> Response:
-        """What Prometheus scrapes; with the role reader, where callers have roles."""
+        """Return the metrics for Prometheus; requires the role reader."""
         try:
             require(await state.caller(request.headers.get("authorization")), Role.READER)
         except RefusedError as error:

@@ -1,4 +1,4 @@
-"""What browsers may do on the service's own pages."""
+"""Content security policy of the service's pages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["page_headers"]
 
 
 def page_headers(nonce: str | None = None, *, scripts: bool = False, style: str | None = None) -> dict[str, str]:
-    """Return the headers of a page or of a file that one refers to: nothing from elsewhere, nothing inline.
+    """Return the security headers of a page or of its files: no external and no inline resources.
 
-    A `<style>` needs the nonce, or is the one whose text is given; a page has no scripts unless it says so.
+    A `<style>` element needs the nonce, or `style` is its text. Scripts are allowed only if `scripts` is set.
     """
     styles = f"'self' 'nonce-{nonce}'" if nonce else "'self'"
     if style is not None:

@@ -1,4 +1,4 @@
-"""`/api/v1/store`: the store itself, for other processes of ours (`--store http://…`), since one process owns it."""
+"""`/api/v1/store`: remote access to an embedded store, which one process owns (`--store http://…`)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from lineage.store.time_limit import time_limit
 from lineage_graphql.access.authorize import require_any
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
-from lineage_graphql.http.access import refused
-from lineage_graphql.http.problems import problem
+from lineage_graphql.http.problems import problem, refused
 from lineage_graphql.http.unpacking import unpacked
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["store_router"]
 
 _READING_SECONDS = 300.0
-"""An ingest reads all schemas of a warehouse at once."""
+"""Long enough for an ingest that reads all schemas of a warehouse."""
 _LOGGER = logging.getLogger(__name__)
 _MAY: dict[Effect, frozenset[Role]] = {
     Effect.READS: frozenset({Role.READER}),
@@ -36,9 +35,11 @@ def store_router(state: ServiceState) -> APIRouter:
     """Return the routes."""
     router = APIRouter(prefix=PATH, tags=["store"])
 
-    @router.get("", responses={401: {"description": "A token is needed."}, 403: {"description": "A role is missing."}})
+    @router.get(
+        "", responses={401: {"description": "A token is required."}, 403: {"description": "The caller lacks a role."}}
+    )
     async def about(request: Request) -> JSONResponse:
-        """What a client has to know before it calls."""
+        """Return the versions of the routes and of the graph."""
         try:
             require_any(await state.caller(request.headers.get("authorization")), _MAY[Effect.READS])
         except RefusedError as error:
@@ -48,11 +49,11 @@ def store_router(state: ServiceState) -> APIRouter:
     @router.post(
         "/{method}",
         responses={
-            400: {"description": "The arguments are not those of the method."},
-            401: {"description": "A token is needed."},
-            403: {"description": "A role is missing."},
+            400: {"description": "The arguments are invalid."},
+            401: {"description": "A token is required."},
+            403: {"description": "The caller lacks a role."},
             404: {"description": "There is no such method."},
-            409: {"description": "The store could not do it."},
+            409: {"description": "The store refused the call."},
             503: {"description": "The store cannot be reached."},
         },
     )
@@ -67,7 +68,7 @@ def store_router(state: ServiceState) -> APIRouter:
         if found is None:
             return problem(404, "there is no such method")
         if state.settings.read_only and found.effect is not Effect.READS:
-            return problem(403, "this service only reads", "it was started with --read-only")
+            return problem(403, "this service is read-only", "it was started with --read-only")
         try:
             encoding = request.headers.get("content-encoding")
             body = unpacked(await request.body(), encoding, state.settings.limits.batch_bytes)

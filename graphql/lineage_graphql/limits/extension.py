@@ -1,4 +1,4 @@
-"""Every query is measured before it runs, and fails in words that were chosen for callers."""
+"""The extension that enforces limits before a query runs, and translates its errors for clients."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _DOCUMENTS = DocumentCache()
 
 
 class WithinLimits(SchemaExtension):
-    """Refuses what is beyond a limit or not trusted, before it is run; explains errors, after."""
+    """Refuses documents above a limit or not trusted before execution; translates errors after it."""
 
     def on_operation(self) -> Iterator[None]:
-        """Look at the document's text before it is parsed; explain the errors of an operation after it."""
+        """Check the document's text before parsing; translate the errors of the operation afterwards."""
         execution = self.execution_context
         context: Context = execution.context
         self._refusal: RefusedError | None = None
@@ -54,18 +54,18 @@ class WithinLimits(SchemaExtension):
             if unstorable is not None:
                 raise unstorable
         except RefusedError as error:
-            # All transports report what validation finds: something is validated, therefore.
+            # All transports report validation errors, so the refusal is reported as one, of a valid document.
             self._refusal, execution.query = error, "{ __typename }"
         yield
         self._explain_all(execution.result)
 
     def on_parse(self) -> Iterator[None]:
-        """Take the document if it is known; else strawberry parses it."""
+        """Use the cached document; otherwise strawberry parses it."""
         self.execution_context.graphql_document = _DOCUMENTS.get(self.execution_context.query or "")
         yield
 
     def on_validate(self) -> Iterator[None]:
-        """Refuse what is beyond a limit; what is not is validated, unless it is known."""
+        """Refuse documents above a limit; validate the others unless they are cached."""
         execution = self.execution_context
         document, text = execution.graphql_document, execution.query or ""
         assert document is not None
@@ -82,7 +82,7 @@ class WithinLimits(SchemaExtension):
         yield
 
     def on_stream_result(self, result: Any) -> Iterator[None]:
-        """Explain the errors of one result of a subscription."""
+        """Translate the errors of one result of a subscription."""
         self._explain_all(result)
         yield
 
@@ -98,7 +98,7 @@ class WithinLimits(SchemaExtension):
         if refused is None:
             identity = self.execution_context.context.request_id
             _LOGGER.error("request %s failed", identity, exc_info=cause)
-            refused = RefusedError(ErrorCode.INTERNAL, "the service failed; its log says why", request_id=identity)
+            refused = RefusedError(ErrorCode.INTERNAL, "internal error; see the service's log", request_id=identity)
         REFUSALS.labels(str(refused.code)).inc()
         return GraphQLError(
             refused.message,
@@ -111,14 +111,14 @@ class WithinLimits(SchemaExtension):
 
 
 def _closed(document: DocumentNode, context: Context) -> RefusedError | None:
-    """Return the refusal of a look at the schema by one who may not ask questions."""
-    looks = any(
+    """Return the refusal of introspection by a caller without the role reader."""
+    introspects = any(
         isinstance(field, FieldNode) and field.name.value in ("__schema", "__type")
         for definition in document.definitions
         if isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode)
         for field in _fields(definition)
     )
-    if not looks:
+    if not introspects:
         return None
     try:
         require(context.caller, Role.READER)
@@ -128,7 +128,7 @@ def _closed(document: DocumentNode, context: Context) -> RefusedError | None:
 
 
 def _fields(node: OperationDefinitionNode | FragmentDefinitionNode) -> Iterator[object]:
-    """Yield what is selected of the root; a look at the schema can stand nowhere else."""
+    """Yield the selections of the root type; introspection occurs nowhere else."""
     waiting = list(node.selection_set.selections)
     while waiting:
         selected = waiting.pop()
@@ -143,9 +143,9 @@ def _beyond(document: DocumentNode, schema: GraphQLSchema, execution: ExecutionC
     COST.observe(found.cost)
     limits = execution.context.limits
     for name, hint in (
-        ("depth", "ask in several queries"),
-        ("aliases", "ask in several queries"),
-        ("cost", "ask for smaller pages (`first`), fewer hops (`maxHops`) or fewer nested lists"),
+        ("depth", "split it into several queries"),
+        ("aliases", "split it into several queries"),
+        ("cost", "request smaller pages (`first`), fewer hops (`maxHops`) or fewer nested lists"),
     ):
         if getattr(found, name) > getattr(limits, name):
             return RefusedError.over_limit(name, getattr(limits, name), getattr(found, name), hint)
@@ -153,7 +153,7 @@ def _beyond(document: DocumentNode, schema: GraphQLSchema, execution: ExecutionC
 
 
 def _check_tokens(text: str, allowed: int) -> None:
-    """Count no further than the limit.
+    """Check the number of tokens, counting no further than the limit.
 
     Raises:
         RefusedError: there are more.
@@ -163,8 +163,8 @@ def _check_tokens(text: str, allowed: int) -> None:
         while lexer.advance().kind is not TokenKind.EOF:
             count += 1
             if count > allowed:
-                raise RefusedError.over_limit("tokens", allowed, count, "ask in several queries")
+                raise RefusedError.over_limit("tokens", allowed, count, "split it into several queries")
     except GraphQLError as error:
         if isinstance(error, RefusedError):
             raise
-        # What is no GraphQL at all the parser says better.
+        # Syntax errors are reported by the parser.

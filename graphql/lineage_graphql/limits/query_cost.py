@@ -1,8 +1,8 @@
 """The depth, the aliases and the cost of a GraphQL document, in one pass over it and its schema.
 
-Cost: each object that an answer can hold costs one, so that what lies below the rows of a page costs `first` times as
-much; each hop that a traversal may go costs ten besides. A fragment is measured once, however often it is spread:
-documents whose answers grow exponentially are measured in linear time.
+Each object that the result may hold costs one; selections under the rows of a page are multiplied by `first`. Each hop
+of a traversal costs ten more. A fragment is measured once, however often it is spread, so that documents whose results
+grow exponentially are measured in linear time.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ __all__ = ["Measures", "measure"]
 
 _HOP = 10
 _HUGE = 10**12
-"""More than any limit: sums do not grow beyond it."""
+"""Above any limit: sums are capped here."""
 _LISTS_OF_INTROSPECTION = frozenset({"fields", "inputFields", "interfaces", "possibleTypes", "args", "enumValues"})
 _INTROSPECTED = 20
 _ROWS = frozenset({"edges", "nodes"})
-"""The fields that hold the rows of a page."""
+"""Fields that hold the rows of a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What a document asks for. `aliases` counts the fields whose answer has another name than they."""
+    """Depth, aliased fields and cost of a document."""
 
     depth: int = 0
     aliases: int = 0
     cost: int = 0
 
     def __add__(self, other: Measures) -> Measures:
-        """Return the measures of two parts that stand side by side."""
+        """Return the measures of two sibling selections."""
         return Measures(
             max(self.depth, other.depth),
             min(self.aliases + other.aliases, _HUGE),
@@ -59,9 +59,9 @@ class Measures:
 def measure(
     document: DocumentNode, schema: GraphQLSchema, variables: Mapping[str, Any], operation: str | None = None
 ) -> Measures:
-    """Return the measures of a document's operation: the named one, else the largest of all.
+    """Return the measures of a document's operation: the named one, else the maxima over all.
 
-    The document need not be valid: what the schema does not have counts little.
+    The document need not be valid: unknown fields count as leaves.
     """
     operations = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
     named = [node for node in operations if node.name is not None and node.name.value == operation]
@@ -99,7 +99,7 @@ class _Measuring:
         return self._selections(self._operation.selection_set, root, 1)
 
     def _selections(self, selections: SelectionSetNode | None, parent: Any, page: int) -> Measures:
-        """Return the measures of what is selected of a type, of whose `edges` there are so many as a page has rows."""
+        """Return the measures of a selection set; `page` is the number of rows of the enclosing page."""
         total = Measures()
         for node in selections.selections if selections else ():
             if isinstance(node, FieldNode):
@@ -117,7 +117,7 @@ class _Measuring:
         if definition is None:
             return Measures()
         if (name, page) not in self._measured:
-            self._measured[name, page] = Measures()  # where fragments spread each other in a circle
+            self._measured[name, page] = Measures()  # ends cycles of fragments
             on = self._schema.get_type(definition.type_condition.name.value)
             self._measured[name, page] = self._selections(definition.selection_set, on, page)
         return self._measured[name, page]
@@ -142,15 +142,15 @@ class _Measuring:
         )
 
     def _size(self, node: FieldNode, arguments: Mapping[str, Any]) -> int:
-        """Return how many rows or objects a field may have, as its arguments say; 1 where none does."""
+        """Return the maximum number of rows of a field by its arguments; 1 without such arguments."""
         given = {one.name.value for one in node.arguments or ()}
-        # Of two sizes that are given the answer is a refusal; one that is only a default does not count beside `last`.
+        # A query that gives both sizes is refused; the default of `first` does not count if `last` is given.
         names = ("last", *(["first"] if "first" in given else [])) if "last" in given else ("first",)
         size = max(self._number(node, arguments, name) for name in (*names, "limit", "maxNodes", "maxEdges"))
         return size or self._length(node, arguments, "ids") or 1
 
     def _length(self, node: FieldNode, arguments: Mapping[str, Any], name: str) -> int:
-        """Return how many values a list has that is given as an argument."""
+        """Return the length of a list argument."""
         if name not in arguments:
             return 0
         for given in node.arguments or ():

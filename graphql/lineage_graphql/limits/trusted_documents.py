@@ -1,4 +1,4 @@
-"""Trusted documents: where they are set up, a caller names one of them and can ask nothing else."""
+"""Trusted documents: if configured, callers can execute these documents only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["TrustedDocuments", "TrustedDocumentsError"]
 
 
 class TrustedDocumentsError(Exception):
-    """The trusted documents cannot be read, or one is no query of the schema."""
+    """The trusted documents cannot be read, or one is not valid against the schema."""
 
 
 class TrustedDocuments:
@@ -28,10 +28,10 @@ class TrustedDocuments:
 
     @classmethod
     def read(cls, path: Path, schema: GraphQLSchema) -> TrustedDocuments:
-        """Return the documents of a JSON file or a folder; in a folder the file's name without ending is the id.
+        """Return the documents of a JSON file or a folder; in a folder the file name without suffix is the id.
 
         Raises:
-            TrustedDocumentsError: they cannot be read, or one is no query of the schema.
+            TrustedDocumentsError: they cannot be read, or one is not valid against the schema.
         """
         try:
             if path.is_dir():
@@ -54,7 +54,7 @@ class TrustedDocuments:
         return cls(texts)
 
     def text_of(self, query: str | None, extensions: Mapping[str, Any] | None) -> str:
-        """Return the text that a request means: it names it (`extensions.persistedQuery.sha256Hash`) or repeats it.
+        """Return the document of a request, given by id (`extensions.persistedQuery.sha256Hash`) or by text.
 
         Raises:
             RefusedError: it is not one of the trusted documents.
@@ -67,8 +67,8 @@ class TrustedDocuments:
             return query
         raise RefusedError(
             ErrorCode.UNTRUSTED_DOCUMENT,
-            "this service answers documents only that it was started with",
-            "name one in extensions.persistedQuery.sha256Hash",
+            "this service accepts only its trusted documents",
+            "give the id of one in extensions.persistedQuery.sha256Hash",
         )
 
 

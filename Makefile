@@ -103,11 +103,11 @@ format: setup ## let ruff rewrite what it can
 bench: setup ## benchmarks: ratios, and a JSON record under tests/benchmarks/results/
 	@$(BIN)/python -m tests.benchmarks
 
-docs: setup ## generate docs/supported.md, query_logs.md, python_reference.md and graphql/schema.graphql
+docs: setup ## write the generated pages and graphql/schema.graphql, build the site in build/docs/site
 	@$(BIN)/python -m docs.supported
-	@$(BIN)/python -m docs.query_logs
-	@$(BIN)/python -m docs.python_reference
+	@$(BIN)/python -m docs.query_log_forms
 	@$(BIN)/python -m lineage_graphql.schema.sdl graphql/schema.graphql
+	@$(BIN)/python -m docs.site
 
 editor: ## fetch the third-party files of the GraphQL editor again (needs npm)
 	$(BIN)/python graphql/vendor_editor.py

@@ -1,4 +1,4 @@
-"""Writes docs/supported.md, the page that says which SQL is supported, from the cases in tests/cases: `make docs`."""
+"""Write docs/supported.md, which lists the supported SQL, from the cases in tests/cases: `make docs`."""
 
 from __future__ import annotations
 
@@ -29,53 +29,59 @@ DIALECTS = {
 
 FEATURES = {
     "projection": ("Select lists", "Expressions, aliases, the names of columns without one."),
-    "names": ("Names", "Case and quotes as each dialect has them, defaults, names at several levels, system columns."),
+    "names": ("Names", "Case and quotes by dialect, defaults, names with several parts, system columns."),
     "joins": ("Joins", "ON, USING, NATURAL, outer, semi, ASOF and nested joins; which columns they merge."),
     "relations": (
-        "What may stand in FROM",
+        "Relations in FROM",
         "LATERAL and APPLY, table functions, UNNEST, FLATTEN, EXPLODE and ARRAY JOIN, JSON_TABLE, OPENJSON and "
         "XMLTABLE, VALUES, files and stages, time travel, shards.",
     ),
     "subqueries": ("Sub-queries", "Scalar, EXISTS, IN and ANY, correlated at any depth."),
     "rows": (
         "Rows",
-        "Which rows a table has decides the rows of what reads it, whichever columns are used; a scalar sub-query over "
-        "it decides its own column only.",
+        "The rows of a table decide the rows of what reads it, whichever columns are used; in a scalar sub-query they "
+        "decide only its own column.",
     ),
-    "ctes": ("CTEs", "Nested, recursive with SEARCH and CYCLE, those that change data, ClickHouse's named values."),
+    "ctes": ("CTEs", "Nested, recursive with SEARCH and CYCLE, data-modifying, ClickHouse's named values."),
     "stars": (
         "Stars",
         "EXCEPT, EXCLUDE, REPLACE, RENAME, ILIKE and LIKE, COLUMNS(…), whole rows, the fields of a struct.",
     ),
     "aggregates": ("Aggregates", "FILTER, WITHIN GROUP, ROLLUP, CUBE and GROUPING SETS, GROUP BY ALL."),
-    "conditional": ("Conditions", "What CASE and its kin test only influences; what they choose between flows."),
+    "conditional": (
+        "Conditions",
+        "The tests of CASE, IF, COALESCE and the like only influence; the values they choose between flow.",
+    ),
     "windows": ("Windows", "PARTITION BY and ORDER BY of a window, named windows, QUALIFY."),
-    "sorting": ("Sorting", "ORDER BY, by name, position and expression; when a LIMIT makes it matter."),
+    "sorting": ("Sorting", "ORDER BY, by name, position and expression; whether a LIMIT makes it matter."),
     "set_operations": ("Set operations", "UNION, INTERSECT and EXCEPT, by position and by name."),
-    "nested": ("Nested data", "Structs, arrays, maps and JSON: fields are traced to what was put into them."),
+    "nested": (
+        "Nested data",
+        "Structs, arrays, maps and JSON: fields are traced to the values that they were built from.",
+    ),
     "pivot": ("PIVOT and UNPIVOT", "Each dialect's clause, and DuckDB's statements."),
     "pipes": ("Pipe syntax", "`|>` and its operators."),
     "writes": (
         "Statements that write",
-        "INSERT, UPDATE, DELETE, CREATE … AS, COPY, LOAD, UNLOAD and EXPORT, OUTPUT, partitions that are moved, ALTER.",
+        "INSERT, UPDATE, DELETE, CREATE … AS, COPY, LOAD, UNLOAD and EXPORT, OUTPUT, moved partitions, ALTER.",
     ),
-    "merge": ("MERGE", "Every branch; where it updates the match influences columns, where it inserts rows."),
+    "merge": ("MERGE", "Every branch; the match influences columns where it updates, and rows where it inserts."),
     "masking": ("Masking", "Functions that hide a value: hashes, encryption, masks, counts."),
     "scripts": ("Scripts", "Statements resolved against each other, temporary tables composed away, transactions."),
     "programs": ("Programs", "Bodies of procedures and functions, control flow, variables, dynamic SQL."),
-    "functions": ("Functions", "Functions and macros whose body is known stand for it where they are called."),
+    "functions": ("Functions", "Functions and macros with a known body are inlined where they are called."),
     "templates": ("Templates", "Placeholders of Jinja, shells, drivers and SQL tools."),
-    "diagnostics": ("Diagnostics", "What cannot be resolved is said, with a place and a hint."),
+    "diagnostics": ("Diagnostics", "What cannot be resolved is reported, with a position and a hint."),
 }
 
 LIMITS = (
     "Oracle's MODEL clause, and Hive's MAP … USING 'script': tables only.",
     "Polymorphic table functions with `TABLE(t) PARTITION BY a` as an argument are not read.",
     "BigQuery's `|> CALL f()`, and `FROM t, t.items WITH OFFSET` without UNNEST: tables only.",
-    "BigQuery's field names that hold a dot (`` s.`a.b` ``) are read as two fields: the parser splits them.",
+    "BigQuery's field names that contain a dot (`` s.`a.b` ``) are read as two fields: the parser splits them.",
     "ClickHouse's `t.COLUMNS('regex')`, and a lambda in APPLY.",
     "Columns that depend on the data (PIVOT without a list of values) are one column `*`.",
-    "Which column of a file fills which column of a table is in the file: COPY and LOAD link the file as a whole.",
+    "COPY and LOAD link a file as a whole: only the file says which of its columns fills which column of the table.",
 )
 
 
@@ -90,17 +96,17 @@ def page() -> str:
         found[case.name.split("/")[0]][case.dialect].append(case)
     for feature, dialects in found.items():
         if unknown := {feature} - FEATURES.keys() or dialects.keys() - DIALECTS.keys():
-            raise KeyError(f"{unknown.pop()}: say in docs/supported.py what it is")
+            raise KeyError(f"{unknown.pop()}: describe it in docs/supported.py")
     total = sum(len(cases) for dialects in found.values() for cases in dialects.values())
     lines = [
-        "# What is supported",
+        "# Supported SQL",
         "",
-        f"{total} cases prove it, in {len(DIALECTS)} dialects: each is a piece of SQL with *all* the lineage that it",
-        "states, none more, and the test suite runs them all. A number leads to the cases; where there is none, the",
-        "dialect has nothing of its own there, or nothing that differs from its neighbours. sqlglot's other dialects",
-        "(Athena, Presto, Teradata, Doris, StarRocks, Materialize, RisingWave, Fabric, …) are read by the same rules.",
+        f"{total} cases in {len(DIALECTS)} dialects prove it. Each case is a piece of SQL with its *complete* lineage,",
+        "and the test suite runs all of them. A number links to the cases. Where there is none, the dialect has no",
+        "syntax of its own for that feature. The other dialects of sqlglot (Athena, Presto, Teradata, Doris, StarRocks,",
+        "Materialize, RisingWave, Fabric, …) are read by the same rules.",
         "",
-        "This page is made from [tests/cases](../tests/cases) by `make docs`.",
+        "`make docs` writes this page from [tests/cases](../tests/cases).",
         "",
         *_table(found),
         "",
@@ -143,7 +149,7 @@ def _limits(found: dict[str, dict[str, list[Case]]]) -> Iterable[str]:
         for cases in dialects.values()
         for case in cases
     )
-    yield "## What is not"
+    yield "## Limits"
     yield ""
     yield "Nothing is dropped silently: what cannot be resolved has a diagnostic, and its lineage between tables is"
     yield f"kept ({partial} of the cases show that). Known limits:"
@@ -160,7 +166,8 @@ def _example(dialects: dict[str, list[Case]]) -> Iterable[str]:
     yield "```sql"
     yield shown.sql
     yield "```"
-    yield "```"
+    yield ""
+    yield "```text"
     yield from shown.edges
     yield "```"
 

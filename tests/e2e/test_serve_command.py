@@ -25,7 +25,6 @@ from tests.neo4j_fixture import Neo4jAddress
 from tests.service.graph import fill
 
 LINEAGE = str(Path(sys.executable).with_name("lineage"))
-README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture
@@ -194,23 +193,6 @@ def test_tokens_by_command(path: Path, tmp_path: Path) -> None:
     assert failing("token", "revoke", row["id"], "--tokens", str(file))[0] == 2
     assert failing("token", "create", "x", "--role", "king", "--tokens", str(file))[0] == 2
     assert failing("token", "create", "x", "--role", "reader", "--expires", "soon", "--tokens", str(file))[0] == 2
-
-
-def test_the_clients_of_the_readme(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    text = README.read_text(encoding="utf-8")
-    [python] = re.findall(r"```python\n(import json.*?)```", text, re.DOTALL)
-    [curl] = re.findall(r"```sh\n(curl .*?)```", text, re.DOTALL)
-    assert len(python.splitlines()) <= 15
-    with served("--store", str(path)) as (address, _):
-        for script in (python, curl):
-            assert "http://127.0.0.1:8000" in script
-            assert "shop.orders.amount" in script
-        ask = python.replace("http://127.0.0.1:8000", address).replace("shop.orders.amount", "users.email")
-        exec(compile(ask, "README.md", "exec"), {})
-        assert "contacts.address after 2 hops" in capfd.readouterr().out
-        ask = curl.replace("http://127.0.0.1:8000", address).replace("shop.orders.amount", "users.email")
-        done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
-        assert json.loads(done.stdout)["data"]["impact"]["totalCount"] == 4
 
 
 @pytest.mark.parametrize("command", ["serve", "mcp", "demo", "token", "ingest"])

@@ -1,4 +1,4 @@
-"""Writes docs/query_logs.md, the page that says in which forms query logs are read, from the samples: `make docs`."""
+"""Write docs/query_log_forms.md, the forms in which query logs are read, from the samples: `make docs`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 from tests.query_logs.forms import Form, forms, read_edges, read_rows, usual_forms
 
-PAGE = Path(__file__).with_name("query_logs.md")
+PAGE = Path(__file__).with_name("query_log_forms.md")
 
-_HEAD = """# Query logs: sources and forms
+_HEAD = """# Query log forms
 
-Each line is a sample in [tests/data/query_logs](../tests/data/query_logs), read as `lineage ingest log` reads it, and
-compared with what was written by hand of it: the rows with their texts and how they ended, their order, users, times,
-and the edges between columns. The samples of ClickHouse's formats and of DuckDB are real servers'; the others have the
-form that the page documents. `-`: the log does not say it. What a file is packed by (gzip, zstd, lz4, bz2, Snappy), its
-encoding (UTF-8, UTF-16) and its name make no difference.
+Each row is a sample in [tests/data/query_logs](../tests/data/query_logs). It is read as `lineage ingest log` reads it,
+and compared with results written by hand: rows with their texts and status, order, users, times, and the edges between
+columns. The samples of ClickHouse's formats and of DuckDB come from real servers; the others have the form that the
+linked page documents. `-` means that the log does not have it. Compression (gzip, zstd, lz4, bz2, Snappy), encoding
+(UTF-8, UTF-16) and file name make no difference. [Query logs](query_logs.md) explains the sources.
 
-`make docs` writes this page; a test fails where it is out of date.
+`make docs` writes this page; a test fails if it is out of date.
 
 | source | form | rows | order | users | times | lineage |
 |---|---|---|---|---|---|---|

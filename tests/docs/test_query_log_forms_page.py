@@ -1,8 +1,8 @@
-"""The page that says in which forms query logs are read is made from the samples as they are read."""
+"""docs/query_log_forms.md is what the samples give when they are read."""
 
 from __future__ import annotations
 
-from docs.query_logs import PAGE, page
+from docs.query_log_forms import PAGE, page
 
 
 def test_the_page_is_up_to_date_and_every_form_is_read() -> None:

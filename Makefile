@@ -106,6 +106,7 @@ bench: setup ## benchmarks: ratios, and a JSON record under tests/benchmarks/res
 docs: setup ## write the generated pages and graphql/schema.graphql, build the site in build/docs/site
 	@$(BIN)/python -m docs.supported
 	@$(BIN)/python -m docs.query_log_forms
+	@$(BIN)/python -m docs.python_reference
 	@$(BIN)/python -m lineage_graphql.schema.sdl graphql/schema.graphql
 	@$(BIN)/python -m docs.site
 

@@ -11,7 +11,7 @@ from docs.site import PAGES
 from tests.docs.blocks import read_blocks
 from tests.docs.runner import ROOT, Runner
 
-WRITTEN = ("docs/supported.md", "docs/query_log_forms.md")
+WRITTEN = ("docs/supported.md", "docs/query_log_forms.md", "docs/python_reference.md")
 """Pages that `make docs` writes: they show no commands."""
 OWN = ("docs/index.md", "docs/diagnostics.md")
 """Pages with a test of their own: the first one makes the folder (`conftest.shop`)."""

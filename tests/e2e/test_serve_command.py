@@ -214,5 +214,5 @@ def test_a_file_of_tokens_that_is_not_there_is_said(path: Path, tmp_path: Path) 
     told = [process.stderr.readline() for _ in range(2)]
     process.terminate()
     process.communicate()
-    assert told[0] == f"authentication is on: callers need a token of {missing}\n"
+    assert told[0] == f"authentication is on: callers need a token from {missing}\n"
     assert told[1].startswith(f"{missing} does not exist, so every request is refused: make a token with")

@@ -191,7 +191,7 @@ def test_loopback_needs_no_token() -> None:
 
 
 def test_an_embedded_store_has_one_owner() -> None:
-    with pytest.raises(UnsafeSettingsError, match="one owner"):
+    with pytest.raises(UnsafeSettingsError, match="cannot share an embedded store"):
         check(Settings(workers=2))
     check(Settings(workers=2, read_only=True))
     check(Settings(workers=2, store="bolt://127.0.0.1:7687"))

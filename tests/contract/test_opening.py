@@ -156,7 +156,7 @@ def test_a_failure_while_writing_stores_nothing(store: GraphStore, monkeypatch: 
     before = store.dump()
     broken = batch(view("w", "a.x -> w.x", at=2))
     with monkeypatch.context() as patched:
-        patched.setattr("lineage.store.cypher.store.counted", fail)
+        patched.setattr("lineage.store.cypher.store.count_changes", fail)
         with pytest.raises(KeyboardInterrupt):
             store.apply(broken)
     assert store.dump() == before
@@ -270,7 +270,7 @@ def test_a_newer_embedded_store_is_refused(tmp_path: Path) -> None:
         pass
     with ladybug.Database(path) as database, ladybug.Connection(database) as connection:
         connection.execute("MATCH (m:Meta) SET m.version = 99")
-    with pytest.raises(StoreSchemaError, match="version 99; this program knows"):
+    with pytest.raises(StoreSchemaError, match="version 99; this program supports"):
         open_store(path)
 
 
@@ -280,7 +280,7 @@ def test_a_newer_neo4j_store_is_refused(neo4j_uri: Neo4jAddress) -> None:
         pass
     with neo4j.GraphDatabase.driver(neo4j_uri.uri, auth=login) as driver:
         driver.execute_query("MATCH (m:Meta) SET m.version = 99")
-        with pytest.raises(StoreSchemaError, match="version 99; this program knows"):
+        with pytest.raises(StoreSchemaError, match="version 99; this program supports"):
             open_store(neo4j_uri.uri, user=login[0], password=login[1])
         driver.execute_query(f"MATCH (m:Meta) SET m.version = {SCHEMA_VERSION}")
 
@@ -289,7 +289,7 @@ def test_no_server_at_the_address() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         uri = f"bolt://127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(StoreUnreachableError, match=f"no Neo4j answers at {re.escape(uri)}") as caught:
+        with pytest.raises(StoreUnreachableError, match=f"Neo4j does not answer at {re.escape(uri)}") as caught:
             open_store(uri, user="neo4j", password="x")
     assert not isinstance(caught.value, StoreAccessError)
 
@@ -298,7 +298,7 @@ def test_a_wrong_password(neo4j_uri: Neo4jAddress) -> None:
     if not neo4j_uri.password:
         pytest.fail("the test server must ask for a password")
     address = neo4j_uri.uri.replace("://", "://neo4j:wrong@")
-    with pytest.raises(StoreAccessError, match="refuses user and password") as caught:
+    with pytest.raises(StoreAccessError, match="rejects the user or password") as caught:
         open_store(address)
     assert "wrong" not in str(caught.value)
 

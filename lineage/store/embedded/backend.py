@@ -1,4 +1,4 @@
-"""ladybug as a backend: opening the file, its schema, transactions."""
+"""The ladybug backend: opens the file, migrates its schema, runs transactions."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ __all__ = ["EmbeddedBackend"]
 T = TypeVar("T")
 
 BUFFER_POOL_BYTES = 1 << 30
-"""ladybug would take four fifths of the machine's memory."""
+"""ladybug's default is 80 % of the machine's memory."""
 
 CHECKPOINT_AFTER = 4_000
-"""After so many changed rows the log is moved into the file. Until then ladybug keeps what each transaction changed,
-some 60 KB for 20 rows, and every later one looks through it. Moving it takes 0.1 s beside a thousand columns too."""
+"""Number of changed rows after which a checkpoint is made. Until then ladybug keeps the changes of each transaction
+(about 60 KB for 20 rows), and later transactions search them. A checkpoint takes 0.1 s even in a small graph."""
 
 VERSION_WITH_DEFERRED = 5
 
 _FULL = "Cannot write to file"
-"""What ladybug says where the disk is full, or a file may not grow."""
+"""In ladybug's error when the disk is full, or the file may not grow."""
 _KEPT: list[object] = []
 
 _LOGGER = logging.getLogger(__name__)
 _HOLDER = re.compile(r"held by PID (\d+)")
 
-# What ladybug says of a log whose last entry was never written to its end.
+# In ladybug's error about a log whose last record is truncated.
 _UNFINISHED = "Reading past the end of the file"
-# What it says that has nothing to do with the log.
+# In errors that are not about the log.
 _NOT_OF_THE_LOG = (
     "Could not set lock",
     "not a valid",
@@ -69,16 +69,16 @@ _NOT_OF_THE_LOG = (
 
 
 class EmbeddedBackend:
-    """A ladybug file. One process may write to it.
+    """A ladybug file, which one process may write.
 
-    Its threads read together, each by a connection of its own, and write in turn.
+    Its threads read concurrently, each with its own connection, and write one at a time.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, target_version: int = SCHEMA_VERSION) -> None:
-        """Open the file; made, or migrated to `target_version`, where it is not there or older.
+        """Open the file. It is created if missing, and migrated to `target_version` if older.
 
         Raises:
-            StoreUnreachableError: it cannot be opened; the sub-class says why.
+            StoreUnreachableError: it cannot be opened; see the subclasses.
             StoreSchemaError: a newer version of this program wrote it.
         """
         self._path = path
@@ -94,7 +94,7 @@ class EmbeddedBackend:
             if read_only and (self._version < target_version or self._writes_are_deferred):
                 self._written_by_another(target_version)
             if self._version < target_version:
-                if self._writes_are_deferred:  # it has the keys of the version that left it
+                if self._writes_are_deferred:  # they have the keys of the version that deferred them
                     self._migrate(min(target_version, REKEYED - 1))
                     self._write_deferred()
                 self._migrate(target_version)
@@ -120,29 +120,29 @@ class EmbeddedBackend:
 
     @property
     def is_exclusive(self) -> bool:
-        """Yes: the file is locked."""
+        """True: the file is locked."""
         return True
 
     def reading(self, work: Callable[[EmbeddedTransaction], T]) -> T:
-        """Return what `work` returns, reading one state of the graph."""
+        """Return the result of `work`, which reads a consistent state of the graph."""
         return self._reading(
             lambda statements: work(EmbeddedTransaction(statements, limited=True, is_current=self._is_current))
         )
 
     def exploring(self, work: Callable[[Explorer], T], view: View) -> T:
-        """Return what `work` makes of one state of the graph around columns."""
+        """Return the result of `work`, which explores a consistent state of the graph."""
         return self._reading(lambda statements: work(EmbeddedExplorer(statements, view)))
 
     @property
     def reports_missing_ends(self) -> bool:
-        """No: a MATCH that finds nothing creates nothing."""
+        """False: a MATCH that finds nothing creates nothing."""
         return False
 
     def writing(self, work: Callable[[EmbeddedTransaction], T], stripes: Sequence[int] = ()) -> T:  # noqa: ARG002
-        """Return what `work` returns, committed, or raise. Lanes are one here.
+        """Run `work` in a transaction, commit it and return its result. Stripes are ignored.
 
-        Nothing is stored then, except where the new rows of a large batch were in and the disk failed on the rest of
-        it: the next transaction, or who opens the file next, writes that first.
+        After an error nothing is stored, with one exception: if the new rows of a large batch were copied in and the
+        disk failed on the deferred writes, the next transaction, or the next opening of the file, writes these first.
         """
         with self._lock.writing():
             if self._writes_are_deferred:
@@ -155,13 +155,13 @@ class EmbeddedBackend:
             return answer
 
     def close(self) -> None:
-        """Let go of the file. A second call does nothing."""
+        """Close the file. A second call does nothing."""
         with self._lock.writing():
             if not self._closed:
                 self._closed = True
                 if self._unwritten:
-                    # What a failed write left in ladybug's buffer is written by its destructor, which ends the process
-                    # where that fails. Without one, the log is as after a kill: its end was never committed.
+                    # ladybug's destructor writes what a failed write left in its buffer, and ends the process if that
+                    # fails. Without the destructor, the log is as after a kill: its end was never committed.
                     self._keep_alive()
                     return
                 self._readers.close()
@@ -173,7 +173,7 @@ class EmbeddedBackend:
             return _within("BEGIN TRANSACTION READ ONLY", statements, lambda: work(statements))
 
     def _write(self, work: Callable[[EmbeddedTransaction], T]) -> T:
-        """Return what `work` returns, committed. The turn is ours."""
+        """Run `work` in a transaction and commit it. The caller holds the write lock."""
         transaction = EmbeddedTransaction(self._statements, is_current=self._is_current)
         try:
             with self._explaining(StoreWriteError):
@@ -185,11 +185,11 @@ class EmbeddedBackend:
             return answer
         finally:
             if transaction.has_copied:
-                with contextlib.suppress(RuntimeError):  # where there is no room for another, the old one goes on
+                with contextlib.suppress(RuntimeError):  # without room for a new connection, the old one is kept
                     self._statements.renew()
 
     def _work(self, work: Callable[[EmbeddedTransaction], T], transaction: EmbeddedTransaction) -> T:
-        """Return what `work` returns; there is room for what it changed."""
+        """Return the result of `work`, after checking that its changes fit on the disk."""
         answer = work(transaction)
         rows = transaction.new_rows + transaction.changed_rows
         if rows and not has_room(_log_of(self._path), rows):
@@ -199,7 +199,7 @@ class EmbeddedBackend:
     def _full(self) -> StoreFullError:
         return StoreFullError(
             f"{self._path}: the disk is full, or the file may not grow: nothing of this was stored",
-            f"make room in {self._path.parent.absolute()}, then do the same again",
+            f"free space in {self._path.parent.absolute()}, then try again",
         )
 
     def _write_deferred(self) -> None:
@@ -207,15 +207,15 @@ class EmbeddedBackend:
         self._writes_are_deferred = False
 
     def _checkpoint(self) -> None:
-        """Move the log into the file. The turn is ours: nobody reads an older state, which a checkpoint would wait for.
+        """Make a checkpoint. The caller holds the write lock; a checkpoint would wait for readers of older states.
 
-        What was written is durable without it: one that fails is tried again after as many changes.
+        Writes are durable without it, so a failed checkpoint is just retried after as many changes.
         """
         self._changed_rows = 0
         try:
             self._statements.run_once("CHECKPOINT").close()
         except RuntimeError as error:
-            _LOGGER.warning("%s: the log could not be moved into the file: %s", self._path, error)
+            _LOGGER.warning("%s: checkpoint failed: %s", self._path, error)
 
     @contextlib.contextmanager
     def _explaining(self, failure: type[StoreError]) -> Iterator[None]:
@@ -230,7 +230,7 @@ class EmbeddedBackend:
             raise failure(f"{self._path}: {error}") from error
 
     def _keep_alive(self) -> None:
-        """Keep the database for as long as the process lives, beyond the end of the interpreter."""
+        """Keep the database until the process ends, beyond the end of the interpreter."""
         kept = (self._database, self._statements, self._readers)
         _KEPT.append(kept)
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
@@ -241,12 +241,12 @@ class EmbeddedBackend:
             return 0
         if "Meta" not in tables:
             raise StoreUnreachableError(
-                f"{self._path} is a database of another program", "name another path with --store"
+                f"{self._path} is a database of another program", "choose another path with --store"
             )
         [[version]] = self._statements.run_once(query("schema_version")).get_all()
         if version > SCHEMA_VERSION:
             raise StoreSchemaError(
-                f"{self._path} has schema version {version}; this program knows {SCHEMA_VERSION}",
+                f"{self._path} has schema version {version}; this program supports up to {SCHEMA_VERSION}",
                 "open it with the newer version of lineage-graph that wrote it",
             )
         return int(version)
@@ -255,7 +255,7 @@ class EmbeddedBackend:
         return bool(self._statements.run_once(DEFERRED).get_num_tuples())
 
     def _written_by_another(self, target_version: int) -> None:
-        """Have what this backend may not write be written, and open the file again."""
+        """Write with another backend what this read-only one may not, and open the file again."""
         self._statements.close()
         self._database.close()
         EmbeddedBackend(self._path, target_version=target_version).close()
@@ -263,7 +263,7 @@ class EmbeddedBackend:
         self._version, self._writes_are_deferred = target_version, False
 
     def _migrate(self, target_version: int) -> None:
-        """Take every step that is left, all in one transaction."""
+        """Run all missing migrations in one transaction."""
 
         def work(transaction: EmbeddedTransaction) -> None:
             for version, statements in scripts("embedded").items():
@@ -275,7 +275,7 @@ class EmbeddedBackend:
 
         self._write(work)
         self._version = target_version
-        # Changes of the schema do not stay in the log: ladybug ends the process on some that are damaged there.
+        # Schema changes must not stay in the log: ladybug crashes on some that are damaged there.
         self._checkpoint()
 
 
@@ -293,14 +293,14 @@ def _open(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]
 
 
 class _Readers:
-    """Connections for reading, made as they are needed and kept with the plans of their statements."""
+    """Connections for reading, created on demand and kept with their prepared statements."""
 
     def __init__(self) -> None:
         self._idle: list[Statements] = []
 
     @contextlib.contextmanager
     def one(self, database: ladybug.Database) -> Iterator[Statements]:
-        """Hold a connection that nobody else has."""
+        """Reserve a connection for the block."""
         try:
             statements = self._idle.pop()
         except IndexError:
@@ -312,18 +312,18 @@ class _Readers:
             self._idle.append(statements)
 
     def note_new_rows(self, rows: int) -> None:
-        """Count rows that were created."""
+        """Count created rows."""
         for statements in self._idle:
             statements.note_new_rows(rows)
 
     def close(self) -> None:
-        """Close the connections. None is in use."""
+        """Close the connections; none may be in use."""
         while self._idle:
             self._idle.pop().close()
 
 
 def _within(begin: str, statements: Statements, work: Callable[[], T]) -> T:
-    """Return what `work` returns, committed."""
+    """Run `work` in a transaction, commit it and return its result."""
     done = False
     try:
         statements.run_once(begin)
@@ -333,7 +333,7 @@ def _within(begin: str, statements: Statements, work: Callable[[], T]) -> T:
         done = True
     finally:
         if not done:
-            # A statement that failed has ended the transaction already.
+            # After a failed statement there is no transaction any more.
             statements.limit(None)
             with contextlib.suppress(RuntimeError):
                 statements.run_once("ROLLBACK")
@@ -341,10 +341,10 @@ def _within(begin: str, statements: Statements, work: Callable[[], T]) -> T:
 
 
 def _connect(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statements]:
-    """Open the file and replay its log, as far as it can be read; where it cannot, it is kept and that is said.
+    """Open the file and replay its log as far as it is readable; an unreadable log is kept, with a warning.
 
-    A process that was killed leaves its last entry in part, which was never committed. That shows as a log that ends
-    too early or, where the system wrote later pages first, as a checksum that is wrong: like other damage.
+    A killed process leaves a truncated last record, which was never committed. It shows as a log that ends too early
+    or, if the system wrote later pages first, as a wrong checksum, like other damage.
     """
 
     def opened(*, strictly: bool) -> ladybug.Database:
@@ -354,11 +354,11 @@ def _connect(path: Path, *, read_only: bool) -> tuple[ladybug.Database, Statemen
 
     try:
         database = opened(strictly=True)
-    except (RuntimeError, MemoryError) as error:  # a damaged length is asked for as memory
+    except (RuntimeError, MemoryError) as error:  # a damaged length may be allocated as memory
         if _UNFINISHED not in str(error):
             if not _log_of(path).exists() or any(text in str(error) for text in _NOT_OF_THE_LOG):
                 raise
-            # Its checksum tells, or what it holds makes no sense: there are many ways to say so.
+            # A wrong checksum or invalid content; ladybug has many messages for that.
             _keep_log(path, read_only=read_only)
         database = opened(strictly=False)
     return database, Statements(database)
@@ -369,7 +369,7 @@ def _log_of(path: Path) -> Path:
 
 
 def _keep_log(path: Path, *, read_only: bool) -> None:
-    """Say that the end of the log is not read; before a writer cuts it off, keep it."""
+    """Warn that the end of the log is ignored; keep a copy before a writer cuts it off."""
     log = _log_of(path)
     message = (
         "the end of %s cannot be read and is left out: a process was killed while it wrote, or the file is damaged"
@@ -405,16 +405,16 @@ def _error_from(path: Path, message: str) -> StoreUnreachableError:
         by = f"process {holder.group(1)}" if holder else "another process"
         return StoreLockedError(
             f"{path} is being written by {by}",
-            "wait until it is done, or end it; if it is `lineage serve`, work through it: --store http://HOST:PORT",
+            "wait for it or stop it; if it is `lineage serve`, connect to it: --store http://HOST:PORT",
         )
     if "not a valid" in message:
-        return StoreUnreachableError(f"{path} is not a store", "name another path with --store or LINEAGE_STORE")
+        return StoreUnreachableError(f"{path} is not a store", "choose another path with --store or LINEAGE_STORE")
     if "Reading past the end of the file" in message:
         size = f"{path.stat().st_size:,} bytes" if path.exists() else "it"
         return StoreUnreachableError(
             f"{path} is not a store, or the end of it is missing ({size})",
-            "name another path with --store or LINEAGE_STORE, or restore the file",
+            "choose another path with --store or LINEAGE_STORE, or restore the file",
         )
     if "Permission denied" in message or "Read-only file system" in message:
-        return StoreAccessError(f"no permission on {path}", "ask for it, or name another path with --store")
+        return StoreAccessError(f"no permission on {path}", "get permission, or choose another path with --store")
     return StoreUnreachableError(f"{path} cannot be opened: {message}")

@@ -1,4 +1,4 @@
-"""Statements for one key each, asked for many keys at once: `batched_reads.cypher`."""
+"""Statements for one key, run for many keys at once: `batched_reads.cypher`."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from lineage.store.cypher.statements import own_queries, query
 __all__ = ["BatchedRead", "batched_read"]
 
 FEW_KEYS = 2
-"""From how many keys on nodes are looked up at once: each by the index, however many there are."""
+"""Minimum number of keys for looking up nodes at once; the index is used for each."""
 MANY_KEYS = 4
-"""From how many keys on what hangs on nodes may be asked for at once."""
+"""Minimum number of keys for reading the relationships of nodes at once."""
 
 _NODE_BY_KEY = re.compile(r"MATCH \(n:(`?\w+`?) \{key: \$key\}\) RETURN (n|n\.key AS key)")
 _SCANNED_PER_KEY = 50
-"""How many nodes of the label may be scanned for each key: that takes as long as asking for it alone."""
+"""Number of nodes whose scan takes as long as one lookup by key."""
 _LABEL = re.compile(r"\([tj]:(`?\w+`?)")
 
 
 @dataclass(frozen=True, slots=True)
 class BatchedRead:
-    """A statement that answers for many keys of nodes with a label what another one answers for one key."""
+    """A statement that reads for many keys of a label what another one reads for one key."""
 
     statement: str
     label: str
     by_index: bool = False
-    """Whether each key is looked up in an index; else all nodes of the label are scanned."""
+    """Whether keys are looked up in an index; otherwise all nodes of the label are scanned."""
     of_units: bool = False
 
     @property
     def max_keys(self) -> int:
-        """How many keys one run of it may have: each edge is compared with each job."""
+        """Maximum number of keys per run: each edge is compared with each job."""
         return 100 if self.of_units else 10_000
 
     def pays(self, rows: int, count: Callable[[], int]) -> bool:
-        """Return whether it is faster for so many rows of parameters; `count` returns how many nodes the label has."""
+        """Return whether it is faster for this number of parameter rows; `count` returns the label's nodes."""
         if self.by_index:
             return rows >= FEW_KEYS
         return rows >= MANY_KEYS and count() <= min(rows, self.max_keys) * _SCANNED_PER_KEY
@@ -58,7 +58,7 @@ class BatchedRead:
             )
 
     def in_order(self, rows: Sequence[Row], answers: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the answers row by row, as if each had been asked for alone."""
+        """Return the answers in the order of the rows, as if each row had been run alone."""
         by_key: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for answer in answers:
             by_key[answer.pop("wanted")].append(answer)
@@ -73,7 +73,7 @@ class BatchedRead:
 
 @cache
 def batched_read(statement: str) -> BatchedRead | None:
-    """Return what asks for many keys at once what a statement asks for one; None where nothing does."""
+    """Return the batched form of a statement; None if it has none."""
     if (by_key := _NODE_BY_KEY.fullmatch(statement.strip())) is not None:
         label, answer = by_key.groups()
         text = f"UNWIND $keys AS wanted MATCH (n:{label} {{key: wanted}}) RETURN wanted, {answer}"

@@ -1,9 +1,9 @@
-"""What is left to write of a batch whose new rows were copied in, as text.
+"""Deferred writes: the remaining changes of a batch whose new rows were copied in, as text.
 
-ladybug logs statements but not what COPY brings: a commit makes its log durable first and puts the copied rows into
-the file after it. Killed in between, it keeps the one without the other. So a transaction either copies or it does not:
-the one that copies brings along, as rows too, what a second transaction has to do, at the latest when the store is
-opened again.
+ladybug logs statements, but not the rows of COPY: a commit first makes the log durable and then writes the copied rows
+to the file. If the process is killed in between, it keeps one without the other. So a transaction either copies rows or
+runs statements. One that copies also copies in, as rows, the changes that a second transaction has to make, at the
+latest when the store is opened again.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ DEFERRED = "MATCH (p:Pending) RETURN p.text AS text ORDER BY p.number"
 DELETE_DEFERRED = "MATCH (p:Pending) DELETE p"
 
 PIECE = 100_000
-"""Characters of a row's text. ladybug takes 262,144 bytes, and a character has up to four in UTF-8 (two escaped)."""
+"""Maximum characters of a row's text. ladybug's limit is 262,144 bytes; a character has up to four (two escaped)."""
 
 
 def to_pieces(changes: Changes) -> list[str]:
-    """Return the changes as text, in pieces that a row can hold; none for no change."""
+    """Return the changes as text, in pieces that fit into a row; empty without changes."""
     if not any(getattr(changes, one.name) for one in fields(changes)):
         return []
     text = json.dumps(asdict(changes), default=_to_json)
@@ -34,7 +34,7 @@ def to_pieces(changes: Changes) -> list[str]:
 
 
 def from_pieces(pieces: Iterable[str]) -> Changes:
-    """Return the changes that these pieces, in order, are the text of.
+    """Return the changes that `to_pieces` wrote.
 
     >>> changes = Changes(deleted_nodes=(Node("Table", "pg/t", {"last_seen": datetime(2026, 1, 2)}),))
     >>> from_pieces(to_pieces(changes)) == changes

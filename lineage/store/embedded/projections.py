@@ -1,6 +1,6 @@
-"""Statements that answer properties, where they are written to answer a whole node or relationship.
+"""Rewrite statements that return a whole node or relationship to return its properties.
 
-ladybug takes twice as long to make a node of its properties, and names each of them in each row.
+ladybug takes twice as long to build a node, and repeats the property names in each row.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _WHOLE = re.compile(r"(?P<before>\sRETURN .*, |\sRETURN )(?P<name>[ne])(?P<after
 
 @dataclass(frozen=True, slots=True)
 class ReturnedProperties:
-    """A statement that answers the properties of a node or relationship `name`, as columns that follow one another."""
+    """A statement that returns the properties of a node or relationship `name` as adjacent columns."""
 
     statement: str
     name: str
     properties: tuple[str, ...]
 
     def rows(self, names: Sequence[str], answers: Iterable[Sequence[Any]]) -> Iterator[dict[str, Any]]:
-        """Yield rows as the statement for the whole answers them."""
+        """Yield rows as the original statement returns them."""
         begin = names.index(f"{self.name}_{self.properties[0]}")
         end = begin + len(self.properties)
         others = (*names[:begin], *names[end:])
@@ -39,7 +39,7 @@ class ReturnedProperties:
 
 @cache
 def projection(statement: str) -> ReturnedProperties | None:
-    """Return a statement that answers the properties of what a statement answers whole; None where it is not known.
+    """Return the rewritten statement; None if the labels or types are not known.
 
     >>> projection("MATCH (a)-[e:READS]->(b) RETURN a.key AS job, e").properties
     ('type', 'first_seen', 'last_seen')

@@ -1,4 +1,4 @@
-"""Statements of a connection, each planned once as long as the plan fits the graph."""
+"""Prepared statements of a connection, prepared again when the graph has grown."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import ladybug
 __all__ = ["INTERRUPTED", "Statements"]
 
 INTERRUPTED = "Interrupted"
-"""What ladybug says of a statement that took longer than it may."""
+"""In ladybug's error about a statement that exceeded its time limit."""
 ROWS_TO_PLAN_ANEW = 1_000
-"""After so many new rows plans are made anew: one made for an emptier graph may scan where it should look up."""
+"""Number of new rows after which statements are prepared again: a plan for an emptier graph may scan instead of using
+the index."""
 
 
 class Statements:
-    """Runs statements on a connection of its own."""
+    """Runs statements on its own connection."""
 
     def __init__(self, database: ladybug.Database) -> None:
         self._database = database
@@ -27,7 +28,7 @@ class Statements:
         self._limit = 0
 
     def run(self, statement: str, parameters: Mapping[str, Any]) -> ladybug.QueryResult:
-        """Return the result of the statement, which is prepared when it is first run.
+        """Return the result of a statement; it is prepared on its first run.
 
         Raises:
             RuntimeError: ladybug cannot plan it or run it.
@@ -41,24 +42,24 @@ class Statements:
         return self._connection.execute(prepared, dict(parameters))
 
     def run_once(self, statement: str, parameters: Mapping[str, Any] | None = None) -> ladybug.QueryResult:
-        """Return the result of a statement that is not run again, or that takes a table of rows."""
+        """Return the result of a statement that is run once, or that takes a table of rows."""
         return self._connection.execute(statement, dict(parameters or {}))
 
     def count(self, label: str) -> int:
-        """Return about how many nodes of a label there are: as when plans were made anew, or it was first asked."""
+        """Return the approximate number of nodes with a label, counted when statements were last prepared."""
         if label not in self._counts:
             [[self._counts[label]]] = self.run_once(f"MATCH (n:{label}) RETURN count(n)").get_all()
         return self._counts[label]
 
     def limit(self, seconds: float | None) -> None:
-        """Let a statement take so long at most from now on, or (None) any time."""
+        """Set the time limit of statements in seconds; None removes it."""
         milliseconds = max(round(seconds * 1000), 1) if seconds is not None else 0
         if milliseconds != self._limit:
             self._connection.set_query_timeout(milliseconds)
             self._limit = milliseconds
 
     def note_new_rows(self, rows: int) -> None:
-        """Count rows that were created; plans are forgotten when there are many."""
+        """Count created rows; after many, prepared statements are dropped."""
         self._new_rows += rows
         if self._new_rows >= ROWS_TO_PLAN_ANEW:
             self._prepared.clear()
@@ -66,9 +67,9 @@ class Statements:
             self._new_rows = 0
 
     def renew(self) -> None:
-        """Go on with another connection: one keeps memory for each COPY that it ran, in the buffer pool too.
+        """Replace the connection, which keeps memory for each COPY it ran, in the buffer pool as well.
 
-        ladybug 0.22: 20 MB for 8,000 rows, for as long as the connection is open.
+        ladybug 0.22: 20 MB for 8,000 rows, until the connection is closed.
         """
         connection = ladybug.Connection(self._database)
         self.close()

@@ -44,12 +44,12 @@ from lineage.store.time_limit import seconds_left
 __all__ = ["EmbeddedTransaction"]
 
 COPY_FROM = 5_000
-"""How many new nodes and relationships together go in by COPY."""
+"""Minimum number of new nodes and relationships for COPY in an empty graph."""
 COPY_SHARE = 0.01
-"""How many more that takes for each one that is there."""
+"""Additional minimum per existing node or relationship."""
 
 ROWS_AT_ONCE = 1_000
-"""How many nodes one statement creates, updates or deletes."""
+"""Maximum number of nodes that one statement creates, updates or deletes."""
 
 _COUNTS = "MATCH (n) RETURN count(n) AS rows UNION ALL MATCH ()-[e]->() RETURN count(e) AS rows"
 _ARROW = {
@@ -65,29 +65,29 @@ _ARROW = {
 
 
 class EmbeddedTransaction:
-    """What runs between a BEGIN and a COMMIT of the backend."""
+    """A transaction of the backend, between BEGIN and COMMIT."""
 
     def __init__(self, statements: Statements, *, limited: bool = False, is_current: bool = False) -> None:
-        """Run statements; `limited` ones within the time that `time_limit` allows, if it is set.
+        """Create a transaction. If `limited`, statements are subject to `time_limit`.
 
-        `is_current` says that the graph has the schema of this program.
+        `is_current` is True if the graph has the schema of this program.
         """
         self._statements = statements
         self._limited = limited
         self._is_current = is_current
         self.new_rows = 0
-        """How many nodes and relationships were created."""
+        """Number of nodes and relationships created."""
         self.new_lineage_rows = 0
-        """How many of these plans depend on."""
+        """Number of these that affect query plans."""
         self.changed_rows = 0
-        """How many nodes and relationships were changed: ladybug keeps what they were until a checkpoint."""
+        """Number of nodes and relationships changed; ladybug keeps their old versions until a checkpoint."""
         self.has_copied = False
-        """Whether rows went in by COPY."""
+        """Whether rows were copied in."""
         self.defers_writes = False
         """Whether what was written leaves a rest, which `write_deferred` writes in a transaction of its own."""
 
     def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        """Return what the statement answers for each row of parameters."""
+        """Run a statement for each row of parameters and return all result rows."""
         many = batched_read(statement) if len(rows) > 1 else None
         if many is not None and many.pays(len(rows), lambda: self._statements.count(many.label)):
             return many.in_order(rows, self._answers(many.statement, list(many.parameters(rows))))
@@ -117,14 +117,14 @@ class EmbeddedTransaction:
             self._write_copying(changes)
         else:
             self._write_logged(changes)
-        # What is only held is looked up by key: how much there is of it decides no plan.
+        # Buffered texts are looked up by key, so their number does not affect plans.
         of_lineage = new - sum(node.label in NOT_LINEAGE for node in changes.created_nodes)
         self._statements.note_new_rows(of_lineage)
         self.new_rows += new
         self.new_lineage_rows += of_lineage
 
     def write_deferred(self) -> None:
-        """Write what an earlier transaction left, if it did."""
+        """Write the deferred writes of an earlier transaction, if any."""
         pieces = [row["text"] for row in self.read(DEFERRED, [{}])]
         if pieces:
             self._write_logged(from_pieces(pieces))
@@ -142,7 +142,7 @@ class EmbeddedTransaction:
             self.defers_writes = True
 
     def _write_logged(self, changes: Changes) -> None:
-        """Write the changes statement by statement, in the order that keeps every end of a relationship there."""
+        """Write the changes with statements, in an order in which both ends of every relationship exist."""
         for relationship in changes.deleted_relationships:
             self._change(relationship, "delete_relationship", relationship.identity)
         for (label,), nodes in by_kind(changes.deleted_nodes):
@@ -159,17 +159,17 @@ class EmbeddedTransaction:
         self.changed_rows += sum(unit.relationships for unit in changes.refreshed_units)
 
     def _create_nodes(self, label: str, nodes: Sequence[Node]) -> None:
-        """Create nodes, many at once: that takes a fifth of the time."""
+        """Create nodes in batches, which takes a fifth of the time."""
         for some in _in_parts(nodes):
             if len(some) == 1:
                 self._run(write_statement("create_node", label), {"key": some[0].key, **some[0].properties})
                 continue
-            # ladybug wants the properties of all rows in one order.
+            # ladybug requires the same order of properties in all rows.
             names = tuple(LABELS[label])
             self._run(write_statement("create_nodes", label), {"rows": _rows_of(some, names)})
 
     def _update_nodes(self, label: str, nodes: Sequence[Node]) -> None:
-        """Set what has changed: all thirteen properties of a dataset take forty times as long as its `last_seen`."""
+        """Set the changed properties only: all of a dataset's take forty times as long as its `last_seen` alone."""
         alike: dict[tuple[str, ...], list[Node]] = defaultdict(list)
         for node in nodes:
             alike[tuple(node.changed) or tuple(LABELS[label])].append(node)
@@ -189,7 +189,7 @@ class EmbeddedTransaction:
                 self._run(write_statement("delete_nodes", label), {"keys": [node.key for node in some]})
 
     def _update_relationships(self, relationships: Iterable[Relationship]) -> None:
-        """Update relationships; what a job reads was mostly seen at the same times, and is updated together."""
+        """Update relationships. The READS of a job mostly have the same times and are updated together."""
         reads: dict[tuple[object, ...], list[Relationship]] = defaultdict(list)
         for one in relationships:
             if one.type == "READS":
@@ -223,7 +223,7 @@ class EmbeddedTransaction:
         self._run(write_statement(statement, relationship.type, ends), row)
 
     def _are_many(self, new: int) -> bool:
-        """Return whether so many new rows go in faster by COPY."""
+        """Return whether COPY is faster for this number of new rows."""
         if new < COPY_FROM:
             return False
         there: int = sum(row["rows"] for row in self.read(_COUNTS, [{}]))

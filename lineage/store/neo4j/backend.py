@@ -1,4 +1,4 @@
-"""Neo4j as a backend: connecting, its schema, transactions."""
+"""The Neo4j backend: connects, migrates the schema, runs transactions."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ROWS_AT_ONCE = 10_000
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 15.0
-"""For how long a transaction is tried again after a deadlock or another transient error."""
+"""Time for retries of a transaction after a deadlock or another transient error."""
 
-# One node a lane, locked by a transaction that writes in it, in this order; who writes alone has all of them.
+# One node per lock stripe, locked in this order. A writer that needs the whole graph locks all of them.
 _ALL_STRIPES = [f"lane {number}" for number in range(LOCK_STRIPES)]
 _LOCK = "UNWIND $keys AS key MATCH (m:Meta {key: key}) SET m.version = m.version"
 
 _PARAMETER = re.compile(r"\$(\w+)")
-# The driver takes a quarter of a millisecond to make or read a datetime, of which there are many: numbers go both ways.
+# The driver takes 0.25 ms to encode or decode a datetime, so times are sent and received as numbers.
 _PROPERTIES = {**LABELS, **{name: kind.properties for name, kind in RELATIONSHIPS.items()}}
 _TIMES = {
     name: [one for one, of in properties.items() if of is PropertyType.TIME] for name, properties in _PROPERTIES.items()
@@ -114,24 +114,24 @@ class Neo4jBackend:
 
     @property
     def is_exclusive(self) -> bool:
-        """No: a server takes writes of many."""
+        """False: a server has many writers."""
         return False
 
     def reading(self, work: Callable[[Neo4jTransaction], T]) -> T:
-        """Return what `work` returns, reading only."""
+        """Return the result of `work`, which only reads."""
         return self._explaining(StoreError, lambda: self._session_read(work))
 
     @property
     def reports_missing_ends(self) -> bool:
-        """Yes: the server counts what it creates."""
+        """True: the server counts what it creates."""
         return True
 
     def writing(self, work: Callable[[Neo4jTransaction], T], stripes: Sequence[int] = ()) -> T:
-        """Return what `work` returns, committed; after a deadlock or another transient error it runs again."""
+        """Run `work` in a transaction, commit it and return its result; it is retried after a transient error."""
 
         def write(keys: list[str]) -> T:
             def locked(managed: ManagedTransaction) -> T:
-                # Writers take turns: each reads what it changes, and must see what the one before it wrote.
+                # Writers are serialized: each reads what it changes, and must see what the previous one wrote.
                 managed.run(_LOCK, keys=keys).consume()
                 return work(Neo4jTransaction(managed))
 
@@ -144,8 +144,8 @@ class Neo4jBackend:
             try:
                 return write([_ALL_STRIPES[stripe] for stripe in sorted(stripes)])
             except (ConstraintError, TransientError):
-                # What these lanes would create came into another one under a name that was changed meanwhile, or it
-                # and the others lock each other out for as long as is tried. Alone, neither can be.
+                # Another stripe created the same node after a rename, or writers deadlocked until the retries ended.
+                # Neither can happen with all stripes locked.
                 return write(_ALL_STRIPES)
 
         return self._explaining(StoreWriteError, write_in_stripes)
@@ -155,7 +155,7 @@ class Neo4jBackend:
         self._driver.close()
 
     def exploring(self, work: Callable[[Explorer], T], view: View) -> T:
-        """Return what `work` makes of the graph around columns."""
+        """Return the result of `work`, which explores the graph."""
 
         def explore() -> T:
             @neo4j.unit_of_work(timeout=view.seconds_left)
@@ -185,12 +185,12 @@ class Neo4jBackend:
             raise _error_from(self._uri, error, failure) from error
 
     def _migrate(self, target_version: int) -> int:
-        """Take the migrations that are left; return the version. Each may run again after a crash."""
+        """Run the missing migrations and return the version. Each migration is idempotent."""
         rows = self.reading(lambda transaction: transaction.read(query("schema_version"), [{}]))
         version = int(rows[0]["version"]) if rows else 0
         if version > target_version:
             raise StoreSchemaError(
-                f"the graph at {self._uri} has schema version {version}; this program knows {target_version}",
+                f"the graph at {self._uri} has schema version {version}; this program supports up to {target_version}",
                 "open it with the newer version of lineage-graph that wrote it",
             )
         for number, step in scripts("neo4j").items():
@@ -199,7 +199,7 @@ class Neo4jBackend:
             if number == REKEYED and version:
                 self._explaining(StoreWriteError, self._rekey)
             for statement in step:
-                # Neo4j takes changes of schema and of data in separate transactions only.
+                # Neo4j does not allow changes of schema and data in one transaction.
                 self._run_alone(statement)
         return target_version
 
@@ -216,16 +216,16 @@ class Neo4jBackend:
 
 
 class Neo4jTransaction:
-    """What runs between a BEGIN and a COMMIT of the backend."""
+    """A transaction of the backend, between BEGIN and COMMIT."""
 
     def __init__(self, managed: ManagedTransaction) -> None:
         self._managed = managed
 
     def read(self, statement: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        """Return what the statement answers for each row of parameters."""
+        """Run a statement for each row of parameters and return all result rows."""
         answers: list[dict[str, Any]] = []
         if "LIMIT $" in statement:
-            # A limit is for one row, and may be a parameter only, no part of one.
+            # LIMIT applies per row, and must be a parameter, not an expression.
             results = (self._managed.run(_with_times_as_numbers(statement), parameters=dict(row)) for row in rows)
         else:
             statement, times = for_rows(statement)
@@ -236,7 +236,7 @@ class Neo4jTransaction:
         return answers
 
     def write(self, changes: Changes) -> None:
-        """Write the changes, in the order that keeps every end of a relationship there."""
+        """Write the changes, in an order in which both ends of every relationship exist."""
         for kind, deleted in by_kind(changes.deleted_relationships):
             self._run("delete_relationship", kind, [{**_ends(one), **one.identity} for one in deleted])
         for kind, nodes in by_kind(changes.deleted_nodes):
@@ -247,7 +247,7 @@ class Neo4jTransaction:
         for kind, created in by_kind(changes.created_relationships):
             number = self._run("create_relationship", kind, [{**_ends(one), **one.properties} for one in created])
             if number < len(created):
-                raise EndMissingError(f"{len(created) - number} relationships of {kind} have no nodes to join")
+                raise EndMissingError(f"{len(created) - number} relationships of {kind} have a missing node")
         for kind, updated in by_kind(changes.updated_relationships):
             self._run("update_relationship", kind, [{**_ends(one), **one.properties} for one in updated])
         refreshed: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -261,7 +261,7 @@ class Neo4jTransaction:
         return self._run_rows(write_statement(name, label, (ends[0], ends[1]) if ends else None), rows)
 
     def _run_rows(self, written_for_one: str, rows: list[dict[str, Any]]) -> int:
-        """Run the statement for each row; return how many relationships it created."""
+        """Run a statement for each row; return the number of relationships created."""
         (statement, times), created = for_rows(written_for_one), 0
         for start in range(0, len(rows), ROWS_AT_ONCE):
             sent = with_times(rows[start : start + ROWS_AT_ONCE], times)
@@ -283,7 +283,7 @@ def _seconds_and_nanoseconds(at: datetime) -> tuple[int, int]:
 
 @cache
 def for_rows(statement: str) -> tuple[str, tuple[str, ...]]:
-    """Return the statement, written for one row of parameters, for many, and which of a row's are times."""
+    """Return a statement for one row of parameters as one for many rows, and the parameters that are times."""
     statement = _with_times_as_numbers(_HINT.sub("", statement))
     times = tuple(sorted(set(_TIME_PARAMETER.findall(statement))))
     made = r"CASE WHEN row.\1 IS NOT NULL THEN datetime.fromEpoch(row.\1[0], row.\1[1]) END"
@@ -293,7 +293,7 @@ def for_rows(statement: str) -> tuple[str, tuple[str, ...]]:
 
 @cache
 def _with_times_as_numbers(statement: str) -> str:
-    """Return the statement, its nodes and relationships as maps whose times are microseconds since 1970."""
+    """Return a statement that returns nodes and relationships as maps, with times in microseconds since 1970."""
     head, returns, answer = statement.rpartition("RETURN ")
 
     def as_map(found: re.Match[str]) -> str:
@@ -310,7 +310,7 @@ def _with_times_as_numbers(statement: str) -> str:
 
 
 def with_times(rows: Sequence[Row], times: Sequence[str]) -> list[Row]:
-    """Return the rows with their times as the statement takes them."""
+    """Return the rows with times converted for `for_rows`."""
     if not times:
         return list(rows)
     return [{**row, **{name: _to_store(row[name]) for name in times}} for row in rows]
@@ -354,18 +354,18 @@ def _connect(uri: str, login: tuple[str, str]) -> neo4j.Driver:
 def _error_from(uri: str, error: DriverError | Neo4jError, failure: type[StoreError]) -> StoreError:
     if isinstance(error, AuthError | Forbidden):
         return StoreAccessError(
-            f"Neo4j at {uri} refuses user and password",
+            f"Neo4j at {uri} rejects the user or password",
             "set LINEAGE_NEO4J_USER and LINEAGE_NEO4J_PASSWORD, or put them into the address",
         )
     if isinstance(error, ServiceUnavailable | ConfigurationError):
         return StoreUnreachableError(
-            f"no Neo4j answers at {uri}", "is it running? `lineage neo4j start` starts a local one"
+            f"Neo4j does not answer at {uri}", "is it running? `lineage neo4j start` starts a local server"
         )
     if isinstance(error, Neo4jError) and "TransactionTimedOut" in (error.code or ""):
         return StoreTimeoutError()
     if isinstance(error, Neo4jError) and "OutOfMemory" in (error.code or ""):
         return failure(
-            f"Neo4j at {uri} has too little memory for this in one transaction",
-            "give it more (server.memory.heap.max_size), or ingest in smaller parts",
+            f"Neo4j at {uri} has too little memory for this transaction",
+            "increase server.memory.heap.max_size, or ingest in smaller parts",
         )
     return failure(f"Neo4j at {uri}: {error}")

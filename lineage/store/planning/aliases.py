@@ -25,7 +25,7 @@ __all__ = ["join_aliased", "find_main_keys"]
 def find_main_keys(known: Mapping[str, str], pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the main key of each key that has another one, given further pairs of keys of one dataset.
 
-    >>> united({}, [("s3://b/t", "hive://m:1/d.t"), ("s3://b/t", "glue:x/d.t")])
+    >>> find_main_keys({}, [("s3://b/t", "hive://m:1/d.t"), ("s3://b/t", "glue:x/d.t")])
     {'s3://b/t': 'glue:x/d.t', 'hive://m:1/d.t': 'glue:x/d.t'}
     """
     above = dict(known)

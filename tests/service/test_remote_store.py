@@ -78,7 +78,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "changed_edges": ((day(2), day(6)), {"scope": "pg", "limit": 3}),
         "dataset_changes": ((day(1), day(9)), {}),
         "runs": ((5,), {}),
-        "held": ((["run:1"],), {}),
+        "buffered_texts": ((["run:1"],), {}),
         "dataset_names": (({key("users")},), {}),
         "column_spellings": (({key("users.surname")},), {}),
         "former_names": (([key("users")],), {}),
@@ -118,7 +118,7 @@ def test_what_is_written_through_a_service_is_stored(own: GraphStore, served: Se
         assert [one.key for one in impact(remote, resolve(remote, "users.email")).columns] == [
             one.key for one in impact(own, resolve(own, "users.email")).columns
         ]
-    with open_store(served.url, read_only=True) as reading, pytest.raises(StoreWriteError, match="reading only"):
+    with open_store(served.url, read_only=True) as reading, pytest.raises(StoreWriteError, match="opened read-only"):
         reading.apply(new)
 
 

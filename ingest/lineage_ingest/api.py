@@ -70,7 +70,7 @@ def ingest_sql(
     """
     options = options or SqlOptions()
     if options.project_root is not None and options.project is None:
-        raise OptionError("it goes with --project", "project_root")
+        raise OptionError("it requires --project", "project_root")
     extraction, catalog = _extraction_options(options), read_catalog(options.catalog, options.dialect)
     with _opened(store) as opened:
         summary = ingest_sql_files(

@@ -101,7 +101,7 @@ def _detect(paths: tuple[str, ...], options: LogOptions, follow: FollowOptions |
     if options.mapping or bool(paths) == elsewhere:
         return DetectedSource(GENERIC.name, ())
     if elsewhere or any("://" in path for path in paths):
-        raise OptionError("required for a log that is not in local files", "source")
+        raise OptionError("required unless the log is in local files", "source")
     try:
         if options.columns:
             return DetectedSource(source_of_columns(options.columns, SOURCES), ())

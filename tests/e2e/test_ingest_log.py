@@ -139,4 +139,4 @@ def test_a_delimiter_that_does_not_fit_is_said(tmp_path: Path) -> None:
     done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.lbug", "--delimiter", ",")
     assert (done.code, "--delimiter ';'" in done.err) == (2, True), done
     done = lineage("ingest", "log", tmp_path / "log.csv", "-s", tmp_path / "s.lbug", "--delimiter", "ab")
-    assert (done.code, "is no delimiter" in done.err) == (2, True), done
+    assert (done.code, "is not a delimiter" in done.err) == (2, True), done

@@ -60,7 +60,7 @@ def test_any_prefix_can_be_given(tmp_path: Path, prefix: str) -> None:
     assert batch["status"].to_pylist() == ["failed"]
 
 
-@pytest.mark.parametrize(("prefix", "said"), [("%m ", "neither %p nor %c"), ("%p %y", "no escape %y")])
+@pytest.mark.parametrize(("prefix", "said"), [("%m ", "neither %p nor %c"), ("%p %y", "unknown escape %y")])
 def test_what_is_no_prefix(prefix: str, said: str) -> None:
     with pytest.raises(LinePrefixError, match=said):
         source_named("postgres_stderr", line_prefix=prefix)

@@ -180,7 +180,7 @@ def test_a_source_can_be_sent_to_a_worker(name: str) -> None:
 def test_sources_are_named() -> None:
     with pytest.raises(UnknownSourceError, match="unknown source 'postgres_cvs'; did you mean 'postgres_csv'"):
         source_named("postgres_cvs")
-    with pytest.raises(MappingError, match="knows its columns"):
+    with pytest.raises(MappingError, match="has known columns"):
         source_named("snowflake", mapping={"query_text": "sql"})
     with pytest.raises(MappingError, match="no field 'usr'; did you mean 'user'"):
         source_named("generic", mapping={"usr": "who"})

@@ -95,7 +95,7 @@ def test_two_sources_are_an_error_that_names_them(tmp_path: Path) -> None:
 
 def test_a_file_that_may_be_of_two_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("query,job_id,calls\nSELECT 1,a,1\n")
-    with pytest.raises(SourceDetectionError, match="may be a log of bigquery or pg_stat_statements: name"):
+    with pytest.raises(SourceDetectionError, match="may be a log of bigquery or pg_stat_statements: choose"):
         detected(tmp_path)
 
 
@@ -121,7 +121,7 @@ def test_the_command_says_what_it_took_the_files_for(tmp_path: Path, monkeypatch
     ended = lineage("ingest", "log", ".")
     assert (ended.code, "several sources" in ended.err) == (2, True)
     ended = lineage("ingest", "log", "s3://bucket/log")
-    assert (ended.code, "required for a log" in ended.err) == (2, True)
+    assert (ended.code, "required unless the log" in ended.err) == (2, True)
 
 
 def test_columns_without_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

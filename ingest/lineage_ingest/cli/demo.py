@@ -39,14 +39,16 @@ app = typer.Typer(add_completion=False)
 @app.command()
 @with_option_groups()
 def demo(
-    neo4j: Annotated[bool, typer.Option("--neo4j", help="Into a local Neo4j, started if need be.")] = False,
-    store: Annotated[str | None, typer.Option("--store", "-s", help="Into this store instead of ./demo.lbug.")] = None,
-    rows: Annotated[int, typer.Option(min=0, help="Rows of each answer to show; 0 shows all.")] = 12,
+    neo4j: Annotated[
+        bool, typer.Option("--neo4j", help="Store it in a local Neo4j, which is started if needed.")
+    ] = False,
+    store: Annotated[str | None, typer.Option("--store", "-s", help="Store to use instead of ./demo.lbug.")] = None,
+    rows: Annotated[int, typer.Option(min=0, help="Rows per answer; 0 shows all.")] = 12,
     engine: Annotated[
-        EngineKind, typer.Option(help="On Spark, or in this process; auto: on Spark where it starts.")
+        EngineKind, typer.Option(help="Run on Spark or in this process; auto: on Spark if it starts.")
     ] = EngineKind.AUTO,
 ) -> None:
-    """See it work: a week of a clinical database's query log (65 scripts of MIMIC-IV), and two questions to it.
+    """Ingest a week of a clinical database's query log (65 scripts of MIMIC-IV), and ask two questions.
 
     Example: lineage demo --rows 20
     """

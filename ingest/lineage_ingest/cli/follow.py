@@ -150,7 +150,7 @@ def _asked_to_end() -> Iterator[tuple[threading.Event, Callable[[], None]]]:
         if stopping.is_set():
             raise KeyboardInterrupt
         stopping.set()
-        note("ending after the batch in hand")
+        note("stopping after the current batch")
 
     def listen() -> None:
         for which in (signal.SIGINT, signal.SIGTERM):

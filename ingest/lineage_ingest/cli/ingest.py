@@ -45,13 +45,13 @@ from lineage_ingest.sql_files import (
 __all__ = ["app", "print_summary"]
 
 app = typer.Typer(
-    help="Bring lineage in: SQL files, query logs, OpenLineage events.", no_args_is_help=True, add_completion=False
+    help="Ingest lineage from SQL files, query logs and OpenLineage events.", no_args_is_help=True, add_completion=False
 )
 
 
 @app.callback()
 def ingest() -> None:
-    """Bring lineage in: SQL files, query logs, OpenLineage events."""
+    """Ingest lineage from SQL files, query logs and OpenLineage events."""
 
 
 app.command("log")(log)
@@ -74,27 +74,26 @@ def sql(
     project: Annotated[
         str | None,
         typer.Option(
-            help="Name of the project that the files belong to; else it is found from the nearest .git or "
-            "dbt_project.yml above each file."
+            help="Project of all files; by default the nearest .git or dbt_project.yml above each file names it."
         ),
     ] = None,
     project_root: Annotated[
         Path | None,
-        typer.Option(help="With --project: the folder in which it begins.", exists=True, file_okay=False),
+        typer.Option(help="Root folder of --project.", exists=True, file_okay=False),
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Retire files that are gone, even if that is most of them.")
+        bool, typer.Option("--yes", "-y", help="Retire files that no longer exist, even if that is most of them.")
     ] = False,
     observed_at: Annotated[
-        datetime | None, typer.Option(help="When the files' definitions held (UTC); now, if left out.")
+        datetime | None, typer.Option(help="Time at which the definitions held (UTC); default now.")
     ] = None,
-    show: Annotated[int, typer.Option("--show", min=0, help="Diagnostics to print; 0 prints all.")] = 20,
+    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Read SQL files, resolve them against each other in whatever order they stand, store what they say.
+    """Ingest SQL files: resolve them against each other, in any order, and store their lineage.
 
-    A file that was ingested before replaces what it said then; what a folder no longer has is retired. Nothing is
-    executed.
+    A file that was ingested before replaces its earlier lineage; files that a folder no longer has are retired.
+    Nothing is executed.
 
     Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
     """
@@ -130,7 +129,7 @@ def sql(
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
     except GoneFilesError as error:
         note(f"error: {error}; nothing was stored", "red")
-        note("if that is right, say --yes: what they state ends then, and --as-of still shows it")
+        note("to retire their lineage, give --yes; --as-of still shows it")
         raise typer.Exit(2) from error
     print_summary(summary, output, show)
     if summary.has_errors:
@@ -188,9 +187,9 @@ def _print_projects(summary: IngestSummary) -> None:
         gone = counted(summary.files_gone, "file")
         say(f"retired: {gone} no longer there, with {counted(summary.edges_of_gone, 'edge')}")
     if summary.adopted:
-        say(f"taken over from before files had projects: {counted(summary.adopted, 'job')}")
+        say(f"adopted from ingests before files had projects: {counted(summary.adopted, 'job')}")
     if any(not project.is_portable for project, _ in summary.projects):
-        note("give --project NAME to have the files be the same on other machines")
+        note("give --project NAME so that the files have the same identity on other machines")
     for text in summary.notices:
         note(text, "yellow")
 

@@ -213,7 +213,7 @@ class JdbcFlags:
         """
         if self.jdbc_url is None:
             if self.jdbc_query or self.jdbc_option or self.since:
-                raise typer.BadParameter("the options of JDBC need it", param_hint="--jdbc-url")
+                raise typer.BadParameter("required by the other JDBC options", param_hint="--jdbc-url")
             return None
         since = self.since or datetime.now(UTC) - _JDBC_DEFAULT
         at = since if since.tzinfo else since.replace(tzinfo=UTC)

@@ -22,15 +22,18 @@ __all__ = ["openlineage", "print_event_summary"]
 def openlineage(
     paths: Annotated[
         list[str],
-        typer.Argument(help="Files, folders and patterns of events: JSON lines or arrays, also packed; - is stdin."),
+        typer.Argument(
+            help="Files, folders and patterns of events: JSON lines or arrays, also gzipped; - is standard input."
+        ),
     ],
     store: StoreOption = None,
-    show: Annotated[int, typer.Option("--show", min=0, help="Refused events to print; 0 prints all.")] = 20,
+    show: Annotated[int, typer.Option("--show", min=0, help="Number of refused events to print; 0 prints all.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Read OpenLineage events (run, job and dataset events), store the lineage of the runs that completed.
+    """Ingest OpenLineage events (run, job and dataset events): store the lineage of completed runs.
 
-    Events of a run may come in any order, in several files, and again: what a run tells counts once, when it completes.
+    Events of a run may come in any order, in several files, and more than once; a run counts once, when it
+    completes.
 
     Example: lineage ingest openlineage events/*.ndjson
     """

@@ -30,7 +30,7 @@ _BETWEEN = " \t\r\n,"
 
 
 class NoEventFilesError(ValueError):
-    """A path or a pattern that leads to no file."""
+    """A path or pattern that matches no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def find_event_files(paths: Iterable[str]) -> list[str]:
         else:
             matched = sorted(one for one in glob.glob(path, recursive=True) if Path(one).is_file())
             if not matched:
-                raise NoEventFilesError(f"no such file or folder, and no file that the pattern fits: {path}")
+                raise NoEventFilesError(f"no such file or folder, and no file matches the pattern: {path}")
             found.update(dict.fromkeys(matched))
     return list(found)
 

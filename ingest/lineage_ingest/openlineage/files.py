@@ -79,7 +79,7 @@ class EventSummary:
         }
 
     def note(self, rejected: Rejected) -> None:
-        """Take in something that was refused or left out."""
+        """Add an event or facet that was refused or left out."""
         if rejected.is_error:
             self.failed += 1
         else:

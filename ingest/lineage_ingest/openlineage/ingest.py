@@ -323,7 +323,7 @@ def _of_dataset(checked: CheckedEvent) -> Observed:
     source = dataset_id_of(dataset["namespace"], dataset["name"], exact=exact).key
     for text in checked.problems:
         diagnostic = Diagnostic(
-            DiagnosticCode.INVALID_FACET, Severity.WARNING, text, hint="the rest of the event was read"
+            DiagnosticCode.INVALID_FACET, Severity.WARNING, text, hint="the rest of the event was accepted"
         )
         found.diagnostics.append(DiagnosticRecord(diagnostic, source))
     return found

@@ -122,7 +122,7 @@ class _EventReading:
         for text in self._problems:
             job = found.jobs[0].key if found.jobs else None
             diagnostic = Diagnostic(
-                DiagnosticCode.INVALID_FACET, Severity.WARNING, text, hint="the rest of the event was read"
+                DiagnosticCode.INVALID_FACET, Severity.WARNING, text, hint="the rest of the event was accepted"
             )
             found.diagnostics.append(DiagnosticRecord(diagnostic, self._source, job))
         return found

@@ -289,7 +289,7 @@ def event_time(event: Mapping[str, Any]) -> datetime:
     try:
         return datetime.fromisoformat(event["eventTime"]).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise InvalidEventError("/eventTime", "the value is no moment that a calendar has") from error
+        raise InvalidEventError("/eventTime", "the value is not a valid time") from error
 
 
 def sql_dialect(state: RunState, namespaces: Iterator[str] | list[str]) -> Dialect | None:

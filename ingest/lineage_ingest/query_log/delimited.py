@@ -329,6 +329,4 @@ def _check_header(source: Source, header: list[str], delimiter: str) -> None:
         if other is None:
             raise
         shown = {"\t": "tab"}.get(other, other)
-        raise ColumnsMissingError(
-            f"{error}; are the values parted by another character? --delimiter '{shown}'"
-        ) from error
+        raise ColumnsMissingError(f"{error}; is the delimiter another character? --delimiter '{shown}'") from error

@@ -67,8 +67,7 @@ def check_rows(source: Source, document: Mapping[str, Any]) -> None:
     texts = next((value for name, value in document.items() if name.lower() in source.needed), None)
     if len(lengths) == 1 and isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
         raise ColumnsMissingError(
-            "each column is an array by itself (ClickHouse's FORMAT JSONColumns), which is not read: "
-            "export it with FORMAT JSONEachRow"
+            "a columnar document (ClickHouse's FORMAT JSONColumns) is not supported: export it with FORMAT JSONEachRow"
         )
 
 

@@ -59,7 +59,7 @@ def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, gener
         if names is None:
             continue
         if len(names) > 1:
-            raise SourceDetectionError(f"{file} may be a log of {_listed(names)}: name the right one with --source")
+            raise SourceDetectionError(f"{file} may be a log of {_listed(names)}: choose one with --source")
         if names:
             found.setdefault(names[0], []).append(file)
         else:

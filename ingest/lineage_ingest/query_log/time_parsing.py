@@ -65,7 +65,7 @@ _OFFSET = re.compile(r"(?:gmt|utc)?([+-])(\d{1,2})(?::?(\d{2}))?", re.IGNORECASE
 
 
 class TimeFormatError(ValueError):
-    """A format that does not say year, month and day, or is none."""
+    """An invalid time format, or one without year, month and day."""
 
 
 def read_written(text: str, zone: str | None) -> datetime | None:

@@ -17,7 +17,7 @@ _KNOWN_LOOKED_FOR = 200
 
 
 class ProjectError(ValueError):
-    """To which project the files belong, or where it begins, is not clear."""
+    """The project of the files, or its root folder, is ambiguous."""
 
 
 class FoundBy(StrEnum):
@@ -85,7 +85,7 @@ class ProjectFinder:
             listed = ", ".join(sorted(str(root) if root else "none" for root in roots))
             raise ProjectError(
                 f"--project {name}: the files are of several repositories or dbt projects ({listed}); "
-                "ingest them one by one, or say where the project begins with --project-root FOLDER"
+                "ingest them one by one, or give the project's root with --project-root FOLDER"
             )
         found = next(iter(roots), None) or _likely_root(name, sorted(set(named)), known)
         return Project(name, found, FoundBy.OPTION)
@@ -155,7 +155,7 @@ def _likely_root(name: str, named: list[Path], known: Collection[str]) -> Path:
         return common
     if len(best) > 1:
         raise ProjectError(
-            f"--project {name} may begin at {' or '.join(map(str, best))}; say where with --project-root FOLDER"
+            f"--project {name} may begin at {' or '.join(map(str, best))}; choose one with --project-root FOLDER"
         )
     return best[0]
 

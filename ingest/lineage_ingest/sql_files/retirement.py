@@ -20,7 +20,7 @@ __all__ = ["GoneFiles", "GoneFilesError", "find_gone_files", "notices"]
 
 
 class GoneFilesError(ValueError):
-    """Most files that the store has of a folder are gone: that may be a mistake, and was not confirmed."""
+    """Most files that the store has of a folder no longer exist. This may be a mistake and was not confirmed."""
 
     def __init__(self, gone: GoneFiles) -> None:
         super().__init__(f"{len(gone.files):,} of {gone.known:,} known files are gone")

@@ -28,9 +28,9 @@ def log(store: Path, *arguments: object) -> Finished:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "a stream is folders that files land in, or --kafka with a --topic"),
-        (("nowhere",), "nowhere is no folder"),
-        ((__file__,), "is no folder: files are followed that land in a folder"),
+        ((), "give folders that files land in, or --kafka and --topic"),
+        (("nowhere",), "nowhere is not a folder"),
+        ((__file__,), "is not a folder: only folders can be followed"),
         (("folder", "--kafka", "host:9092", "--topic", "t"), "folders that files land in, or --kafka"),
         (("--kafka", "host:9092"), "--kafka and --topic go together"),
         (("--topic", "t"), "--kafka and --topic go together"),
@@ -54,7 +54,7 @@ def test_wrong_use(arguments: tuple[object, ...], said: str, tmp_path: Path, mon
         (("folder", "--follow", "--engine", "local"), "only files and Kafka topics can be followed, on Spark"),
         (("--once", "--jdbc-url", "jdbc:x"), "only files and Kafka topics can be followed, on Spark"),
         (("--follow", "--topic", "t"), "--kafka and --topic go together"),
-        (("--follow", "nowhere"), "nowhere is no folder"),
+        (("--follow", "nowhere"), "nowhere is not a folder"),
     ],
 )
 def test_wrong_use_of_the_deprecated_options(
@@ -83,7 +83,7 @@ def test_a_kafka_that_is_down_is_said_soon_and_ends_in_time(tmp_path: Path) -> N
     assert f"error: Kafka does not answer at {address} since 1 s: Connection refused" in done.err
     assert not (tmp_path / "graph.lbug").exists()
     done = log(tmp_path, "--kafka", "broker", "--topic", "t", *TRINO)
-    assert (done.code, "'broker' is no broker: expected HOST:PORT" in " ".join(done.err.split())) == (2, True), done
+    assert (done.code, "'broker' is not a broker: expected HOST:PORT" in " ".join(done.err.split())) == (2, True), done
 
 
 def test_one_broker_of_several_is_enough() -> None:
@@ -132,7 +132,7 @@ def test_the_connector_is_fetched_unless_it_is_named() -> None:
             "Some data may have been lost because they are not available in Kafka any more; either the data was aged "
             "out by Kafka or the topic may have been deleted before all the data in the topic was processed. If you "
             "don't want your streaming query to fail on such cases, set the source option failOnDataLoss to false.",
-            "messages are gone from the topic that were not read yet",
+            "messages were deleted from the topic before they were read",
             False,
         ),
         (
@@ -141,7 +141,7 @@ def test_the_connector_is_fetched_unless_it_is_named() -> None:
             "Kafka does not answer: Timed out waiting for a node assignment.",
             True,
         ),
-        ("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: kafka.", "connector for Kafka is not there", False),
+        ("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: kafka.", "Kafka connector is missing", False),
         ("[STREAM_FAILED] Query [id = 1] terminated with exception: Disk is full", "ended: Disk is full", False),
     ],
 )

@@ -80,7 +80,7 @@ def test_files_that_land_while_it_runs_and_an_end_by_sigterm_to_all(whole: list[
         os.killpg(process.pid, signal.SIGTERM)
         out, err = process.communicate(timeout=120)
     assert process.returncode == 1, err  # one statement does not parse
-    assert "ending after the batch in hand" in err
+    assert "stopping after the current batch" in err
     assert "Traceback" not in err
     assert "Exception" not in err
     assert f"{len(PIECES)} batches, {sum(map(len, PIECES))} rows" in out

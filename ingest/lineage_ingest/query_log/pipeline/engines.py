@@ -89,7 +89,7 @@ def choose_engine(given: LogInput, wanted: EngineKind) -> EngineKind:
     if given.jdbc is not None and given.jdbc.query is None:
         given.source.query_since(given.jdbc.since)
     if given.is_remote and wanted is EngineKind.LOCAL:
-        raise SparkMissingError("only Spark reads what is not a file of this machine: --engine spark")
+        raise SparkMissingError("remote files and databases are read by Spark only: --engine spark")
     if wanted is not EngineKind.AUTO:
         return wanted
     if given.is_remote:

@@ -185,7 +185,7 @@ class Merger:
         return tuple(self._diagnostics[key] for key in sorted(self._diagnostics))
 
     def note(self, diagnostic: DiagnosticRecord) -> None:
-        """Take in a finding about the log as a whole."""
+        """Add a diagnostic about the log as a whole."""
         self._diagnostics.setdefault(diagnostic.key, diagnostic)
 
     def batches(self, run: RunRecord) -> Iterator[LineageBatch]:

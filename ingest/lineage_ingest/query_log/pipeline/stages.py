@@ -53,7 +53,7 @@ _COUNTED = {
 
 
 class UndatedLogError(ValueError):
-    """A log of which no row says when it ran; dating it by the clock would be a guess."""
+    """A log without times; dating it by the clock would be a guess."""
 
     def __init__(self, runs: int, unread: str | None) -> None:
         """Take how many runs there are, and what stands where a time should, masked."""

@@ -72,11 +72,11 @@ SOURCES: dict[str, Source] = {
 
 
 class DelimiterError(ValueError):
-    """A delimiter that CSV cannot have."""
+    """An invalid CSV delimiter."""
 
 
 class UnknownSourceError(ValueError):
-    """A source that is not known; the message offers the nearest names."""
+    """An unknown source; the message suggests the nearest name."""
 
 
 def source_named(
@@ -138,7 +138,7 @@ def source_named(
         found = with_line_prefix(found, line_prefix)
     if mapping is not None:
         if found.name != GENERIC.name:
-            raise MappingError(f"{found.title} knows its columns; a mapping is for the source 'generic'")
+            raise MappingError(f"{found.title} has known columns; --map is for the source 'generic' only")
         fields = dict(GENERIC.mapping) | dict(mapped(mapping))
         columns = tuple(dict.fromkeys(fields.values()))
         found = replace(found, mapping=tuple(fields.items()), columns=columns, needed=(fields["query_text"],))
@@ -155,5 +155,5 @@ def _delimiter_named(text: str) -> str:
     """
     delimiter = {"tab": "\t", "\\t": "\t"}.get(text.lower(), text)
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise DelimiterError(f"{text!r} is no delimiter: expected one character, such as ; or | or tab")
+        raise DelimiterError(f"{text!r} is not a delimiter: expected one character, such as ; or | or tab")
     return delimiter

@@ -64,7 +64,7 @@ _SEVERITY = (
 
 
 class LinePrefixError(ValueError):
-    """A text that is no log_line_prefix."""
+    """An invalid log_line_prefix."""
 
 
 def line_pattern(prefix: str) -> re.Pattern[str]:
@@ -97,10 +97,10 @@ def line_pattern(prefix: str) -> re.Pattern[str]:
             names.add(name)
             pieces.append(named if not width else f"{named} *" if minus else f" *{named}")
         else:
-            raise LinePrefixError(f"log_line_prefix {prefix!r}: there is no escape %{letter}")
+            raise LinePrefixError(f"log_line_prefix {prefix!r}: unknown escape %{letter}")
     pieces.append(re.escape(prefix[at:]))
     if not names & {"process_id", "session_id"}:
-        raise LinePrefixError(f"log_line_prefix {prefix!r} has neither %p nor %c: whose session a line is, is not said")
+        raise LinePrefixError(f"log_line_prefix {prefix!r} has neither %p nor %c: the session of a line is unknown")
     return re.compile("^" + "".join(pieces) + (")?" if optional else "") + _SEVERITY)
 
 

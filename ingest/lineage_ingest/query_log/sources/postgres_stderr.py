@@ -179,6 +179,6 @@ def with_line_prefix(source: Source, prefix: str) -> Source:
         LinePrefixError: it is none, or the source's lines have none.
     """
     if source.name != POSTGRES_STDERR.name:
-        raise LinePrefixError(f"{source.title} has no log_line_prefix; the source postgres_stderr has")
+        raise LinePrefixError(f"{source.title} has no log_line_prefix; only the source postgres_stderr has one")
     line_pattern(prefix)
     return replace(source, reading=replace(source.reading, records=partial(_records, prefix=prefix)))

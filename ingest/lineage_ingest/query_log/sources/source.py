@@ -51,7 +51,7 @@ _NAME = re.compile(r"(?:[^\W\d][\w$.:/-]*(?: [\w$.:/-]+){0,3})?")
 
 
 class ColumnsMissingError(ValueError):
-    """Rows without the columns that a source cannot do without: most likely another source's."""
+    """Rows without the columns that a source requires: most likely the rows of another source."""
 
 
 class NotOverJdbcError(ValueError):

@@ -16,7 +16,7 @@ _NOTICE = 3.0
 
 
 class BrokersUnreachableError(ConnectionError):
-    """No broker took a connection in time."""
+    """No broker accepted a connection in time."""
 
 
 def wait_for_brokers(brokers: str, seconds: float, waiting: Callable[[str], None]) -> None:
@@ -51,5 +51,5 @@ def _address(text: str) -> tuple[str, int]:
     # What names a listener, as `PLAINTEXT://host:9092`, is taken as well.
     host, colon, port = text.rpartition("://")[2].rpartition(":")
     if not colon or not port.isdecimal():
-        raise StreamInputError(f"{text!r} is no broker: expected HOST:PORT")
+        raise StreamInputError(f"{text!r} is not a broker: expected HOST:PORT")
     return host.strip("[]"), int(port)

@@ -31,7 +31,7 @@ _STATED, _SESSIONS = ".stated", ".sessions"
 
 
 class CheckpointError(ValueError):
-    """A folder that is no checkpoint of this stream, or that another process uses."""
+    """A folder that is not a checkpoint of this stream, or that another process uses."""
 
 
 def default_checkpoint(store: str, source: str, inputs: Iterable[str]) -> Path:

@@ -21,7 +21,7 @@ _GONE = ("FileNotFoundException", "does not exist")
 
 
 class StreamFailedError(RuntimeError):
-    """A stream that cannot go on; `hint` says what to do."""
+    """A stream that cannot continue; `hint` suggests what to do."""
 
     def __init__(self, message: str, hint: str | None = None, *, unreachable: bool = False) -> None:
         super().__init__(message)
@@ -35,19 +35,19 @@ def explain_failure(text: str) -> StreamFailedError:
     first = causes[-1] if causes else next((line.strip() for line in _WRAPPING.sub("", text).splitlines()), text)
     if any(word in text for word in _LOST):
         return StreamFailedError(
-            f"messages are gone from the topic that were not read yet: {first}",
-            "Kafka kept them for too short a time. --kafka-option failOnDataLoss=false goes on with what is there",
+            f"messages were deleted from the topic before they were read: {first}",
+            "Kafka's retention was too short. --kafka-option failOnDataLoss=false continues with what is left",
         )
     if "Failed to find data source: kafka" in text or "DATA_SOURCE_NOT_FOUND" in text:
         return StreamFailedError(
-            "Spark's connector for Kafka is not there",
+            "Spark's Kafka connector is missing",
             "name its jars: --spark-conf spark.jars=spark-sql-kafka-0-10.jar,…, "
             "or its package: --spark-conf spark.jars.packages=…",
         )
     if any(word in text for word in _UNREACHABLE):
-        return StreamFailedError(f"Kafka does not answer: {first}", "look at --kafka and --topic", unreachable=True)
+        return StreamFailedError(f"Kafka does not answer: {first}", "check --kafka and --topic", unreachable=True)
     if any(word in text for word in _GONE):
         return StreamFailedError(
-            f"a file that landed is gone: {first}", "put it back, or an empty file in its place, to go on"
+            f"a file that landed is gone: {first}", "restore it, or create an empty file of that name, to continue"
         )
     return StreamFailedError(f"the stream ended: {first}")

@@ -33,7 +33,7 @@ _CLIENT_LIMITS = {"kafka.default.api.timeout.ms": "20000", "kafka.request.timeou
 
 
 class StreamInputError(ValueError):
-    """A folder that is not there, a single file, or neither a folder nor a topic."""
+    """A missing folder, a single file, or neither a folder nor a topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ class StreamInput:
         """Check that there is something to follow.
 
         Raises:
-            StreamInputError: a path is no folder and no pattern; or there are no paths and no topic, or both.
+            StreamInputError: a path is neither a folder nor a pattern; or there are no paths and no topic, or both.
         """
         if bool(self.paths) == (self.kafka is not None):
-            raise StreamInputError("a stream is folders that files land in, or --kafka with a --topic")
+            raise StreamInputError("give folders that files land in, or --kafka and --topic")
         for path in self.paths:
             if "://" not in path and not has_magic(path) and not Path(path).is_dir():
-                raise StreamInputError(f"{path} is no folder: files are followed that land in a folder")
+                raise StreamInputError(f"{path} is not a folder: only folders can be followed")
 
     def fetches_connector(self, options: SparkOptions) -> bool:
         """Return whether Spark has to fetch what reads Kafka."""

@@ -120,7 +120,7 @@ def _check_address(settings: Settings) -> None:
     except OSError as error:
         where = f"{settings.host}:{settings.port}"
         if error.errno == errno.EADDRINUSE:
-            hint = "stop the other program, or choose another port with --port (0 selects a free one)"
+            hint = "stop the other program, or choose a port with --port (0 selects a free one)"
             raise AddressError(f"{where} is in use by another program", hint) from error
         raise AddressError(f"cannot listen on {where}: {error.strerror}", "see --host and --port") from error
 

@@ -168,7 +168,7 @@ def test_a_port_in_use_is_said_before_the_store_is_opened(path: Path, tmp_path: 
     assert code == 3
     assert told.splitlines() == [
         f"error: 127.0.0.1:{port} is in use by another program",
-        "stop the other program, or choose another port with --port (0 selects a free one)",
+        "stop the other program, or choose a port with --port (0 selects a free one)",
     ]
     assert not (tmp_path / "other.lbug").exists()
 

@@ -24,7 +24,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, whose module is loaded when it is first used: the catalog needs the parser alone."""
+    """Return a public name. Its module is imported on first use, because the catalog needs the parser only."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""From one parsed statement to its lineage; `extract` does so for each statement of a text by itself."""
+"""Resolve one parsed statement into its lineage; `extract` does so for each statement of a text separately."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = ["ExtractionOptions", "extract", "options_for", "resolve_statement"]
 
 @dataclass(frozen=True, slots=True)
 class ExtractionOptions:
-    """How names are completed, which readings of the rules are chosen, and what a statement may ask for."""
+    """How names are qualified, which variant of the rules applies, and the budget of a statement."""
 
     naming: Naming
     functions: FunctionEffects = field(default_factory=FunctionEffects.load)
@@ -61,15 +61,15 @@ def options_for(
     functions: Iterable[str | Path] = (),
     budget: Budget | None = None,
 ) -> ExtractionOptions:
-    """Return options with the defaults folded as the dialect folds them.
+    """Return options, with the default database and schema folded as the dialect folds names.
 
-    `functions` are files that say which functions mask or aggregate, in the form of
+    `functions` are files that list masking and aggregate functions, in the format of
     `lineage/sql/resolve/functions.toml`.
 
     Raises:
         UnknownDialectError: no dialect has that name.
         ValueError: `set_operation_references` is neither "exact" nor "paper".
-        FunctionsFileError: a file of functions is of another form.
+        FunctionsFileError: a file of functions has another format.
         OSError: a file of functions cannot be read.
     """
     if set_operation_references not in ("exact", "paper"):
@@ -102,10 +102,10 @@ def extract(
     functions: Iterable[str | Path] = (),
     budget: Budget | None = None,
 ) -> list[StatementLineage]:
-    """Return the lineage of each statement of a text, each by itself. Bad SQL ends in diagnostics, never in an error.
+    """Return the lineage of each statement of a text, resolved separately. Invalid SQL yields diagnostics, not errors.
 
-    `functions` are files that say which functions mask or aggregate; a statement beyond the `budget` has table-level
-    lineage and a diagnostic.
+    `functions` are files that list masking and aggregate functions. A statement that exceeds the `budget` gets
+    table-level lineage and a diagnostic.
 
     >>> [statement] = extract("SELECT amount * 2 AS twice FROM shop.orders WHERE paid", "postgres")
     >>> for edge in statement.edges:
@@ -145,13 +145,13 @@ def resolve_statement(
     query_target: str | None = None,
     variables: Mapping[str, Relation | None] | None = None,
 ) -> tuple[StatementLineage, Outcome | None]:
-    """Return a statement's lineage, and what its rule found where one applied.
+    """Return a statement's lineage, and the outcome of its rule if one applied.
 
-    `query_target` is the dataset that a bare query defines (the only statement of a file); `variables` are those
-    that the statement sees, with what they hold.
+    `query_target` is the dataset that a bare query defines (the only statement of a file); `variables` are the
+    visible variables with the relations that they hold.
 
     Raises:
-        NeedsDefinitionError: another statement of a script has to be resolved first.
+        NeedsDefinitionError: another statement of the script must be resolved first.
     """
     step, tree = parsed.step, parsed.tree
     rule = STATEMENT_RULES.get(type(tree)) if tree is not None else None
@@ -188,16 +188,16 @@ def resolve_statement(
     except NeedsDefinitionError:
         raise
     except BudgetExceededError as error:
-        hint = "allow more with a budget, or split the statement"
+        hint = "raise the limit with --budget, or split the statement"
         problem = Diagnostic(error.code, Severity.ERROR, error.message, parsed.span, hint)
         return _from_keywords(parsed, options, [*resolver.diagnostics, problem]), None
     except RecursionError:
-        message = "the statement nests queries deeper than can be followed"
+        message = "the statement nests queries too deeply to resolve"
         problem = Diagnostic(DiagnosticCode.NESTING_TOO_DEEP, Severity.ERROR, message, parsed.span)
         return _from_keywords(parsed, options, [*resolver.diagnostics, problem]), None
-    except Exception as error:  # noqa: BLE001  the one boundary: a defect of ours costs one statement, not the batch
-        message = f"a defect in the extraction: {type(error).__name__} at {_place(error)}"
-        hint = "please report it with the statement's shape"
+    except Exception as error:  # noqa: BLE001  the only boundary: a bug here fails one statement, not the batch
+        message = f"internal error in the extraction: {type(error).__name__} at {_place(error)}"
+        hint = "please report this bug with the statement, its names and literals replaced"
         problem = Diagnostic(DiagnosticCode.INTERNAL_ERROR, Severity.ERROR, message, parsed.span, hint)
         return _from_keywords(parsed, options, [*resolver.diagnostics, problem]), None
     completeness, reason = completeness_of(resolver.diagnostics)
@@ -239,12 +239,12 @@ def resolve_statement(
 
 
 def _guessed(dialect: str, span: Span) -> Diagnostic:
-    message = f"no dialect is given: the text quotes names as {dialect} does, and is read so"
+    message = f"no dialect is given: {dialect} is assumed, because the text quotes names as {dialect} does"
     return Diagnostic(DiagnosticCode.DIALECT_GUESSED, Severity.INFO, message, span, "give the dialect with --dialect")
 
 
 def _other_targets(outcome: Outcome) -> tuple[str, ...]:
-    """Return what a statement writes beside its target, in order."""
+    """Return the other datasets that a statement writes, besides its target, in order."""
     if not outcome.others:
         return ()
     found: dict[str, None] = {}
@@ -258,7 +258,7 @@ def _other_targets(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _complete(parsed: ParsedStatement, resolver: Resolver, outcome: Outcome) -> None:
-    """Add what the keywords of a statement show that was read in part: its target, tables in what was left out."""
+    """Complete a partly parsed statement from its keywords: its target, and tables in the parts left out."""
     if parsed.problem is not None:
         resolver.diagnostics.insert(0, parsed.problem)
     trace = trace_tokens(parsed.tokens, resolver.naming)
@@ -271,7 +271,7 @@ def _complete(parsed: ParsedStatement, resolver: Resolver, outcome: Outcome) -> 
 
 
 def _without_tree(parsed: ParsedStatement, options: ExtractionOptions) -> StatementLineage:
-    """Return the lineage of a statement whose tree is not resolved, by how it was read."""
+    """Return the lineage of a statement whose tree is not resolved, depending on how it was read."""
     if parsed.read_from is ReadFrom.STEP and parsed.step is not None:
         return _of_step(parsed, parsed.step, options)
     if parsed.read_from is ReadFrom.INSTALLED_RULE:
@@ -291,22 +291,22 @@ def _without_tree(parsed: ParsedStatement, options: ExtractionOptions) -> Statem
 
 
 def _operation(parsed: ParsedStatement) -> str:
-    """Return the operation of a statement without lineage: its command, its first word where it does not parse."""
+    """Return the operation of a statement without lineage: its command, or its first word if it does not parse."""
     if isinstance(parsed.tree, exp.Command):
         return str(parsed.tree.this).upper()
     return type(parsed.tree).__name__.upper() if parsed.tree is not None else parsed.tokens[0].text.upper()
 
 
 def _of_step(parsed: ParsedStatement, step: ProgramStep, options: ExtractionOptions) -> StatementLineage:
-    """Return the lineage of what is no SQL of its own: a routine's header, SQL that is known in part."""
+    """Return the lineage of a step without complete SQL: a routine's header, or partly known dynamic SQL."""
     if not step.dynamic:
         return StatementLineage(step.operation, span=parsed.span)
     problem = Diagnostic(
         DiagnosticCode.DYNAMIC_SQL,
         Severity.WARNING,
-        "the SQL is put together when it runs; its tables are those that the text names",
+        "the SQL is built at run time: only the tables that its constant parts name are traced",
         parsed.span,
-        "SQL that is constant, or built of constants, is resolved in full",
+        "constant SQL, and SQL concatenated from constants, is resolved in full",
     )
     statement = _from_keywords(parsed, options, [problem])
     hole = options.naming.dialect.fold_table(HOLE)
@@ -318,7 +318,7 @@ def _of_step(parsed: ParsedStatement, step: ProgramStep, options: ExtractionOpti
 
 
 def _place(error: Exception) -> str:
-    """Return where an error was raised, without its message: that may quote SQL."""
+    """Return where an error was raised. Its message is left out, because it may quote SQL."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -328,7 +328,7 @@ def _place(error: Exception) -> str:
 
 
 def _by_installed_rule(parsed: ParsedStatement, options: ExtractionOptions) -> StatementLineage:
-    """Return table-level lineage of a statement that an installed package knows by its keyword."""
+    """Return table-level lineage of a statement for which an installed package has a rule."""
     keyword = parsed.tokens[0].text.upper()
     text = parsed.text[parsed.span.start : parsed.span.end]
     found = installed_rules().commands[keyword].search(text)
@@ -344,7 +344,7 @@ def _by_installed_rule(parsed: ParsedStatement, options: ExtractionOptions) -> S
         target=str(destination[0]) if destination else None,
         sources=list(map(str, upstream)),
         completeness=Completeness.TABLES if upstream or destination else Completeness.NONE,
-        reason=f"{keyword} is known by an installed rule, at table level",
+        reason=f"an installed rule resolves {keyword} at table level only",
         span=parsed.span,
         spellings=_spellings([*destination, *upstream]),
     )
@@ -353,7 +353,7 @@ def _by_installed_rule(parsed: ParsedStatement, options: ExtractionOptions) -> S
 def _from_keywords(
     parsed: ParsedStatement, options: ExtractionOptions, diagnostics: list[Diagnostic]
 ) -> StatementLineage:
-    """Return table-level lineage read off the keywords of a statement."""
+    """Return table-level lineage found by the keywords of a statement."""
     trace = trace_tokens(parsed.tokens, options.naming)
     found = bool(trace.upstream or trace.destination)
     if (
@@ -377,5 +377,5 @@ def _from_keywords(
 
 
 def _spellings(names: Iterable[str | None]) -> tuple[tuple[str, str], ...]:
-    """Return the names of tables that are written otherwise than they are compared, with how they are."""
+    """Return the names of tables whose spelling differs from the folded name, with that spelling."""
     return tuple((str(name), name.spelling) for name in names if isinstance(name, Spelled))

@@ -1,4 +1,4 @@
-"""Rules from outside, for functions, table functions and statements that we do not know.
+"""Plug-in rules for functions, table functions and statements that this package does not support.
 
 A package offers them in the entry-point group `lineage.rules`; each entry point is a function that takes `Rules`:
 
@@ -13,9 +13,9 @@ A package offers them in the entry-point group `lineage.rules`; each entry point
         rules.table_function("vault_scan", ["id", "payload"])       # these columns, each from all arguments
         rules.command("VAULTCOPY", r"FROM (?P<upstream>\\S+) TO (?P<destination>\\S+)")
 
-What a rule cannot say in these words it says on sqlglot's syntax tree, with `expression_rule`, `relation_rule` (of
-`lineage.sql.resolve.resolver`) and `statement_rule` (of `lineage.sql.resolve.statements`), which `register` may call
-too.
+What these methods cannot express, a rule does on sqlglot's syntax tree with `expression_rule`, `relation_rule` (of
+`lineage.sql.resolve.resolver`) and `statement_rule` (of `lineage.sql.resolve.statements`), which `register` may also
+call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ GROUP = "lineage.rules"
 
 
 class Rules:
-    """What is known of functions and statements beside what the product knows. Names are compared without case."""
+    """Functions and statements that plug-ins add to the built-in ones. Names are compared without case."""
 
     def __init__(self) -> None:
         self.masking_names: set[str] = set()
@@ -40,29 +40,29 @@ class Rules:
         self.commands: dict[str, re.Pattern[str]] = {}
 
     def masking(self, *names: str) -> None:
-        """Say that functions hide the value of their arguments."""
+        """Register functions that hide the values of their arguments."""
         self.masking_names.update(name.lower() for name in names)
 
     def aggregate(self, *names: str) -> None:
-        """Say that functions compute from many rows."""
+        """Register aggregate functions."""
         self.aggregate_names.update(name.lower() for name in names)
 
     def table_function(self, name: str, columns: Sequence[str]) -> None:
-        """Say which columns a function gives that is called as a table."""
+        """Register a table function and the columns that it returns."""
         self.table_functions[name.lower()] = tuple(columns)
 
     def command(self, keyword: str, pattern: str) -> None:
-        """Say which tables a statement reads and writes that begins with a keyword.
+        """Register a statement by its keyword, and how to find the tables that it reads and writes.
 
         `pattern` is searched in the statement's text; its groups `upstream` and `destination` are table names.
 
         Raises:
-            ValueError: the pattern is no regular expression, or names neither group.
+            ValueError: the pattern is not a valid regular expression, or names neither group.
         """
         try:
             compiled = re.compile(pattern, re.IGNORECASE | re.DOTALL)
         except re.error as error:
-            raise ValueError(f"the pattern of {keyword} is no regular expression: {error}") from error
+            raise ValueError(f"the pattern of {keyword} is not a valid regular expression: {error}") from error
         if not {"upstream", "destination"} & set(compiled.groupindex):
             raise ValueError(f"the pattern of {keyword} has neither a group `upstream` nor `destination`")
         self.commands[keyword.upper()] = compiled

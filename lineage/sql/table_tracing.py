@@ -1,6 +1,6 @@
-"""`trace_tables`: which tables a text reads and writes, for those who need no columns.
+"""`trace_tables`: which tables a text reads and writes, without columns.
 
-Traces combine as in SQL Table Tracer: in any grouping, and the trace of nothing changes nothing.
+As in SQL Table Tracer, traces form a monoid: combining is associative, and the empty trace is its identity.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _NOTHING = "EMPTY"
 
 
 def _immutable(self: object, *_: object, **__: object) -> NoReturn:
-    raise TypeError(f"{type(self).__name__} is immutable; put traces together with | or +")
+    raise TypeError(f"{type(self).__name__} is immutable; combine traces with | or +")
 
 
 class _Names(list[str]):
-    """Names of tables in order, which cannot be changed."""
+    """An immutable list of table names, in order."""
 
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _immutable
     append = extend = insert = remove = pop = clear = sort = reverse = _immutable
@@ -36,13 +36,13 @@ class _Names(list[str]):
 
 
 class TableTrace(dict[str, Any]):
-    """What a text does, the table that it writes and those that it reads, in order: an immutable value.
+    """A text's operation, the table that it writes and the tables that it reads, in order: an immutable value.
 
-    A dictionary of `operation`, `destination` and `upstream`, and beside them `destinations`, all tables that the text
-    writes. Two operators put traces together, each in any grouping, and the trace of nothing changes nothing:
+    A dictionary of `operation`, `destination` and `upstream`, with an attribute `destinations`: all tables that the
+    text writes. Two operators combine traces. Both are associative, with the empty trace as identity:
 
-    `a | b`, also `a.combine(b)`, is both, whichever ran first: nothing is left out, and the first that writes names
-    the operation and the destination.
+    `a | b`, or `a.combine(b)`, is the union, in any order of execution: no table is left out; the operation and the
+    destination are those of the first trace that writes.
 
     >>> first = trace_tables("CREATE TABLE a AS SELECT * FROM x", "postgres")
     >>> second = trace_tables("INSERT INTO b SELECT * FROM a, y", "postgres")
@@ -51,8 +51,8 @@ class TableTrace(dict[str, Any]):
     >>> (first | second).destinations
     ('a', 'b')
 
-    `a + b` is b after a: the last that writes names the operation and the destination, and what b reads of what a
-    wrote is not upstream.
+    `a + b` is b after a: the operation and the destination are those of the last trace that writes, and tables that a
+    writes and b reads are not upstream.
 
     >>> first + second
     {'operation': 'INSERT', 'destination': 'b', 'upstream': ['x', 'y']}
@@ -77,7 +77,7 @@ class TableTrace(dict[str, Any]):
         return self.written
 
     def combine(self, other: TableTrace) -> TableTrace:
-        """Return the trace of both texts, with all that either reads and writes; the first writer's names lead."""
+        """Return the union of two traces; operation and destination are those of the first that writes."""
         names_it = next((one for one in (self, other) if one["destination"] is not None), None)
         names_it = names_it or next((one for one in (self, other) if one["operation"] != _NOTHING), self)
         return TableTrace(
@@ -121,8 +121,8 @@ def trace_tables(
 ) -> TableTrace:
     """Return the tables that a text reads and writes.
 
-    Of several statements the last that writes names the operation and the destination. What cannot be parsed is
-    read off its keywords.
+    Of several statements, the last one that writes determines the operation and the destination. Statements that
+    cannot be parsed are traced by their keywords.
 
     >>> trace_tables("INSERT INTO report SELECT * FROM orders JOIN users USING (id)", "postgres")
     {'operation': 'INSERT', 'destination': 'report', 'upstream': ['orders', 'users']}

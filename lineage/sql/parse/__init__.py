@@ -1,1 +1,1 @@
-"""SQL text into syntax trees; what cannot be parsed whole is recovered as far as it can be."""
+"""Parse SQL text into syntax trees; recover what can be read of statements that do not parse."""

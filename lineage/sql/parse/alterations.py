@@ -1,4 +1,4 @@
-"""What ALTER TABLE does to a table's columns, in the spellings of all dialects."""
+"""Column changes of ALTER TABLE, in the syntax of every dialect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ColumnValue = TypeVar("ColumnValue")
 Fold: TypeAlias = "Callable[[exp.Expr], str]"
 
 MOVED = ("__first", "__after")
-"""`ALTER COLUMN a TYPE t USING __after(b)` says of a column that it is moved, where the parser knows no other words."""
+"""Marker functions: the rewrite `ALTER COLUMN a TYPE t USING __after(b)` stands for a column that is moved."""
 
 _NO_COLUMN = frozenset(
     ("CONSTRAINT", "PRIMARY", "FOREIGN", "INDEX", "KEY", "CHECK", "PARTITION", "PARTITIONS", "UNIQUE", "UNUSED",
@@ -33,17 +33,17 @@ class Alteration(StrEnum):
     RENAME = "rename"
     TYPE = "type"
     MOVE = "move"
-    """It stands at another place among the columns, and is as it was."""
+    """The column gets another position; nothing else changes."""
     ONLY = "only"
-    """It is one of the columns that take the place of all others (Hive's REPLACE COLUMNS)."""
+    """The column is one of a list that replaces all columns (Hive's REPLACE COLUMNS)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnAlteration:
-    """A column (or a nested field, by its path) and what happens to it; `to` is the path after a RENAME.
+    """One change of a column (or of a nested field, by its path); `to` is the path after a RENAME.
 
-    `node` is its definition or what it is computed from, where the statement has that. `first` and `after` say where it
-    stands from here on (FIRST, AFTER other), where the statement does.
+    `node` is the column's definition or the expression that computes it, if the statement has one. `first` and `after`
+    are the new position (FIRST, AFTER other), if the statement gives one.
     """
 
     kind: Alteration
@@ -61,7 +61,7 @@ class ColumnAlteration:
 
 
 def placed(columns: dict[str, ColumnValue], alteration: ColumnAlteration) -> dict[str, ColumnValue]:
-    """Return a table's columns in the order that they have after an alteration, which is done but for the order."""
+    """Return the columns in their order after an alteration, all other effects of which are already applied."""
     name, after = alteration.name, alteration.after
     if name not in columns or not (alteration.first or (after is not None and after.name in columns)):
         return columns
@@ -71,7 +71,7 @@ def placed(columns: dict[str, ColumnValue], alteration: ColumnAlteration) -> dic
 
 
 def new_table_name(alter: exp.Expr) -> exp.Table | None:
-    """Return the name that ALTER TABLE gives the table itself, if it does."""
+    """Return the table's new name, if ALTER TABLE renames it."""
     for action in alter.args.get("actions") or ():
         if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table) and _column_to(alter) is None:
             return action.this
@@ -79,11 +79,11 @@ def new_table_name(alter: exp.Expr) -> exp.Table | None:
 
 
 def altered_columns(alter: exp.Expr, fold: Fold) -> Iterator[ColumnAlteration]:
-    """Yield what an ALTER TABLE does to columns, in its order; `fold` gives a name as the dialect compares it."""
+    """Yield the column changes of an ALTER TABLE in order; `fold` returns a name as the dialect compares it."""
     for action in alter.args.get("actions") or ():
         if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table):
             to = _column_to(alter)
-            if to is not None:  # RENAME a TO b: the parser takes it for a table
+            if to is not None:  # RENAME a TO b: sqlglot parses `a` as a table
                 yield ColumnAlteration(Alteration.RENAME, _path(action.this.this, fold), _path(to, fold))
         elif isinstance(action, exp.Schema):
             for item in action.expressions:
@@ -157,7 +157,7 @@ def _dropped(listed: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
 
 
 def _named(text: str) -> Iterator[exp.Identifier]:
-    """Yield the columns of DuckDB's `DROP a` and Oracle's `DROP (a, b)`, which the parser keeps as text."""
+    """Yield the columns of DuckDB's `DROP a` and Oracle's `DROP (a, b)`, which sqlglot keeps as text."""
     listed = text.strip()
     if listed.startswith("("):
         listed = listed[1:].partition(")")[0]
@@ -170,7 +170,7 @@ def _named(text: str) -> Iterator[exp.Identifier]:
 
 
 def _renamed(old: exp.Expr, to: exp.Expr, fold: Fold) -> ColumnPath:
-    """Return the path after a RENAME: a field stays in the field that it lies in, and may be named without that."""
+    """Return the path after a RENAME: a field keeps its parent, which the new name may omit."""
     parts = (*_parts(old)[:-1], _parts(to)[-1])
     return ColumnPath(tuple(fold(part) for part in parts))
 
@@ -188,7 +188,7 @@ def _parts(column: exp.Expr) -> list[exp.Expr]:
 
 
 def _column_to(alter: exp.Expr) -> exp.Expr | None:
-    """Return what a column is named to by `RENAME a TO b`, which the parser reads as a table with an option."""
+    """Return the new column name in `RENAME a TO b`, which sqlglot parses as a table with an option."""
     for option in alter.args.get("options") or ():
         if isinstance(option, exp.ToTableProperty) and isinstance(option.this, exp.Table):
             found = option.this.this

@@ -1,4 +1,4 @@
-"""DDL text into syntax trees, for the catalog."""
+"""Parse DDL text into syntax trees, for the catalog."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def parse_ddl(text: str, dialect: Dialect) -> list[exp.Expr | None]:
     """Return the statements of DDL text.
 
     Raises:
-        SqlglotError: the text cannot be parsed, or nests deeper than a statement may; the message says where or why.
+        SqlglotError: the text cannot be parsed, or nests too deeply; the message says where or why.
     """
     tokenizer, parser = tools_of(dialect, Budget().nesting)
     tokens = tokenizer.tokenize(text)
@@ -26,7 +26,7 @@ def parse_ddl(text: str, dialect: Dialect) -> list[exp.Expr | None]:
     except NestingError as error:
         raise ParseError(str(error)) from error
     except (RecursionError, *PARSER_DEFECTS) as error:
-        raise ParseError(f"the parser cannot build a statement ({type(error).__name__})") from error
-    if any(isinstance(tree, exp.Command | exp.Execute) for tree in trees):  # a dialect's own way to say it
+        raise ParseError(f"the parser fails on a statement ({type(error).__name__})") from error
+    if any(isinstance(tree, exp.Command | exp.Execute) for tree in trees):  # a dialect's own syntax
         return [parsed.tree for parsed in parse_statements(text, dialect)]
     return trees

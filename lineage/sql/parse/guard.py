@@ -1,7 +1,7 @@
-"""sqlglot's parsers, which must not see what they cannot survive: what nests too deep is refused before.
+"""Guard sqlglot's parsers: refuse statements that nest too deeply before the parser sees them.
 
-They recurse on the C stack. Every token that they get is measured: those of the text as it is written, else by their
-own words, since SQL out of strings, bodies and repairs is not what stands between its first and last place.
+The parsers recurse on the C stack. The depth is measured on the text where the tokens are exactly those of the text;
+otherwise on the tokens' own words (SQL from strings, routine bodies and recovery).
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from lineage.sql.scan import nesting_depth
 __all__ = ["PARSER_DEFECTS", "GuardedParser", "NestingError", "parser_named", "too_deep", "tools_of"]
 
 PARSER_DEFECTS = (TypeError, ValueError, AttributeError, LookupError, AssertionError)
-"""What sqlglot lets through where a statement is so wrong that its own builders trip over it."""
+"""Exceptions that escape sqlglot when malformed SQL makes its expression builders fail."""
 
 _OPERANDS = STRINGS | {TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.HINT}
 _QUOTES = str.maketrans({"'": " ", '"': " ", "`": " ", "{": "{ "})
-"""What would open a string, a name or a template where the tokens have none."""
+"""Characters that would open a string, a name or a template, although the token is none of these."""
 _LONG_NAME = 64
 _SURELY_SHALLOW = 64
-"""Characters. The least that counts sixteen, a join without ON, takes seven."""
+"""Length in characters. The shortest text that counts 16 levels, a join without ON, has seven."""
 _SHALLOW = 50
-"""Levels for which Python's default limit is enough, wherever the caller is."""
+"""Levels for which Python's default recursion limit is enough, whatever the caller's stack depth."""
 _FRAMES_OF_A_LEVEL = 12
-"""Python frames. A query in a query takes the resolver six; the rest is for what else stands on the stack."""
+"""Python frames a level. The resolver needs six for a nested query; the rest is a margin."""
 _FRAMES_AROUND = 1_000
 
 
 class NestingError(Exception):
-    """What is to be parsed nests deeper than the limit; the message says how deep, `tokens` what it is."""
+    """The statement nests deeper than the limit. The message states the depth; `tokens` are the statement's."""
 
     def __init__(self, message: str, tokens: list[Token]) -> None:
         super().__init__(message)
@@ -51,9 +51,9 @@ def parser_named(dialect: Dialect) -> Parser:
 
 
 class _Tools(threading.local):
-    """What sqlglot makes anew for every text, made once for each dialect: a third of the time of a short statement.
+    """One tokenizer and parser a dialect: creating them takes a third of the time of a short statement.
 
-    They keep what they last read; each thread has its own.
+    They are stateful, so each thread has its own.
     """
 
     def __init__(self) -> None:
@@ -71,13 +71,13 @@ _TOOLS = _Tools()
 
 
 def tools_of(dialect: Dialect, limit: int) -> tuple[Tokenizer, GuardedParser]:
-    """Return a dialect's tokenizer, and its parser for what nests no deeper than the limit."""
+    """Return a dialect's tokenizer, and its parser guarded by the nesting limit."""
     tokenizer, parser = _TOOLS.of(dialect)
     return tokenizer, GuardedParser(parser, dialect, limit)
 
 
 class GuardedParser:
-    """A dialect's parser for what nests no deeper than a limit."""
+    """A dialect's parser that refuses statements nested deeper than a limit."""
 
     __slots__ = ("_dialect", "_limit", "_parser")
 
@@ -87,11 +87,11 @@ class GuardedParser:
         self._limit = limit
 
     def parse_written(self, tokens: list[Token], text: str) -> list[exp.Expr | None]:
-        """Return the trees of tokens that are those of the text from the first's place to the last's.
+        """Return the trees of tokens that are contiguous in the text, from the first token to the last.
 
         Raises:
-            NestingError: they nest too deep.
-            ParseError: they are no SQL.
+            NestingError: the statement nests deeper than the limit.
+            ParseError: the tokens are not valid SQL.
         """
         deep = too_deep(text[tokens[0].start : tokens[-1].end + 1], self._dialect, self._limit)
         if deep is not None:
@@ -99,11 +99,11 @@ class GuardedParser:
         return self._parser.parse(tokens, text)
 
     def parse(self, tokens: list[Token], text: str) -> list[exp.Expr | None]:
-        """Return the trees of tokens that may be put together from several places, or made.
+        """Return the trees of tokens that may be generated, or taken from several parts of the text.
 
         Raises:
-            NestingError: they nest too deep.
-            ParseError: they are no SQL.
+            NestingError: the statement nests deeper than the limit.
+            ParseError: the tokens are not valid SQL.
         """
         deep = too_deep(_words(tokens), "ansi", self._limit)
         if deep is not None:
@@ -112,13 +112,13 @@ class GuardedParser:
 
 
 def _words(tokens: list[Token]) -> str:
-    """Return a text that nests as the tokens do: their words and operators, a digit for each name and literal."""
+    """Return a text with the same nesting as the tokens: words and operators, a digit for each name and literal."""
     words = [token.text if token.token_type not in _OPERANDS else _operand(token) for token in tokens]
     return " ".join(words).translate(_QUOTES)
 
 
 def _operand(token: Token) -> str:
-    """Return a digit; as many brackets around it as a long quoted name may nest if it is read as a type."""
+    """Return a digit, in as many brackets as a long quoted name may nest when sqlglot parses it as a type."""
     if token.token_type is not TokenType.IDENTIFIER or len(token.text) < _LONG_NAME:
         return "0"
     within = sum(map(token.text.count, "([{< "))
@@ -126,16 +126,16 @@ def _operand(token: Token) -> str:
 
 
 def too_deep(text: str, dialect: str, limit: int) -> str | None:
-    """Return a message where a statement nests deeper than the limit (as `nesting_depth` counts), else None.
+    """Return an error message if a statement nests deeper than the limit (see `nesting_depth`), else None.
 
-    Python's own limit of recursion is raised to what a statement within the limit needs; it is never lowered again,
-    since another thread may be in the midst of a deep one.
+    Raises Python's recursion limit to what a statement within the limit needs. It is never lowered again, because
+    another thread may be resolving a deeply nested statement.
     """
     if len(text) <= _SURELY_SHALLOW and len(text) * 16 <= limit * 7:
         return None
     depth = nesting_depth(text, dialect)
     if depth > limit:
-        return f"the statement nests {depth:,} deep, more than {limit:,}"
+        return f"the statement nests {depth:,} levels deep; the limit is {limit:,}"
     frames = _FRAMES_AROUND + _FRAMES_OF_A_LEVEL * depth
     if depth > _SHALLOW and sys.getrecursionlimit() < frames:
         sys.setrecursionlimit(frames)

@@ -1,4 +1,4 @@
-"""Names in strings: `IDENTIFIER('db.s.t')`, and Snowflake's `TABLE('t')`, become the names that they say.
+"""Names in strings: replace `IDENTIFIER('db.s.t')` and Snowflake's `TABLE('t')` by the names in the strings.
 
 https://docs.snowflake.com/en/sql-reference/identifier-literal
 https://docs.databricks.com/en/sql/language-manual/sql-ref-names-identifier-clause.html
@@ -20,10 +20,10 @@ _ARGS = ("this", "db", "catalog")
 
 
 def has_names_in_text(tokens: Sequence[Token], dialect: Dialect, written: str | None = None) -> bool:
-    """Return whether a statement may have names in strings; `written` is its text, if its tokens are those of one."""
+    """Return whether a statement may have names in strings; `written` is its text, if its tokens are contiguous."""
     if not dialect.names_in_strings:
         return False
-    if written is not None:  # far quicker than to look at each token
+    if written is not None:  # much faster than checking each token
         words = written.upper()
         if "IDENTIFIER" not in words and "TABLE" not in words:
             return False
@@ -37,7 +37,7 @@ def has_names_in_text(tokens: Sequence[Token], dialect: Dialect, written: str | 
 
 
 def name_by_text(tree: exp.Expr) -> tuple[exp.Expr, bool]:
-    """Return the tree with names for what strings name, and whether a name is left that only running it tells."""
+    """Return the tree with these strings replaced by names, and whether any name is known at run time only."""
     unknown = False
     for node in list(tree.find_all(exp.DynamicIdentifier, exp.Anonymous, exp.TableFromRows)):
         said = _said(node)
@@ -62,7 +62,7 @@ def name_by_text(tree: exp.Expr) -> tuple[exp.Expr, bool]:
 
 
 def _said(node: exp.Expr) -> exp.Expr | None:
-    """Return what says the name; None where the node is no such form."""
+    """Return the expression that holds the name; None if the node is not such a call."""
     if isinstance(node, exp.Anonymous):
         is_form = str(node.this).upper() == "IDENTIFIER" and len(node.expressions) == 1
         return node.expressions[0] if is_form else None

@@ -1,7 +1,7 @@
-"""Statements that neither read nor write a table's rows: rights, sessions, servers, objects that hold no data.
+"""Statements that neither read nor write rows: privileges, sessions, servers, objects that hold no data.
 
-They are recognised by their words, since hardly any of them is worth a syntax tree. There is nothing to resolve in
-them, so they are complete. What has a query in it is none of them.
+They are recognised by their words, without a syntax tree. There is nothing to resolve, so their lineage is complete.
+A statement that contains a query is never one of them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _COMMANDS = frozenset(
      "USE", "COMMENT", "REFRESH", "MSCK REPAIR", "ATTACH", "DETACH", "INSTALL", "CALL", "EXEC", "EXECUTE", "DEALLOCATE",
      "RAISERROR", "SAVE", "COMMIT", "ROLLBACK", "SAVEPOINT")
 )  # fmt: skip
-"""Commands of the parser: what follows these words is none of a table's rows, even if it has a query in it."""
+"""Words that sqlglot parses as commands and that access no rows, even if a query follows."""
 _HEADS = frozenset(
     ("GRANT", "REVOKE", "DENY", "SYSTEM", "MSCK", "FLUSH", "CHECK", "REPAIR", "ADD", "LIST", "LS", "LOCK", "UNLOCK",
      "KILL", "RESET", "SHUTDOWN", "PURGE", "CHANGE", "INSTALL", "UNINSTALL", "HELP", "BINLOG", "CHECKSUM", "XA",
@@ -41,31 +41,31 @@ _HEADS = frozenset(
 _TWO_WORDS = (["RENAME", "DICTIONARY"], ["RENAME", "DATABASE"], ["PREPARE", "TRANSACTION"])
 _DDL = frozenset(("CREATE", "ALTER", "DROP"))
 _QUERY = frozenset(("SELECT", "FROM", "INTO"))
-# Objects that hold rows, or show those of others.
+# Objects that hold rows, or show the rows of other objects.
 _WITH_ROWS = frozenset(("TABLE", "VIEW", "STREAM", "SYNONYM", "DICTIONARY", "PIPE", "MODEL"))
 _FROM_FILES = frozenset(
     ("LIBRARY", "TYPE", "EXTENSION", "DATABASE", "LOGIN", "STATISTICS", "FULLTEXT", "CERTIFICATE", "ASSEMBLY",
      "FUNCTION", "USER", "SCHEMA", "CATALOG", "SHARE")
 )  # fmt: skip
-"""Objects without rows whose FROM names no table."""
+"""Objects without rows whose FROM does not name a table."""
 _BEFORE_KIND = frozenset(
     ("OR", "REPLACE", "ALTER", "IF", "NOT", "EXISTS", "TEMP", "TEMPORARY", "PUBLIC", "PRIVATE", "EXTERNAL", "FOREIGN",
      "DYNAMIC", "MATERIALIZED", "SECURE", "HYBRID", "TRANSIENT", "ICEBERG", "LOCAL", "GLOBAL", "UNLOGGED", "LIVE",
      "STREAMING", "EVENT", "INTERACTIVE", "RECURSIVE", "FORCE", "NO", "EDITIONABLE", "SNAPSHOT", "VIRTUAL")
 )  # fmt: skip
-# Of ALTER TABLE, what moves rows or the table itself; the rest changes how it is kept.
+# ALTER TABLE actions that move rows or the table itself; all others change how the table is stored.
 _MOVES = frozenset(("RENAME", "SWAP", "EXCHANGE", "SWITCH", "ATTACH", "MOVE", "REPLACE", "FETCH", "FREEZE", "AS"))
 
 
 def is_without_lineage(tree: exp.Expr) -> bool:
-    """Return whether a statement reads and writes no rows, by its tree, or by its command where that is its tree."""
+    """Return whether a statement reads and writes no rows, judged by its tree."""
     if isinstance(tree, exp.Command):
         return str(tree.this).upper() in _COMMANDS
     return isinstance(tree, _TREES)
 
 
 def moves_no_data(tokens: Sequence[Token]) -> bool:
-    """Return whether a statement reads and writes no rows, by its words."""
+    """Return whether a statement reads and writes no rows, judged by its words."""
     words = [token.text.upper() for token in tokens if token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)]
     if not words or not words[0].strip():
         return False

@@ -1,9 +1,9 @@
-"""Placeholders of templates, filled in so that the text around them parses; no position changes.
+"""Fill in template placeholders so that the text around them parses. No position changes.
 
-A placeholder where a name stands (after FROM, inside a dotted or longer name) becomes a name, else a literal. Known:
-Jinja's `{{ x }}`, `{% … %}` and `{# … #}` (dbt's `ref` and `source` become the table that they name), `${x}` (shells,
-Spark), `##x##` (Stack Exchange Data Explorer), `%(x)s` (Python drivers), `&x` (SQL*Plus). `?`, `:x` and `@x` are
-read by the parser itself.
+A placeholder in the position of a name (after FROM, inside a dotted or longer name) becomes a name, else a literal.
+Supported: Jinja's `{{ x }}`, `{% … %}` and `{# … #}` (dbt's `ref` and `source` become the table that they name), `${x}`
+(shells, Spark), `##x##` (Stack Exchange Data Explorer), `%(x)s` (Python drivers), `&x` (SQL*Plus). `?`, `:x` and `@x`
+are parsed by sqlglot itself.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _BEFORE_A_NAME = re.compile(
 
 
 def fill_placeholders(text: str, dialect: Dialect) -> str:
-    """Return the text with each placeholder replaced by something of its length that parses.
+    """Return the text with each placeholder replaced by a name or literal of the same length.
 
     >>> fill_placeholders("SELECT a FROM ${env}_db.t WHERE b = ${day}", "spark")
     'SELECT a FROM __env__db.t WHERE b = 000000'
     >>> fill_placeholders("SELECT a FROM {{ ref('orders') }} LIMIT {{ n }}", "postgres")
     'SELECT a FROM orders              LIMIT 0000000'
     """
-    if not any(map(text.__contains__, "{&#%")):  # single characters are found ten times as fast as the pattern
+    if not any(map(text.__contains__, "{&#%")):  # ten times as fast as the pattern
         return text
     if not _SIGNS.search(text):
         return text
 
-    seen, quotes = 0, 0  # up to where the text was looked at, and how many quotes its last line has
+    seen, quotes = 0, 0  # how far the text is scanned, and the number of quotes in the last line scanned
 
     def filled(match: re.Match[str]) -> str:
         nonlocal seen, quotes
@@ -71,5 +71,5 @@ def _spaces(found: str) -> str:
 
 
 def _padded(name: str, found: str) -> str:
-    """Return the name at the beginning of as much space as the placeholder took."""
+    """Return the name, padded with spaces to the placeholder's length."""
     return name + _spaces(found[len(name) :]) if len(name) <= len(found) else re.sub(r"\W", "_", found)

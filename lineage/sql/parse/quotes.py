@@ -1,4 +1,4 @@
-"""Which dialect a text without one is written in, by how it quotes names: the standard knows double quotes only."""
+"""Guess a text's dialect from how it quotes names: standard SQL has double quotes only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BRACKETS = re.compile(r"(?:\b(?:from|join|into|update|table|view)\s+|\.)\[[^\]\
 
 
 def dialect_of_quotes(text: str) -> str | None:
-    """Return the name of a dialect that quotes names as a text does; None where it quotes as the standard does.
+    """Return the name of a dialect that quotes names as the text does; None if it quotes as standard SQL does.
 
     >>> dialect_of_quotes("SELECT a FROM [dbo].[t]"), dialect_of_quotes("SELECT `a` FROM `p.d.t`")
     ('tsql', 'bigquery')

@@ -1,8 +1,9 @@
-"""What can be read of a statement that does not parse: the largest parts of it that do.
+"""Recover the largest readable parts of a statement that does not parse.
 
-The parser says at which token it stopped. From there on up to the next comma, clause or bracket at the same level is
-left out; if that does not get it further, the whole item, then the bracket around it, then all that stands before the
-query. So a sub-query that is broken costs itself, an unknown clause costs the clause, an unknown head the head.
+The parser reports the token at which it stopped. The tokens from there to the next comma, clause or bracket of the
+same level are left out; if the parser still gets no further, the whole item, then the enclosing bracket, then
+everything before the query. So a broken sub-query loses that sub-query only, an unknown clause loses that clause, and
+an unknown head loses the head.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["Attempt", "behind_head", "is_worth", "recovered"]
 
 _MAX_ATTEMPTS = 30
 _MAX_TOKENS = 20_000
-"""What is longer is traced by its keywords: each attempt parses it again."""
+"""Longer statements are traced by their keywords, because each attempt parses the whole statement again."""
 
 _CLAUSES = frozenset(
     ("FROM", "WHERE", "GROUP BY", "GROUP", "HAVING", "QUALIFY", "ORDER BY", "ORDER", "LIMIT", "OFFSET", "FETCH",
@@ -27,11 +28,11 @@ _HEADS = frozenset(("SELECT", "WITH", "INSERT", "UPDATE", "DELETE", "MERGE"))
 _SOURCES = frozenset(("FROM", "JOIN", ",", "USING", "AS"))
 
 Attempt = Callable[[list[Token]], "exp.Expr | int"]
-"""Parses tokens: the syntax tree, or which of the tokens it stopped at."""
+"""Parses tokens into a syntax tree, or returns the index of the token at which it stopped."""
 
 
 def recovered(tokens: list[Token], attempt: Attempt) -> exp.Expr | None:
-    """Return the syntax tree of what can be read of a statement; None if that is nothing worth reading."""
+    """Return the syntax tree of the readable parts of a statement; None if these access no table."""
     if len(tokens) > _MAX_TOKENS:
         return None
     current = list(tokens)
@@ -50,9 +51,9 @@ def recovered(tokens: list[Token], attempt: Attempt) -> exp.Expr | None:
 
 
 def behind_head(tokens: list[Token]) -> list[Token]:
-    """Return the query that stands behind the first words of a statement, `CREATE SOMETHING x AS SELECT …`; or nothing.
+    """Return the query after the first words of a statement, `CREATE SOMETHING x AS SELECT …`; empty if there is none.
 
-    What stands in a string behind AS or FOR is no query of the statement.
+    A string after AS or FOR is not a query of the statement.
     """
     words = [token.text.upper() for token in tokens]
     if words[0] not in ("CREATE", "ALTER", "REPLACE"):
@@ -65,21 +66,21 @@ def behind_head(tokens: list[Token]) -> list[Token]:
 
 
 def is_worth(tree: exp.Expr | None) -> bool:
-    """Return whether a tree is a statement that reads or writes a table: any words parse as something."""
+    """Return whether a tree is a statement that reads or writes a table; almost any words parse as an expression."""
     return isinstance(tree, exp.Query | exp.DML | exp.Create | exp.Pivot) and tree.find(exp.Table) is not None
 
 
 def _candidates(tokens: list[Token], stopped: int) -> Iterator[tuple[list[Token], int]]:
-    """Yield the tokens with more and more left out around where the parser stopped, and how many are kept behind it.
+    """Yield the tokens with ever more left out around where the parser stopped, and the number kept after the gap.
 
-    A candidate is better only if the parser gets into what is kept.
+    A candidate is better only if the parser gets past the gap.
     """
     words = [token.text.upper() if token.token_type is not TokenType.STRING else "" for token in tokens]
     stopped = min(stopped, len(tokens) - 1)
     opened = _enclosing(words, stopped)
     closed = _closing(words, opened) if opened is not None else len(tokens)
     after = _next_clause(words, stopped, closed)
-    if after > stopped and words[stopped] != "SELECT":  # FROM without its SELECT would read as `SELECT *`
+    if after > stopped and words[stopped] != "SELECT":  # FROM without its SELECT would parse as `SELECT *`
         yield tokens[:stopped] + tokens[after:], len(tokens) - after
     item = _item_start(words, stopped, opened)
     after = _next_clause(words, max(stopped, item + 1), closed)
@@ -91,13 +92,13 @@ def _candidates(tokens: list[Token], stopped: int) -> Iterator[tuple[list[Token]
         yield [*tokens[: opened + 1], *_stand_in(words, tokens, opened), *tokens[closed:]], len(tokens) - closed
     for head in range(1, len(tokens)):
         if words[head] in _HEADS and _enclosing(words, head) is None and head >= min(stopped, 2):
-            if not _names_queries(words[:head]):  # what reads a query of WITH by its name would read a table instead
+            if not _names_queries(words[:head]):  # without its WITH, a CTE's name would be taken for a table
                 yield tokens[head:], len(tokens) - head
             break
 
 
 def _enclosing(words: Sequence[str], position: int) -> int | None:
-    """Return the place of the bracket around a place, if one is open there."""
+    """Return the index of the innermost bracket that is open at a position, if any."""
     depth = 0
     for at in range(position - 1, -1, -1):
         if words[at] == ")":
@@ -119,7 +120,7 @@ def _closing(words: Sequence[str], opened: int) -> int:
 
 
 def _next_clause(words: Sequence[str], start: int, end: int) -> int:
-    """Return where the next item or clause of the same level begins, behind `start` at the earliest."""
+    """Return the index after `start` at which the next item or clause of the same level begins."""
     depth = 0
     for at in range(start, end):
         if at > start and not depth and words[at] in _CLAUSES:
@@ -129,7 +130,7 @@ def _next_clause(words: Sequence[str], start: int, end: int) -> int:
 
 
 def _item_start(words: Sequence[str], position: int, opened: int | None) -> int:
-    """Return where the item or clause begins that a place belongs to."""
+    """Return the index at which the item or clause around a position begins."""
     depth = 0
     for at in range(position - 1, opened if opened is not None else -1, -1):
         if not depth and words[at] in _CLAUSES:
@@ -139,7 +140,7 @@ def _item_start(words: Sequence[str], position: int, opened: int | None) -> int:
 
 
 def _names_queries(words: Sequence[str]) -> bool:
-    """Return whether words hold a WITH that names queries, `WITH c AS (`; `WITH (option = …)` names none."""
+    """Return whether the words contain a WITH that defines CTEs, `WITH c AS (`, unlike `WITH (option = …)`."""
     if "WITH" not in words:
         return False
     start = words.index("WITH")
@@ -154,9 +155,9 @@ def _null(at: Token) -> Token:
 
 
 def _stand_in(words: Sequence[str], tokens: list[Token], opened: int) -> list[Token]:
-    """Return what a bracket holds instead of what cannot be read: a query where a table stands, else `(NULL)`.
+    """Return the replacement for a bracket that cannot be parsed: a query in the position of a table, else `(NULL)`.
 
-    A bare NULL would be a name where the bracket lists columns.
+    A bare NULL would be taken for a name where the bracket lists columns.
     """
     at = tokens[opened]
     if opened > 0 and words[opened - 1] in _SOURCES:

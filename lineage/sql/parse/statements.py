@@ -1,6 +1,6 @@
-"""SQL text into statements: tokens once for the whole text, then each statement parsed on its own.
+"""Split SQL text into statements: tokenize the whole text once, then parse each statement separately.
 
-A statement that cannot be parsed does not take the others with it, and every position is one in the whole text.
+A statement that cannot be parsed does not affect the others. All positions refer to the whole text.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ __all__ = ["parse_statements", "parse_tokens"]
 
 _DEFAULT = Budget()
 
-# MySQL's and SQLite's REPLACE INTO is an INSERT for lineage; the parser keeps it as a command. The lengths agree.
+# For lineage, REPLACE INTO (MySQL, SQLite) is an INSERT; sqlglot parses it as a command. Both words have one length.
 _REPLACE_INTO = re.compile(rf"((?:\A|;){LEADING})replace(?=\s+into\b)", re.IGNORECASE)
 _start_of = attrgetter("start")
 _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
 
 
 def parse_statements(text: str, dialect: Dialect, budget: Budget = _DEFAULT) -> Iterator[ParsedStatement]:
-    """Yield the statements of a text in order; empty ones are left out, those beyond the budget are not parsed."""
+    """Yield the statements of a text in order. Empty ones are skipped; those that exceed the budget are not parsed."""
     guessed = dialect_of_quotes(text) if dialect.name == "ansi" else None
     if guessed is None:
         yield from _statements_of(text, dialect, budget)
@@ -64,9 +64,9 @@ def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[Pars
     except TokenError:
         text, start = _closed(text, dialect)
         if start is not None:
-            # What is never closed swallows the rest of the text: it is read up to there, by its keywords.
+            # An unclosed string swallows the rest of the text: that statement is traced by its keywords.
             span = Span.locate(text, start, len(text))
-            message = "something in this statement is never closed"
+            message = "a string, quoted name or comment in this statement is not closed"
             problem = parse_errors.error(DiagnosticCode.TRUNCATED_TEXT, message, span)
             tail = ParsedStatement(None, _readable(text, start, dialect), span, problem, text)
             tail = read_without_tree(tail, dialect, budget)
@@ -87,11 +87,11 @@ def _statements_of(text: str, dialect: Dialect, budget: Budget) -> Iterator[Pars
 def _program(
     parser: GuardedParser, tokens: list[Token], text: str, dialect: Dialect, budget: Budget
 ) -> Iterator[ParsedStatement]:
-    """Yield the statements of procedural text: those of its bodies too, each with what the control flow says of it."""
+    """Yield the statements of procedural text and of the bodies in it, each with its control-flow step."""
     try:
         pieces = list(read_program(tokens, text, dialect))
-    except Exception as error:  # noqa: BLE001  a defect of ours costs the control flow, not the statements in it
-        message = f"a defect in the reading of programs: {type(error).__name__}"
+    except Exception as error:  # noqa: BLE001  a bug here loses the control flow, not the statements in it
+        message = f"internal error in reading a program: {type(error).__name__}"
         span = span_between(tokens[0], tokens[-1])
         problem = parse_errors.error(DiagnosticCode.INTERNAL_ERROR, message, span)
         yield read_without_tree(ParsedStatement(None, tokens, span, problem, text), dialect, budget)
@@ -105,7 +105,7 @@ def _program(
         first = min(piece.tokens, key=attrgetter("start"))  # a step's tokens may be gathered from several places
         span = span_between(first, max(piece.tokens, key=attrgetter("end")))
         if piece.unreadable:
-            message = "something in the SQL of this string is never closed"
+            message = "a string, quoted name or comment inside this SQL string is not closed"
             problem = parse_errors.error(DiagnosticCode.PARSE_ERROR, message, span)
             yield ParsedStatement(None, [], span, problem, text, piece.step, read_from=ReadFrom.KEYWORDS)
         elif not piece.has_sql:
@@ -116,7 +116,7 @@ def _program(
 
 
 def parse_tokens(tokens: list[Token], text: str, dialect: Dialect, budget: Budget) -> exp.Expr | None:
-    """Return the tree of a query, or of an expression; None if they are neither, or beyond the budget."""
+    """Return the tree of a query or an expression; None if the tokens are neither, or exceed the budget."""
     if not tokens:
         return None
     is_query = tokens[0].token_type in (TokenType.SELECT, TokenType.WITH) or (
@@ -140,9 +140,10 @@ def parse_tokens(tokens: list[Token], text: str, dialect: Dialect, budget: Budge
 
 
 def _closed(text: str, dialect: Dialect) -> tuple[str, int | None]:
-    """Return a text that cannot be tokenized with its comments blanked, which nest where the dialect lets them.
+    """Return a text that cannot be tokenized with its comments blanked, and where its unclosed statement begins.
 
-    Also return where the statement begins in which something is never closed; None where the comments were it.
+    The index is that of the statement with an unclosed string, name or comment; None if blanking (nested) comments was
+    enough.
     """
     blanked = list(text)
     start, unclosed = 0, False
@@ -159,12 +160,12 @@ def _closed(text: str, dialect: Dialect) -> tuple[str, int | None]:
 
 
 def _readable(text: str, start: int, dialect: Dialect) -> list[Token]:
-    """Return the tokens of a text from a place on; none if it cannot be tokenized."""
+    """Return the tokens of a text from an index on; an empty list if it cannot be tokenized."""
     return tokens_of(Fragment(text[start:], tuple(range(start, len(text)))), text, dialect)
 
 
 def _statements(tokens: list[Token], text: str) -> Iterator[list[Token]]:
-    """Yield the tokens between the semicolons. Those are found in the text: few of the tokens are looked at."""
+    """Yield the tokens between semicolons. Semicolons are searched for in the text, which is faster than by token."""
     first, position = 0, text.find(";")
     while position >= 0:
         at = bisect_left(tokens, position, first, key=_start_of)

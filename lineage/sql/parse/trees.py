@@ -1,4 +1,4 @@
-"""Syntax trees when they are done with. A node knows its parent, so that a tree is one web of cycles."""
+"""Free syntax trees after use. Nodes refer to their parents, so every tree is full of reference cycles."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["take_apart", "take_apart_in_python"]
 _TYPES: tuple[type[Any], ...] = (exp.Identifier, exp.Literal, str, bool, int, type(None))
 _NOTHING_BELOW = frozenset(_TYPES)
 _NAMES_BELOW = frozenset((exp.Column, exp.TableAlias, exp.DataType))
-"""What has only such below it, or nearly: the few nodes that a type with parameters has are left to the collector."""
+"""Nodes with (nearly) only leaves below them; the few nodes of parameterized types are left to the collector."""
 
 
 def take_apart(tree: exp.Expr) -> None:
-    """Let the nodes of a tree forget what is below them: its memory is free as soon as nobody refers to it.
+    """Break a tree's reference cycles, so that its memory is freed with the last reference to it.
 
-    The collector of cycles, left to find trees, would take a tenth of the time of extraction.
+    Left to Python's cycle collector, trees would cost a tenth of the extraction time.
     """
     native = _native()
     if native is None:
@@ -32,12 +32,12 @@ def take_apart(tree: exp.Expr) -> None:
 
 @cache
 def _native() -> Callable[[exp.Expr, tuple[type[Any], ...]], None] | None:
-    """Return the native function; None where the wheel is not in use, or is one that has none."""
+    """Return the native function; None if the native wheel is not in use or does not have it."""
     return getattr(chosen_engine().arrays, "take_apart", None)
 
 
 def take_apart_in_python(tree: exp.Expr) -> None:
-    """Do the same as `take_apart`, without the native wheel."""
+    """Do the same as `take_apart` without the native wheel."""
     stack = [tree]
     push, pop = stack.append, stack.pop
     nothing_below, names_below, node = _NOTHING_BELOW, _NAMES_BELOW, exp.Expr

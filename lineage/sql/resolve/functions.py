@@ -109,7 +109,7 @@ def _user_file(path: Path) -> _UserFile:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FunctionsFileError(f"{path}: not TOML: {error}") from error
     if unknown := sorted(data.keys() - {"masking", "aggregates"}):
-        raise FunctionsFileError(f"{path}: no section [{unknown[0]}]; known are [masking] and [aggregates]")
+        raise FunctionsFileError(f"{path}: unknown section [{unknown[0]}]; expected [masking] or [aggregates]")
     for section, held in data.items():
         if not isinstance(held, dict):
             raise FunctionsFileError(f"{path}: {section}: expected a section [{section}] with lists of function names")
@@ -117,7 +117,7 @@ def _user_file(path: Path) -> _UserFile:
     masking = []
     for group, names in data.get("masking", {}).items():
         if group not in dialects:
-            raise FunctionsFileError(f"{path}: [masking] {group}: no dialect of that name; `any` stands for all")
+            raise FunctionsFileError(f"{path}: [masking] {group}: unknown dialect; `any` applies to all dialects")
         masking.append((group, _names(path, f"[masking] {group}", names)))
     aggregates = _names(path, "[aggregates] names", data.get("aggregates", {}).get("names", []))
     return _UserFile(tuple(masking), aggregates)

@@ -230,7 +230,7 @@ class Resolver(Resolution):
             self.report(
                 DiagnosticCode.UNKNOWN_TABLE,
                 Severity.WARNING,
-                f"none of the schemas on the search path is known to have {parts[-1]}: taken as {entry.name}, the "
+                f"no schema on the search path is known to contain {parts[-1]}: {entry.name} is assumed, the "
                 f"first of {', '.join(entry.candidates)}",
                 hint="give the table's DDL or a JSON schema with --catalog, or ingest what creates it",
                 lasts=True,

@@ -1,1 +1,1 @@
-"""Several statements as one: definitions, temporary tables, renames, sessions and transactions in their order."""
+"""Resolve the statements of a script in order: definitions, temporary tables, renames, sessions, transactions."""

@@ -1,4 +1,4 @@
-"""What a statement defines, seen from its syntax tree alone, before anything is resolved."""
+"""Find what a statement defines from its syntax tree alone, before anything is resolved."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = [
 ]
 
 Position = tuple[int, int]
-"""Which text, and which of its statements."""
+"""The indexes of a text and of a statement in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A table that a statement creates, or (`only_adds`) changes the rows of; `temporary` ones are composed away.
+    """A table that a statement creates, or (`only_adds`) whose rows it changes; `temporary` ones are composed away.
 
-    `alters`: it changes the columns or the name of a table that is there, and counts for later statements only.
-    `session`: the table itself lives in one session (`TEMP`), so that nothing outside sees it come or go. `made_by`
-    is the statement that creates the table, `until` the one from which the name means it no more; `renamed` says that
-    it has another name from there on. `view`: it keeps no rows of its own. `replaces` says that it takes the place of
-    what has its name (OR REPLACE), `empty` that it is made without a query.
+    `alters`: it changes the columns or the name of an existing table, which affects later statements only.
+    `session`: the table exists in one session only (`TEMP`) and is not visible outside. `made_by` is the statement
+    that creates the table, `until` the one from which on the name no longer means it; `renamed`: it has another name
+    from there on. `view`: it stores no rows. `replaces`: it replaces what has its name (OR REPLACE). `empty`: it is
+    created without a query.
     """
 
     name: str
@@ -52,11 +52,11 @@ class Definition:
 
 
 FullName: TypeAlias = "Callable[[Sequence[str]], str]"
-"""Completes the parts of the name of a table that is there."""
+"""Returns the full name of an existing table from the parts of its name."""
 
 
 def defined_by(tree: exp.Expr | None, naming: Naming, full_name: FullName) -> Definition | None:
-    """Return the table that a statement creates, or changes the columns or the name of, if it does."""
+    """Return the table that a statement creates, or whose columns or name it changes; None for other statements."""
     identifiers = Identifiers(naming.dialect)
     if isinstance(tree, exp.Create) and (tree.args.get("kind") or "").upper().endswith(("TABLE", "VIEW")):
         return _created(tree, identifiers, naming)
@@ -85,7 +85,7 @@ def _created(tree: exp.Create, identifiers: Identifiers, naming: Naming) -> Defi
 
 
 def _is_stored(view: exp.Create) -> bool:
-    """Return whether a view keeps its rows, or fills a table with them."""
+    """Return whether a view stores its rows (is materialized) or writes them to a table."""
     properties = view.args.get("properties")
     stored = (exp.MaterializedProperty, exp.ToTableProperty)
     return properties is not None and any(isinstance(item, stored) for item in properties.expressions)
@@ -101,9 +101,9 @@ def _altered(tree: exp.Alter, identifiers: Identifiers, naming: Naming, full_nam
 
 
 def written_tables(tree: exp.Expr, identifiers: Identifiers, full_name: FullName) -> Iterator[str]:
-    """Yield the tables whose rows a statement may change; of UPDATE, DELETE and MERGE all that it names.
+    """Yield the tables whose rows a statement may change; for UPDATE, DELETE and MERGE all tables that it names.
 
-    Which one that is may take resolving (an alias, a CTE); a statement that did not change a table adds nothing to it.
+    The target itself may be known only once the statement is resolved (an alias, a CTE). Other tables get nothing.
     """
     if isinstance(tree, exp.Update | exp.Delete | exp.Merge | exp.MultitableInserts | exp.TruncateTable):
         tables: Iterator[exp.Table] = tree.find_all(exp.Table)
@@ -123,7 +123,7 @@ def written_tables(tree: exp.Expr, identifiers: Identifiers, full_name: FullName
 
 
 def named_after_text(name: str, tree: exp.Expr | None, naming: Naming) -> str | None:
-    """Return the dataset that a text defines which holds one query and nothing else: it is named after the text.
+    """Return the dataset that a text with a single query defines, named after the text; None for other texts.
 
     >>> import sqlglot
     >>> from lineage.model.dialects import dialect_named
@@ -137,7 +137,7 @@ def named_after_text(name: str, tree: exp.Expr | None, naming: Naming) -> str | 
 
 
 def is_bare_query(tree: exp.Expr | None) -> bool:
-    """Return whether a statement is a query whose result goes to whoever asked."""
+    """Return whether a statement is a query that writes nothing: its result is returned to the client."""
     return isinstance(tree, exp.Query) and select_into(tree) is None
 
 

@@ -1,10 +1,10 @@
-"""Functions whose body is known stand for that body where they are called: arguments flow through it.
+"""Inline functions whose body is known: each call is replaced by the body, so that arguments flow through it.
 
-A call is replaced in the syntax tree before it is resolved, `f(t.a)` by the expression with `t.a` for its parameter,
-a call in FROM by a lateral query. Where the body has a FROM of its own, that must not catch the names of the
-arguments, which become columns of a lateral query beside it:
+A call is replaced in the syntax tree before it is resolved: `f(t.a)` by the body with `t.a` as its parameter, a call
+in FROM by a lateral query. If the body has a FROM, its names must not capture the names of the arguments. The arguments
+then become columns of a lateral query beside it:
 `(SELECT (SELECT "f 1"."0" + k FROM w) FROM LATERAL (SELECT a AS "0") AS "f 1")`.
-Only texts that call a function which the script defines come here.
+Only texts that call a function defined in the script are handled here.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from lineage.sql.procedural import FunctionBody, Names, ProgramStep
 __all__ = ["Functions"]
 
 _MAX_CALLS = 500
-"""Replaced in one statement. Functions that each call another twice double what there is to replace."""
+"""Maximum number of calls replaced in a statement: functions that call each other twice grow exponentially."""
 _MAX_IN_ALL = 20_000
-"""Replaced in a whole script; what is called beyond takes its arguments as any unknown function does."""
+"""Maximum number of calls replaced in a script; further calls are resolved like any unknown function."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Function:
     body: FunctionBody
     tree: exp.Expr
-    """An expression, or a query."""
+    """An expression or a query."""
     parameters: tuple[str, ...]
 
 
 _WITHIN = "within"
-"""Of a call in a body that was put in: the functions that it came out of. One that calls itself is not opened again."""
+"""Metadata key of a call in an inlined body: the functions around it. Recursive calls are not inlined again."""
 
 
 def _calls(tree: exp.Expr) -> list[exp.Anonymous]:
-    """Return what may be a call of a function that the script defines, the outermost last."""
+    """Return the calls that may be of a function defined in the script, the outermost last."""
     return list(tree.find_all(exp.Anonymous))[::-1]
 
 
 class Functions:
-    """The functions that a script defines, by name."""
+    """The functions defined in a script, by name."""
 
     def __init__(self, dialect: Dialect, budget: Budget) -> None:
         self._dialect = dialect
@@ -56,7 +56,7 @@ class Functions:
         self._left = _MAX_IN_ALL
 
     def learn(self, statements: Iterable[ParsedStatement]) -> None:
-        """Add the functions that statements define."""
+        """Add the functions that these statements define."""
         for statement in statements:
             step: ProgramStep | None = statement.step
             if step is None or step.function is None:
@@ -67,7 +67,7 @@ class Functions:
                 self._known.setdefault(step.function.name, []).append(_Function(step.function, tree, parameters))
 
     def inlined(self, statement: ParsedStatement) -> ParsedStatement:
-        """Return the statement with every call of a known function replaced by its body."""
+        """Return the statement with each call of a known function replaced by the function's body."""
         if not self._known or statement.tree is None:
             return statement
         if not any(token.text.lower() in self._known for token in statement.tokens):
@@ -81,13 +81,13 @@ class Functions:
             if function is None or function.body.name in call.meta.get(_WITHIN, ()):
                 continue
             left, self._left = left - 1, self._left - 1
-            gone = set(map(id, _calls(call)))  # its arguments are copied to where the parameters stood
+            gone = set(map(id, _calls(call)))  # its arguments are copied to the positions of the parameters
             put_in = self._replace(call, function)
             waiting = [other for other in waiting if id(other) not in gone] + _calls(put_in)
         return replace(statement, tree=holder.expressions[0])
 
     def _replace(self, call: exp.Expr, function: _Function) -> exp.Expr:
-        """Put a function's body in the place of a call, and return what was put there."""
+        """Replace a call by the function's body; return the replacement."""
         where: exp.Expr = call
         while isinstance(where.parent, exp.Dot) and where.parent.expression is where:
             where = where.parent
@@ -111,12 +111,12 @@ class Functions:
         )
 
     def _filled(self, function: _Function, call: exp.Expr) -> tuple[exp.Expr, exp.Lateral | None]:
-        """Return the body with the arguments of a call in place of its parameters; its places are the call's.
+        """Return the body with the arguments of a call in place of its parameters; its spans are those of the call.
 
-        Also return the lateral query whose columns the arguments are, where the body could catch their names.
+        Also return the lateral query whose columns are the arguments, if the body could capture their names.
         """
         places = {k: v for k, v in call.meta.items() if k in ("line", "col", "start", "end")}
-        alias = f"{function.body.name} {self._left}"  # no call has the same
+        alias = f"{function.body.name} {self._left}"  # unique for each call
         could_catch = function.tree.find(exp.From) is not None
         given: list[exp.Expr] = []
         values: dict[str, exp.Expr] = {}
@@ -146,7 +146,7 @@ class Functions:
         return holder.expressions[0], _lateral(exp.Select(expressions=given), alias) if given else None
 
     def _parameter(self, node: exp.Expr, function: _Function) -> str:
-        """Return the parameter that a node may name: `x`, `f.x`, `@x`, `$1`."""
+        """Return the name of the parameter that a node may refer to: `x`, `f.x`, `@x`, `$1`."""
         if isinstance(node, exp.Column):
             table = node.table
             return self._fold(node.name) if not table or table.lower() == function.body.name else ""

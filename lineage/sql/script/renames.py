@@ -1,6 +1,6 @@
-"""What tables and columns are called after the statements of a script that rename them.
+"""Names of tables and columns after the statements of a script that rename them.
 
-A temporary table keeps what it read under the names of that time; what reads it later means the same tables.
+The content of a temporary table refers to names at the time it was written; later readers need the current names.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ __all__ = ["NamesSince", "Renames"]
 
 @dataclass(frozen=True, slots=True)
 class NamesSince:
-    """What tables and columns that were read at a statement are called at a later one."""
+    """The names at a later statement of tables and columns that were read at an earlier one."""
 
     tables: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """By the table's name at the first statement, and the column's there."""
+    """By the names of table and column at the earlier statement."""
 
     def __bool__(self) -> bool:
         return bool(self.tables or self.columns)
 
     def table(self, name: str) -> str:
-        """Return what a table is called."""
+        """Return the current name of a table."""
         return self.tables.get(name, name)
 
     def column(self, table: str, column: str) -> str:
-        """Return what a column of a table is called; both by their names at the first statement."""
+        """Return the current name of a column; `table` and `column` are the names at the earlier statement."""
         return self.columns.get((table, column), column)
 
     def in_relation(self, relation: Relation, shared: BaseTables) -> Relation:
-        """Return a relation with the names that count later."""
+        """Return a relation with the current names."""
         if not self:
             return relation
         rows: RowSources | None = None
@@ -86,7 +86,7 @@ class Renames:
         self._changes: dict[Position, tuple[TableChange, ...]] = {}
 
     def note(self, position: Position, changes: Iterable[TableChange]) -> None:
-        """Take in what a statement changes."""
+        """Record the renames of a statement."""
         found = tuple(c for c in changes if c.kind in (ChangeKind.RENAME_COLUMN, ChangeKind.RENAME, ChangeKind.SWAP))
         if found:
             self._changes[position] = found
@@ -94,7 +94,7 @@ class Renames:
             self._changes.pop(position, None)
 
     def between(self, since: Position, until: Position) -> NamesSince:
-        """Return what is called how behind the last statement between two, by the names that count at the first."""
+        """Return the names after all statements between two, by the names at the first one."""
         inside = [position for position in sorted(self._changes) if since < position < until]
         if not inside:
             return _NOTHING
@@ -118,5 +118,5 @@ class Renames:
 
 
 def _called(name: str, now: Mapping[str, str]) -> list[str]:
-    """Return what the tables of a name were called at first: none, where that table is a new one."""
+    """Return the original names of the tables that now have this name; none for a new table."""
     return [first for first, later in now.items() if later == name] or ([name] if name not in now else [])

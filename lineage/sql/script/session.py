@@ -1,4 +1,4 @@
-"""What a session's own statements change about names: USE, SET search_path, ALTER SESSION."""
+"""Session statements that change how names are qualified: USE, SET search_path, ALTER SESSION."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SEARCH_PATH = re.compile(
     r"^(?:(?:local|session)\s+)?(?:search_path|schema|current_schema)\s*(?:=|to)?\s*(.+)$", re.I | re.S
 )
 _ALTER_SESSION = re.compile(r"^session\s+set\s+current_schema\s*=\s*(\S+)", re.I)
-# Schemas of a search path that hold no tables of one's own.
+# Schemas of a search path that hold no user tables.
 _SYSTEM = frozenset(("pg_catalog", "information_schema", "$user", "pg_temp"))
-# An entry of a search path: up to a comma outside of quotes.
+# An entry of a search path: up to a comma outside quotes.
 _ENTRY = re.compile(r"""(?:'(?:[^']|'')*'|"(?:[^"]|"")*"|[^,'"])+""")
 
 
@@ -36,20 +36,20 @@ _CURRENT = ("$current",)
 
 
 class SessionDefaults(NamedTuple):
-    """The default database and schema, and the schemas searched after it; None for what stays as it was."""
+    """The default database and schema, and the schemas searched after it; None where unchanged."""
 
     database: str | None = None
     schema: str | None = None
     search_path: tuple[str, ...] = ()
-    """Where `schema` is set it replaces the path before it, also if it is empty."""
+    """If `schema` is set, this replaces the previous path, even if empty."""
     resets: bool = False
-    """The search path is what it was when the session began."""
+    """The search path is reset to that of the session's start."""
     local: bool = False
-    """It lasts until the transaction ends."""
+    """The setting ends with the transaction."""
 
 
 def naming_after(naming: Naming, tree: exp.Expr | None) -> Naming:
-    """Return how names are completed after a statement.
+    """Return how names are qualified after a statement.
 
     >>> import sqlglot
     >>> from lineage.model.dialects import dialect_named
@@ -74,7 +74,7 @@ def naming_after(naming: Naming, tree: exp.Expr | None) -> Naming:
 
 
 def session_defaults(text: str, dialect: Dialect) -> SessionDefaults:
-    """Return the defaults that a text leaves its session with.
+    """Return the session's defaults after a text.
 
     >>> from lineage.model.dialects import dialect_named
     >>> session_defaults("SET search_path = mart, public", dialect_named("postgres"))
@@ -94,23 +94,23 @@ def session_defaults(text: str, dialect: Dialect) -> SessionDefaults:
 
 
 class SessionNaming:
-    """How names are completed from statement to statement of a session: `naming` is what counts for the next one.
+    """How names are qualified from statement to statement of a session: `naming` applies to the next one.
 
-    In PostgreSQL a setting is part of the transaction: a ROLLBACK takes it back, and SET LOCAL ends with it.
+    In PostgreSQL a setting is transactional: a ROLLBACK reverts it, and SET LOCAL ends with the transaction.
     """
 
     def __init__(self, naming: Naming) -> None:
-        """Take how names are completed when the session begins."""
+        """Start with the naming at the session's start."""
         self._initial = naming
         self.naming = naming
         self.lasting = naming
-        """What counts once the transaction is committed."""
+        """The naming that applies after COMMIT."""
         self._before = naming
         self._savepoints: dict[str, tuple[Naming, Naming]] = {}
         self._in_transaction = naming.dialect.settings_in_transactions
 
     def read(self, tree: exp.Expr | None, tokens: Sequence[Token]) -> None:
-        """Take in a statement."""
+        """Apply a statement's settings to `naming`."""
         step = transaction_step(tokens) if self._in_transaction else None
         if step is not None:
             self._end_or_begin(step)
@@ -141,7 +141,7 @@ class SessionNaming:
 
 
 def _sets_back(tokens: Sequence[Token], dialect: Dialect) -> bool:
-    """Return whether a statement gives the session the search path that it began with."""
+    """Return whether a statement resets the search path to that of the session's start."""
     words = [token.text.lower() for token in tokens[:6]]
     if not dialect.resets_search_path or len(words) < _MIN_RESET_WORDS:
         return False
@@ -170,14 +170,14 @@ def _assignments(tree: exp.Expr | None) -> Iterator[tuple[str, exp.Expr]]:
 
 
 def _entries(value: exp.Expr, dialect: Dialect) -> list[str]:
-    """Return the entries of a path that is given as one value, as they would be written one by one."""
+    """Return the entries of a path that is given as one value, each as it would be written separately."""
     if isinstance(value, exp.Literal) and value.is_string:
         return _ENTRY.findall(value.name) if dialect.search_path_in_string else [f"'{value.name}'"]
     return [f'"{value.name}"' if isinstance(value.this, exp.Identifier) and value.this.quoted else value.name]
 
 
 def _after_set_config(naming: Naming, call: exp.Expr) -> Naming:
-    """PostgreSQL's `SELECT set_config('search_path', 'a, b', false)`: here the string is a list."""
+    """PostgreSQL's `SELECT set_config('search_path', 'a, b', false)`, where the string is a list."""
     call = call.expression if isinstance(call, exp.Dot) else call
     if not isinstance(call, exp.Anonymous) or str(call.this).lower() != "set_config" or len(call.expressions) < 2:
         return naming
@@ -201,7 +201,7 @@ def _after_use(naming: Naming, tree: exp.Use) -> Naming:
 
 
 def _with_path(naming: Naming, entries: list[str]) -> Naming:
-    """Return the naming with the schemas of a search path that hold tables; DEFAULT changes nothing."""
+    """Return the naming with the user schemas of a search path; DEFAULT changes nothing."""
     found: dict[tuple[str, ...], None] = {}
     for entry in entries:
         parts = _schema_parts(entry.strip(), naming)
@@ -218,7 +218,7 @@ def _with_path(naming: Naming, entries: list[str]) -> Naming:
 
 
 def _schema_parts(entry: str, naming: Naming) -> tuple[str, ...]:
-    """Return the parts of an entry's name; none where it names no schema."""
+    """Return the parts of an entry's name; empty if it does not name a schema."""
     dialect = naming.dialect
     if entry.lower() == "default":
         return ()

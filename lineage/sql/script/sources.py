@@ -1,4 +1,4 @@
-"""The texts of a script: their parts, parsed when they are first needed, and what they may define."""
+"""The texts of a script: their parts, parsed on demand, and the tables that they may define."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from lineage.sql.script.transactions import may_not_run, rolled_back
 
 __all__ = ["ScriptPart", "Text", "definers", "last_part", "tied_by_changes"]
 
-# Names that a text may define: a cheap look that decides only which texts are parsed earlier than in their turn.
+# Names that a text may define: a cheap check that decides only which texts are parsed early.
 _DEFINES = re.compile(
     r"\b(?:table|view|into|to)\s+(?:if\s+(?:not\s+)?exists\s+)?(?:only\s+)?((?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])"
     r"(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*)",
     re.IGNORECASE,
 )
 
-# Tables that a text drops, replaces or renames: which texts have to be looked at together.
+# Tables that a text drops, replaces or renames: such texts are followed together.
 _NAME = r"(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\])(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*"
 _CHANGES = re.compile(
     r"\b(?:drop\s+(?:materialized\s+)?(?:table|view)|or\s+(?:replace|alter)\s+(?:\w+\s+){0,3}?(?:table|view)"
@@ -41,18 +41,17 @@ _CHANGES = re.compile(
     re.IGNORECASE,
 )
 
-# T-SQL's renaming of a table or column: the name of either is in a string.
+# T-SQL's rename of a table or column, whose names are strings.
 _RENAMES = re.compile(r"\bsp_rename\b[^;']*'((?:[^']|'')+)'[^;']*'((?:[^']|'')+)'", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptPart:
-    """A piece of a text that ran by itself, as a session's statements do: the rows of a query log.
+    """A part of a text that was executed separately, such as one row of a session in a query log.
 
-    Its statements' `source` is its name, their spans lie in its own text. `naming` completes its names from its
-    beginning on (the part before it says how, if it is None); `target` is the dataset that the result of its only
-    statement is written to, if that is a bare query; of a text that was cut off the last statement is read by its
-    keywords.
+    `name` is the `source` of its statements; their spans refer to the part's own text. `naming` qualifies its names
+    (None: as after the previous part). `target` is the dataset that the result of its only statement is written to, if
+    that is a bare query. If the text is truncated, its last statement is traced by its keywords.
     """
 
     text: str
@@ -69,16 +68,16 @@ class ScriptPart:
             problem = Diagnostic(
                 DiagnosticCode.TRUNCATED_TEXT,
                 Severity.WARNING,
-                "the text was cut off where it was logged; its tables are those that the rest names",
+                "the log truncated this statement: only the tables that the remaining text names are traced",
                 last.span,
-                "raise the length that the source keeps, if it can be set",
+                "raise the maximum length of a logged query in the source, if it can be configured",
             )
             statements[-1] = replace(last, tree=None, problem=problem)
         return statements
 
 
 class Text:
-    """One text of a script: parsed when it is first needed, its trees let go when all its statements are done."""
+    """One text of a script: parsed on demand; its trees are freed when all its statements are resolved."""
 
     def __init__(
         self,
@@ -90,7 +89,7 @@ class Text:
         *,
         alone: bool = True,
     ) -> None:
-        """Take the parts; unless they ran `alone`, statements that are not here may have run between two of them."""
+        """Create a text of parts; unless they ran `alone`, statements of others may have run between two parts."""
         self.name = name
         self._alone = alone
         self.index = index
@@ -101,18 +100,18 @@ class Text:
         self.results: list[StatementLineage | None] = []
         self.definitions: list[tuple[Definition, ...]] | None = None
         self.namings: list[Naming] = []
-        """How each statement's names are completed: the session's USE and SET before it count."""
+        """How each statement's names are qualified, after the session's earlier USE and SET."""
         self.undone: frozenset[int] = frozenset()
-        """Which statements a ROLLBACK undoes."""
+        """The statements that a ROLLBACK undoes."""
         self.variables: Variables | None = None
         """The variables of its programs, if it has any."""
         self.part_of: list[ScriptPart] = []
-        """Which part each statement stands in."""
+        """The part that each statement is in."""
         self.query_targets: dict[int, str] = {}
-        """By statement, the dataset that the result of a bare query is written to."""
+        """By statement, the dataset to which the result of a bare query is written."""
 
     def parsed(self) -> list[ParsedStatement]:
-        """Return its statements; they are parsed again if their trees were let go."""
+        """Return its statements; they are parsed again if their trees were freed."""
         found = self._trees()
         if self.definitions is None:
             walk = TableWalk(self._entry_of)
@@ -130,7 +129,7 @@ class Text:
         return self._parsed
 
     def _note_parts(self, by_part: Iterable[tuple[ScriptPart, list[ParsedStatement]]]) -> None:
-        """Note what the parts say of their statements, and how each one's names are completed."""
+        """Record the target and the naming of each statement from its part."""
         session = SessionNaming(self._options.naming)
         for part, statements in by_part:
             if part.naming is not None:
@@ -143,7 +142,7 @@ class Text:
                 session.read(parsed.tree, parsed.tokens)
 
     def walk(self, walk: TableWalk) -> None:
-        """Let a walk through the tables of several texts read this one: `define` takes what it found."""
+        """Add this text to a walk over the tables of several texts; `define` then takes the walk's result."""
         statements = self._trees()
         self.undone = rolled_back(statements, self._options.naming.dialect)
         trees = [None if number in self.undone else parsed.tree for number, parsed in enumerate(statements)]
@@ -153,7 +152,7 @@ class Text:
         self.namings = walk.read(self.index, trees, self.namings, uncertain, pieces, temporary_ends(statements))
 
     def define(self, definitions: list[tuple[Definition, ...]]) -> None:
-        """Take what each statement defines."""
+        """Set what each statement defines."""
         statements = self._trees()
         if any(p.step is not None for p in statements):
             self.variables = Variables(p.step for p in statements)
@@ -169,7 +168,7 @@ class Text:
         self.definitions = definitions
 
     def release(self) -> None:
-        """Let the syntax trees go; they are parsed again if they are needed again."""
+        """Free the syntax trees; they are parsed again on demand."""
         for parsed in self._parsed or ():
             if parsed.tree is not None:
                 take_apart(parsed.tree)
@@ -177,7 +176,7 @@ class Text:
 
 
 def definers(texts: Sequence[Text]) -> dict[str, list[int]]:
-    """Return, by the last part of a name without case, which texts may define it."""
+    """Return the texts that may define each name, by the name's last part without case."""
     found: dict[str, dict[int, None]] = defaultdict(dict)
     for index, text in enumerate(texts):
         if text.name:
@@ -195,9 +194,9 @@ def definers(texts: Sequence[Text]) -> dict[str, list[int]]:
 
 
 def tied_by_changes(texts: Sequence[Text], candidates: Mapping[str, Sequence[int]]) -> list[int]:
-    """Return the texts, in order, of which one drops, replaces or renames a table that another one names.
+    """Return, in order, the texts connected by a table that one drops, replaces or renames and another one names.
 
-    What a table's name means in one of them depends on the others.
+    The meaning of a table's name in one of them depends on the others.
     """
     changed: dict[str, set[int]] = defaultdict(set)
     for index, text in enumerate(texts):

@@ -1,4 +1,4 @@
-"""Tables followed through CREATE, RENAME and DROP: what the names of each statement mean there, and in the end."""
+"""Follow tables through CREATE, RENAME and DROP: what each name means at each statement, and at the end."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ _NO_ENDS: Mapping[int, frozenset[int]] = {}
 
 @dataclass(slots=True)
 class _Made:
-    """A table that a text creates: by which statement, and what speaks of it after that."""
+    """A table that a text creates: the statement that creates it, and later references to it."""
 
     position: Position
     session: bool
     empty: bool
     dropped: bool = False
     mentions: list[tuple[Position, int]] = field(default_factory=list)
-    """Statements and places among their definitions."""
+    """Statements, and indexes in their definitions."""
 
 
 class TableWalk:
-    """Follows tables through CREATE, RENAME and DROP: of one text, or of several that run one after the other.
+    """Follows tables through CREATE, RENAME and DROP in one text, or in several that run one after the other.
 
-    A table that the texts create and drop or replace again is temporary in all but name; what it is replaced by is
-    what the name means in the end. Changes of rows are those of temporary tables only.
+    A table that the texts create and later drop or replace is treated as temporary; the final meaning of the name is
+    the replacement. Row changes are tracked for temporary tables only.
     """
 
     def __init__(self, entry_of: Callable[[str, Naming], TableEntry] = lambda name, _: TableEntry(name)) -> None:
-        """Begin; `entry_of` tells what a catalog knows of a table, by its full name."""
+        """Start a walk; `entry_of` returns the catalog's entry of a table, by its full name."""
         self._entry_of = entry_of
         self._statements: Sequence[tuple[exp.Expr | None, Naming]] = ()
         self._found: dict[Position, list[Definition]] = {}
         self._made: list[_Made] = []
         self._named: dict[str, list[_Made]] = defaultdict(list)
-        """What a name means, the latest last: a temporary table hides another one until it is dropped."""
+        """The meanings of a name, the latest last: a temporary table hides another table until it is dropped."""
         self._session: dict[str, str] = {}
-        """The full names of temporary tables that are found by their bare name, whatever the default schema is."""
+        """Full names of temporary tables that an unqualified name finds in any default schema."""
         self._gone: dict[str, _Made] = {}
-        """Tables of other texts that were made empty and are dropped."""
+        """Tables of other texts that were created empty and are dropped."""
         self._at: Position = (0, 0)
         self._certain = True
         self._pieces: Sequence[int] | None = None
@@ -63,11 +63,11 @@ class TableWalk:
         pieces: Sequence[int] | None = None,
         ends: Mapping[int, frozenset[int]] = _NO_ENDS,
     ) -> list[Naming]:
-        """Take in the statements of a text; return their namings again, which find a temporary table after USE, too.
+        """Read the statements of a text; return their namings, changed to find a temporary table after USE, too.
 
-        `uncertain` are statements that may not run: they take nothing away. `pieces` tells which piece of the text
-        each statement stands in, where others may run between two pieces: what one of them makes and another one
-        drops is not temporary then. `ends` are the temporary tables that end at a statement, see `temporary_ends`.
+        `uncertain` are statements that may not run: they drop nothing. `pieces` is the part of the text that each
+        statement is in, if other statements may run between two parts: a table that is created in one part and dropped
+        in another is not temporary then. `ends` are the temporary tables that end at a statement, see `temporary_ends`.
         """
         self._pieces = pieces
         self._statements = tuple(zip(trees, namings, strict=True))
@@ -96,7 +96,7 @@ class TableWalk:
         def full_name(parts: Sequence[str]) -> str:
             return self._existing(parts, naming)
 
-        # What is created is not the temporary table that has the name.
+        # The created table is not the temporary table of the same name.
         definition = defined_by(tree, replace(naming, session_tables=()) if elsewhere else naming, full_name)
         if isinstance(tree, exp.Drop):
             for table in tree.args.get("tables") or [tree.this]:
@@ -113,7 +113,7 @@ class TableWalk:
         return naming
 
     def _existing(self, parts: Sequence[str], naming: Naming) -> str:
-        """Return the full name of a table that is there: that of the first schema on the search path that has it."""
+        """Return the full name of an existing table, in the first schema on the search path that has it."""
         candidates = naming.candidates(parts)
         names = [naming.qualify(candidate) for candidate in candidates]
         if len(names) > 1:
@@ -123,7 +123,7 @@ class TableWalk:
         return names[0]
 
     def _is_there(self, name: str, naming: Naming) -> bool:
-        """Return whether the catalog has a table, unless it may have learnt it of this text, which makes it later."""
+        """Return whether the catalog has a table, unless the entry may come from this text, which creates it later."""
         entry = self._entry_of(name, naming)
         return entry.columns is not None and not (entry.learnt and self._makes(name))
 
@@ -159,9 +159,9 @@ class TableWalk:
         return definition
 
     def _replace(self, stack: list[_Made], made: _Made, definition: Definition) -> None:
-        """Let a table take the place of what has its name; another text does so only if it says it, by OR REPLACE.
+        """Replace a table by another one of the same name; across texts only with OR REPLACE.
 
-        A table that was made empty may have been filled by others: what is read of it is read of its name.
+        A table that was created empty may have been filled by other statements: it is not composed away.
         """
         old = stack[-1]
         if definition.replaces and self._certain:
@@ -184,7 +184,7 @@ class TableWalk:
             self._session.pop(split_name(name)[-1][0], None)
 
     def _end_temporary(self, makers: frozenset[int]) -> None:
-        """Drop the session's temporary tables that these statements of the text made."""
+        """Drop the session's temporary tables that these statements of the text created."""
         for name, stack in self._named.items():
             if stack and stack[-1].session and (makers is ALL or stack[-1].position[1] in makers):
                 self._drop(name)
@@ -202,7 +202,7 @@ class TableWalk:
         self._mention(made, definition)
 
     def _close(self, made: _Made, name: str, *, renamed: bool = False) -> None:
-        """From this statement on the name means something else."""
+        """End a table's name at this statement: from here on it means something else."""
         for position, place in made.mentions:
             found = self._found[position][place]
             if found.name == name and found.until is None:

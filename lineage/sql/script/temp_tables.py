@@ -1,7 +1,7 @@
-"""What temporary tables and variables hold at a place of a script: what each statement before it put there.
+"""Content of temporary tables and variables at a statement: what the statements before it wrote.
 
-Uses come in order, so that what a use finds is kept for the next one: a script that fills one table in a thousand
-statements is not merged a thousand times.
+Reads come in order, so each result is kept for the next read: a table that a thousand statements fill is not merged a
+thousand times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Content", "Position", "TableContents", "VariableContents", "same"]
 
 
 class Content(NamedTuple):
-    """What is held after some of the statements that add to it, and the tables behind it."""
+    """The content after some of the statements that add to it, and the base tables that it reads."""
 
     additions: list[Position]
     relation: Relation | None
@@ -29,17 +29,17 @@ class Content(NamedTuple):
 
 
 class TableContents:
-    """What temporary tables hold, by the statement that makes them."""
+    """The content of temporary tables, by the statement that creates them."""
 
     def __init__(self) -> None:
         self._last: dict[Position, Content] = {}
 
     def forget(self) -> None:
-        """Read everything anew: a statement was resolved again."""
+        """Clear the cache after a statement is resolved again."""
         self._last.clear()
 
     def merged(self, made_by: Position, additions: list[Position]) -> int:
-        """Return how many of these additions, from the first on, a table's content is known with."""
+        """Return the number of leading additions that a table's cached content includes."""
         content = self._last.get(made_by)
         count = len(content.additions) if content is not None else 0
         return count if content is not None and additions[:count] == content.additions else 0
@@ -53,9 +53,9 @@ class TableContents:
         renames: Renames,
         shared: BaseTables,
     ) -> Content:
-        """Return what a table holds after additions to what it holds at `first`; `found` is what one of them adds.
+        """Return a table's content after additions to its content at `first`; `found` returns what one addition adds.
 
-        The tables behind it have the names that count at the last addition.
+        Base tables have their names at the last addition.
         """
         content = self._last.get(made_by)
         if content is None or additions[: len(content.additions)] != content.additions:
@@ -79,7 +79,7 @@ class TableContents:
 
 
 class VariableContents:
-    """What variables hold, from the relations of the statements that assign them."""
+    """The content of variables, from the relations of the statements that assign them."""
 
     def __init__(
         self,
@@ -98,18 +98,18 @@ class VariableContents:
         self._looped: dict[int, int] = {}
 
     def forget(self) -> None:
-        """Read everything anew: a statement was resolved again."""
+        """Clear the cache after a statement is resolved again."""
         self._last.clear()
 
     def looped(self, index: int) -> int | None:
-        """Return, once, the first statement of a text that reads what a later one in the same loop assigns."""
+        """Return, once, the first statement of a text that reads a variable assigned later in the same loop."""
         return self._looped.pop(index, None)
 
     def at(self, variables: Variables, position: Position, parsed: ParsedStatement) -> dict[str, Relation | None]:
-        """Return the variables that a statement names, with what they hold there.
+        """Return the variables that a statement names, with their content there.
 
         Raises:
-            NeedsDefinitionError: an assignment before it has to be resolved first.
+            NeedsDefinitionError: an earlier assignment must be resolved first.
         """
         index, number = position
         words = {self._fold(token.text.lstrip("@:")) for token in parsed.tokens}
@@ -130,7 +130,7 @@ class VariableContents:
         return held
 
     def _assigned(self, name: str, before: list[int], position: Position) -> Relation | None:
-        """Return what the assignments before a statement leave in a variable."""
+        """Return a variable's content after the assignments before a statement."""
         index = position[0]
         known, relation = self._last.get((index, name), ([], None))
         if before[: len(known)] != known:
@@ -148,12 +148,12 @@ class VariableContents:
         return relation
 
     def _later(self, relation: Relation | None, since: Position, until: Position) -> Relation | None:
-        """Return what a variable holds with the names that count later."""
+        """Return a variable's content with the names of tables and columns at a later statement."""
         return self._renames.between(since, until).in_relation(relation, self._shared) if relation is not None else None
 
 
 def same(one: Relation | None, other: Relation | None) -> bool:
-    """Return whether two relations have the same columns of the same sources."""
+    """Return whether two relations have the same columns with the same sources."""
     return _sources(one) == _sources(other)
 
 
@@ -163,7 +163,7 @@ def _sources(relation: Relation | None) -> Sequence[set[tuple[str, str, int]]]:
 
 
 def _held(name: str, held: Relation | None, more: Relation | None) -> Relation | None:
-    """Return what a variable holds after one more assignment that reaches its use."""
+    """Return a variable's content with one more assignment that reaches the read."""
     if more is None:
         return held
     if name in more.names:

@@ -1,4 +1,4 @@
-"""Where temporary tables end before their session does: DISCARD, and ON COMMIT DROP.
+"""Where temporary tables are dropped before their session ends: DISCARD and ON COMMIT DROP.
 
 https://www.postgresql.org/docs/current/sql-discard.html and .../sql-createtable.html; connection poolers send DISCARD
 between the users of one connection.
@@ -23,23 +23,23 @@ _ON_COMMIT_DROP = re.compile(r"\bon\s+commit\s+drop\b", re.IGNORECASE)
 
 
 def discards_temporary(text: str) -> bool:
-    """Return whether a statement ends all temporary tables of its session."""
+    """Return whether a statement drops all temporary tables of its session."""
     return _DISCARDS.match(text) is not None
 
 
 def drops_on_commit(text: str) -> bool:
-    """Return whether the temporary table that a statement creates ends with its transaction."""
+    """Return whether the temporary table that a statement creates is dropped at the end of its transaction."""
     return _ON_COMMIT_DROP.search(text) is not None
 
 
 def temporary_ends(statements: Sequence[ParsedStatement]) -> dict[int, frozenset[int]]:
-    """Return by statement which statements' temporary tables end there, before it does anything else; or `ALL`."""
+    """Return, by statement, the creators of the temporary tables that are dropped just before it runs; or `ALL`."""
     found: dict[int, frozenset[int]] = {}
     waiting: set[int] = set()
     is_open = False
     for number, statement in enumerate(statements):
         words = [token.text.upper() for token in statement.tokens[:2]]
-        if waiting and not is_open:  # outside of a transaction it ends with its own statement
+        if waiting and not is_open:  # outside a transaction it is dropped at the end of its own statement
             found[number] = frozenset(waiting)
             waiting.clear()
         if words[:1] == ["DISCARD"] and not _DISCARDED.isdisjoint(words[1:]):

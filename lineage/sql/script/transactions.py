@@ -1,7 +1,7 @@
-"""Transactions that are rolled back: what stands in them wrote nothing that lasts.
+"""Transactions that are rolled back: their statements have no lasting effect.
 
-Read is what stands in one line: from BEGIN or START TRANSACTION to ROLLBACK, or from SAVEPOINT to ROLLBACK TO it. A
-ROLLBACK in a branch, in a loop or in an exception handler may not happen, and undoes nothing here.
+Only straight-line code counts: from BEGIN or START TRANSACTION to ROLLBACK, or from SAVEPOINT to ROLLBACK TO it. A
+ROLLBACK in a branch, a loop or an exception handler may not run, and is ignored.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _BEGINS_TWICE = (("NOT", "DEFERRABLE"), ("CONCURRENT", "TRANSACTION"))
 
 
 class TransactionStep(NamedTuple):
-    """What a statement does to its session's transaction."""
+    """The effect of a statement on its session's transaction."""
 
     verb: Literal["begin", "commit", "rollback", "rollback to", "savepoint", "manual", "automatic"]
-    """manual: from here on transactions begin by themselves; automatic: each statement is one again."""
+    """manual: autocommit is off from here on; automatic: it is on again."""
     savepoint: str = ""
     chain: bool = False
-    """Another transaction begins at once."""
+    """Another transaction begins immediately (AND CHAIN)."""
 
 
 def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
-    """Return what a statement does to its session's transaction, by its tokens; None for all other statements."""
+    """Return the effect of a statement on its session's transaction, by its tokens; None if it has none."""
     words = [token.text.upper() for token in tokens[:7]]
     first, second = (*words, "", "")[:2]
     chain = "CHAIN" in words and "NO" not in words
@@ -67,7 +67,7 @@ def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
 
 
 def step_of(statement: ParsedStatement) -> TransactionStep | None:
-    """Return what a statement does to its session's transaction; None for all that do nothing."""
+    """Return the effect of a parsed statement on its session's transaction; None if it has none."""
     if statement.step is not None and statement.step.operation == "SET":
         values = " ".join(token.text.upper() for token in statement.tokens[1:]).split(" , ")
         for name, value in zip(statement.step.assigns, values, strict=False):
@@ -77,7 +77,7 @@ def step_of(statement: ParsedStatement) -> TransactionStep | None:
 
 
 def rolled_back(statements: Sequence[ParsedStatement], dialect: Dialect) -> frozenset[int]:
-    """Return which statements of a text are undone by a ROLLBACK behind them."""
+    """Return the indexes of the statements that a later ROLLBACK undoes."""
     if not any(s.tokens and s.tokens[0].text.upper() in _UNDO for s in statements):
         return frozenset()
     undone: set[int] = set()
@@ -114,7 +114,7 @@ def rolled_back(statements: Sequence[ParsedStatement], dialect: Dialect) -> froz
 
 
 def _commits(statement: ParsedStatement, dialect: Dialect) -> bool:
-    """Return whether a statement commits the transaction that it stands in."""
+    """Return whether a statement commits its transaction."""
     word = statement.tokens[0].text.upper()
     if word == "TRUNCATE" and dialect.truncate_commits:
         return True
@@ -122,29 +122,29 @@ def _commits(statement: ParsedStatement, dialect: Dialect) -> bool:
 
 
 def _stays(statement: ParsedStatement, dialect: Dialect) -> bool:
-    """Return whether a ROLLBACK leaves what a statement did."""
+    """Return whether a statement's effect survives a ROLLBACK."""
     is_ddl = bool(statement.tokens) and statement.tokens[0].text.upper() in _DDL
     return is_ddl and dialect.temp_ddl_stays and _is_temporary(statement)
 
 
 def _is_temporary(statement: ParsedStatement) -> bool:
-    """Return whether DDL is of a temporary table: it commits nothing."""
+    """Return whether DDL is of a temporary table, which does not commit."""
     return len(statement.tokens) > 1 and statement.tokens[1].text.upper() == "TEMPORARY"
 
 
 def may_not_run(statement: ParsedStatement) -> bool:
-    """Return whether a statement stands in a branch, a loop or an exception handler."""
+    """Return whether a statement is in a branch, a loop or an exception handler."""
     return statement.step is not None and any(b.kind is not BlockKind.ROUTINE for b in statement.step.blocks)
 
 
 def without_effect(statement: StatementLineage) -> StatementLineage:
-    """Return a statement that was undone: it has read its tables, and written nothing."""
+    """Return a rolled-back statement: it keeps its reads and loses its writes."""
     if statement.target is None and not statement.changes:
         return statement
     problem = Diagnostic(
         DiagnosticCode.ROLLED_BACK,
         Severity.INFO,
-        f"{statement.operation} of {statement.target} is rolled back: it writes nothing that lasts",
+        f"{statement.operation} of {statement.target} is rolled back and has no lasting effect",
         statement.span,
     )
     return replace(

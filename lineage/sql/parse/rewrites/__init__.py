@@ -1,8 +1,8 @@
-"""Statements that the parser refuses, or keeps as text, said in words that it reads and that mean the same here.
+"""Rewrite statements that sqlglot rejects, or keeps as text, into equivalent ones that it parses.
 
-Everything is done on tokens, so that every position stays one in the text. What moves all rows of one table into
-another (partitions that are attached, switched or exchanged) is an INSERT of them. Importing this package registers
-the rules, one subject a file.
+The rewrites work on tokens, so that every position still refers to the text. Moving all rows of one table into
+another (partitions that are attached, switched or exchanged) becomes an INSERT. Importing this package registers the
+rules, one subject a file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["alter", "analyze", "create", "files", "queries", "rewrite_tokens", "
 
 
 def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: Dialect) -> list[Tokens]:
-    """Return the statements, as tokens, that say what this one says; none where no rule knows it."""
+    """Return the rewritten statements, as tokens; an empty list if no rule applies."""
     statement = Statement(tokens, text, parser, dialect)
     for rule in (*RULES.get(statement.words[0], ()), *RULES["*"]):
         found = list(rule(statement))

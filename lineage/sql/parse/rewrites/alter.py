@@ -1,4 +1,4 @@
-"""RENAME, EXCHANGE and ALTER TABLE: tables that change names, rows that change tables, columns that change."""
+"""RENAME, EXCHANGE and ALTER TABLE: renamed tables, moved rows, changed columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("ALTER")
 def define_anew(s: Statement) -> Iterator[Tokens]:
-    """`ALTER VIEW v (a) WITH SCHEMABINDING AS query` says anew what a view is, as CREATE OR REPLACE VIEW does."""
+    """`ALTER VIEW v (a) WITH SCHEMABINDING AS query` redefines a view, as CREATE OR REPLACE VIEW does."""
     kind = 1 + s.says("MATERIALIZED", at=1)
     if s.says("VIEW", at=kind):
         name = kind + 3 if s.says("IF", "EXISTS", at=kind + 1) else kind + 1
@@ -47,7 +47,7 @@ def define_anew(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("ALTER")
 def move_rows(s: Statement) -> Iterator[Tokens]:
-    """ALTER TABLE with which the rows of one table become those of another; ClickHouse's ALTER TABLE … UPDATE."""
+    """ALTER TABLE that moves rows from one table to another; ClickHouse's ALTER TABLE … UPDATE."""
     if s.says("ALTER", "MATERIALIZED", "VIEW"):
         start = 3
     elif s.says("ALTER", "TABLE") or s.says("ALTER", "VIEW"):
@@ -90,7 +90,7 @@ def move_rows(s: Statement) -> Iterator[Tokens]:
 
 
 def _column_changes(s: Statement, table: Sequence[Token], start: int) -> Iterator[Tokens]:
-    """Yield an ALTER TABLE for each column that is added, dropped or renamed; other changes say nothing here."""
+    """Yield an ALTER TABLE for each column that is added, dropped or renamed; other changes have no lineage."""
     verb: Tokens = []
     for change in _single(items(s.tokens[start:])):
         if change[0].text.upper() in _VERBS:
@@ -123,7 +123,7 @@ def _column_changes(s: Statement, table: Sequence[Token], start: int) -> Iterato
 
 
 def _place(change: Tokens) -> list[str | Tokens]:
-    """Return in words of ours where `… FIRST`, `… AFTER b` moves a column to; nothing where it stays."""
+    """Return the marker of the new position in `… FIRST`, `… AFTER b`; empty if the column is not moved."""
     while len(change) > 2 and change[-1].text.upper() in ("CASCADE", "RESTRICT"):
         change = change[:-1]
     first, after = MOVED
@@ -134,7 +134,7 @@ def _place(change: Tokens) -> list[str | Tokens]:
 
 
 def _single(changes: Iterable[Tokens]) -> Iterator[Tokens]:
-    """Yield the changes; `ADD (a INT, b INT)` as one for each column."""
+    """Yield the changes, with `ADD (a INT, b INT)` split into one a column."""
     for item in changes:
         opens = next((i for i, token in enumerate(item[:3]) if token.text == "("), 0)
         if not opens or item[-1].text != ")" or item[0].text.upper() not in ("ADD", "DROP"):

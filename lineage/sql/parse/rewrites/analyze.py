@@ -1,4 +1,4 @@
-"""EXPLAIN ANALYZE of a statement that writes: it runs, and writes.
+"""EXPLAIN ANALYZE of a statement that writes: it executes the statement.
 
 https://www.postgresql.org/docs/current/sql-explain.html, https://trino.io/docs/current/sql/explain-analyze.html,
 https://mariadb.com/kb/en/analyze-statement/
@@ -16,7 +16,7 @@ _OFF = frozenset(("FALSE", "OFF", "0"))
 
 @rewrite("EXPLAIN", "ANALYZE")
 def analyzed(s: Statement) -> Iterator[Tokens]:
-    """The statement behind `EXPLAIN ANALYZE`, `EXPLAIN (ANALYZE, …)` and MariaDB's `ANALYZE`."""
+    """The statement after `EXPLAIN ANALYZE`, `EXPLAIN (ANALYZE, …)` or MariaDB's `ANALYZE`."""
     if _WRITES.isdisjoint(s.words):
         return
     at = next(at for at, word in enumerate(s.words) if word in _WRITES or word == "WITH")
@@ -26,7 +26,7 @@ def analyzed(s: Statement) -> Iterator[Tokens]:
 
 
 def _runs(words: list[str]) -> bool:
-    """Return whether what stands before a statement has it run."""
+    """Return whether the words before a statement make it execute."""
     if "ANALYZE" not in words or {"SELECT", "TABLE"} & set(words):
         return False
     behind = words[words.index("ANALYZE") + 1 :]

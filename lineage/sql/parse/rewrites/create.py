@@ -1,4 +1,4 @@
-"""CREATE with kinds and clauses that the parser does not know."""
+"""CREATE with object kinds and clauses that sqlglot does not support."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _CREATED = frozenset(("TABLE", "VIEW", "TASK", "PIPE", "STREAM"))
 
 @rewrite("CREATE")
 def create_forms(s: Statement) -> Iterator[Tokens]:
-    """Kinds and clauses of CREATE that the parser does not know, without those that say nothing here."""
+    """CREATE of unsupported kinds, and without unsupported clauses that have no lineage."""
     words = s.words
     kind = next((at for at in range(1, min(len(words), 6)) if words[at] in _CREATED), None)
     if kind is None:
         return
     end = s.name(kind + 4 if s.says("IF", "NOT", "EXISTS", at=kind + 1) else kind + 1)
-    if words[kind] in ("TASK", "PIPE"):  # Snowflake: what they run
+    if words[kind] in ("TASK", "PIPE"):  # Snowflake: the statement that they run
         begin = s.find("AS", after=end)
         if begin is not None:
             yield s.tokens[begin + 1 :]
@@ -60,7 +60,7 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("CREATE", "DROP")
 def synonym(s: Statement) -> Iterator[Tokens]:
-    """`CREATE [OR REPLACE] [PUBLIC] SYNONYM s FOR t` (Oracle, T-SQL): another name, by which all of t is read."""
+    """`CREATE [OR REPLACE] [PUBLIC] SYNONYM s FOR t` (Oracle, T-SQL): a view of all columns of t."""
     kind = next((at for at in range(1, min(len(s.words), 6)) if s.words[at] == "SYNONYM"), None)
     if kind is None:
         return
@@ -78,25 +78,25 @@ def synonym(s: Statement) -> Iterator[Tokens]:
 
 
 def _is_called(s: Statement, end: int) -> bool:
-    """Return whether a CREATE takes what a call gives, as DuckDB's `AS CALL f()`: no words of ours say that."""
+    """Return whether a CREATE stores the result of a call, as DuckDB's `AS CALL f()`, which cannot be rewritten."""
     begin = s.find("AS", after=end)
     return begin is not None and s.words[begin + 1 : begin + 2] in (["CALL"], ["SHOW"], ["EXECUTE"])
 
 
 def _pivot_at(s: Statement, end: int) -> int | None:
-    """Return where a PIVOT or UNPIVOT begins that is the query of a CREATE."""
+    """Return the index of the PIVOT or UNPIVOT that is the query of a CREATE."""
     begin = s.find("AS", after=end)
     is_pivot = begin is not None and s.words[begin + 1 : begin + 2] in (["PIVOT"], ["UNPIVOT"])
     return begin + 1 if begin is not None and is_pivot else None
 
 
 def _without_options(s: Statement, kind: int, end: int) -> Tokens:
-    """Return a CREATE TABLE or VIEW with the names and types of its columns and its query, and nothing else."""
+    """Return a CREATE TABLE or VIEW with only its column names, column types and query."""
     words = s.words
     body = next((at for at in outside(s, end) if _query_follows(words, at)), None)
     columns: Tokens = []
     into: Tokens = []
-    if s.says("TO", at=end):  # ClickHouse: what the view fills
+    if s.says("TO", at=end):  # ClickHouse: the table that the view fills
         into = s.tokens[end : s.name(end + 1)]
     listed = end + len(into)
     if s.says("(", at=listed):
@@ -116,7 +116,7 @@ def _without_options(s: Statement, kind: int, end: int) -> Tokens:
 
 
 def _query_follows(words: Sequence[str], at: int) -> bool:
-    """Return whether a query begins behind a position: after AS, or (MySQL) a SELECT without it."""
+    """Return whether a query begins after a position: after AS, or (MySQL) a SELECT without AS."""
     if words[at] == "AS":
         return next((word for word in words[at + 1 :] if word != "("), "") in QUERY
     return list(words[at + 1 : at + 2]) == ["SELECT"]

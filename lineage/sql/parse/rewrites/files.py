@@ -1,4 +1,4 @@
-"""UNLOAD, LOAD DATA, BULK INSERT and INTO OUTFILE: tables from files and to them."""
+"""UNLOAD, LOAD DATA, BULK INSERT and INTO OUTFILE: tables loaded from files and written to files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def unload(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("LOAD")
 def load_with_options(s: Statement) -> Iterator[Tokens]:
-    """BigQuery's `LOAD DATA INTO t … OPTIONS (…) FROM FILES (…)`: what stands between says nothing here."""
+    """BigQuery's `LOAD DATA INTO t … OPTIONS (…) FROM FILES (…)`: the clauses between have no lineage."""
     files, into = s.find("FROM", "FILES"), s.find("INTO") or s.find("OVERWRITE")
     if files is not None and into is not None:
         end = s.name(into + 1)

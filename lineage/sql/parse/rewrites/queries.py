@@ -9,7 +9,7 @@ from lineage.sql.parse.rewrites.statement import Statement, Tokens, rewrite
 
 @rewrite("PIVOT", "UNPIVOT")
 def ordered_pivot(s: Statement) -> Iterator[Tokens]:
-    """DuckDB's `PIVOT … ORDER BY … LIMIT …`: the parser reads them behind a query only."""
+    """DuckDB's `PIVOT … ORDER BY … LIMIT …`: sqlglot accepts ORDER BY and LIMIT after a query only."""
     ends = [at for at in (s.find("ORDER", "BY"), s.find("ORDER BY"), s.find("LIMIT")) if at is not None]
     if ends:
         yield s.said("SELECT * FROM (", s.tokens[: min(ends)], ")", s.tokens[min(ends) :])
@@ -34,7 +34,7 @@ def pipe_operators(s: Statement) -> Iterator[Tokens]:
             continue
         end = _operator_end(s.words, at + 1)
         items = s.tokens[at + 2 : end]
-        if operator == "DISTINCT" and depth == 0:  # the parser loses DISTINCT of a SELECT behind a pipe
+        if operator == "DISTINCT" and depth == 0:  # sqlglot drops the DISTINCT of a SELECT after a pipe
             total = [*s.said("SELECT DISTINCT * FROM ("), *total, *s.said(")")]
             at, changed = end, True
             continue
@@ -51,7 +51,7 @@ def pipe_operators(s: Statement) -> Iterator[Tokens]:
 
 
 def _operator_end(words: Sequence[str], at: int) -> int:
-    """Return where the pipe operator ends that begins at a position."""
+    """Return the index after the pipe operator that begins at a position."""
     depth = 0
     while at < len(words):
         if depth == 0 and (words[at] == "|>" or words[at] == ")"):

@@ -1,4 +1,4 @@
-"""A statement's tokens as the rewrite rules see them, and how these rules are registered."""
+"""A statement's tokens as the rewrite rules see them, and the registry of these rules."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ QUERY = frozenset(("SELECT", "WITH", "FROM", "TABLE", "VALUES"))
 """Words that a query begins with."""
 
 RULES: dict[str, list[Rule]] = {}
-"""Rules by the word that a statement begins with; those under `*` are for all."""
+"""Rules by the first word of a statement; those under `*` apply to every statement."""
 
-# What a definition between the brackets of CREATE TABLE begins with that is no column.
+# First words of the definitions in CREATE TABLE that are not columns.
 NO_COLUMN = frozenset(
     ("CONSTRAINT", "PRIMARY", "FOREIGN", "UNIQUE", "CHECK", "KEY", "INDEX", "PERIOD", "EXCLUDE", "LIKE", "PROJECTION",
      "FULLTEXT", "SPATIAL", "SUPPLEMENTAL", "PARTITION", "WATERMARK")
@@ -43,21 +43,21 @@ NO_COLUMN = frozenset(
 
 
 class Statement:
-    """A statement's tokens and their words in upper case; a literal's word is empty."""
+    """A statement's tokens, and their words in upper case; the word of a literal is empty."""
 
     def __init__(self, tokens: Tokens, text: str, parser: Parser, dialect: Dialect) -> None:
         self.dialect = dialect
         self._parser = parser
         behind = text[tokens[0].end + 1 : tokens[-1].end + 1].strip()
         if len(tokens) == 2 and tokens[1].token_type is TokenType.STRING and tokens[1].text == behind:
-            # The tokenizer keeps what follows some keywords as one token, the text as it is.
+            # After some keywords the tokenizer returns the rest of the statement as one token.
             tokens = [tokens[0], *self._tokenized(text, tokens[0].end + 1, tokens[-1].end + 1, tokens[0])]
         self.text = text
         self.tokens = tokens
         self.words = ["" if t.token_type is TokenType.STRING else t.text.upper() for t in tokens]
 
     def _tokenized(self, text: str, start: int, end: int, before: Token) -> Tokens:
-        """Return the tokens of a piece of the text, with their positions in the whole."""
+        """Return the tokens of a part of the text, with positions in the whole text."""
         moved = []
         for token in self._parser.tokenize(text[start:end]):
             column = token.col + (before.col if token.line == 1 else 0)
@@ -68,7 +68,7 @@ class Statement:
     def inside(self, literal: Token) -> Tokens:
         """Return the tokens of the SQL that a string literal holds.
 
-        Where something in it is never closed, they end with what opens it, as a token that no grammar takes.
+        If a string or name in it is not closed, its opening is the last token, which no grammar accepts.
         """
         inner = fragment_of(literal, self.text, self.dialect)
         tokens = tokens_of(inner, self.text, self.dialect)
@@ -84,11 +84,11 @@ class Statement:
         return [*tokens_of(before, self.text, self.dialect), made(TokenType.QUOTE, mark.text, place)]
 
     def says(self, *words: str, at: int = 0) -> bool:
-        """Return whether these words stand at a position."""
+        """Return whether these words are at a position."""
         return tuple(self.words[at : at + len(words)]) == words
 
     def find(self, *words: str, after: int = 0) -> int | None:
-        """Return where the words stand outside of all brackets."""
+        """Return the first position, from `after` on, of the words outside brackets; None if there is none."""
         depth = 0
         for position in range(after, len(self.words)):
             word = self.words[position]
@@ -98,14 +98,14 @@ class Statement:
         return None
 
     def name(self, at: int) -> int:
-        """Return the position after the dotted name that stands at a position; `@v` and `#t` are two tokens."""
+        """Return the position after the dotted name at a position; `@v` and `#t` are two tokens."""
         at += 2 if self.words[at] in ("@", "#") else 1
         while at + 1 < len(self.words) and self.words[at] == ".":
             at += 2
         return at
 
     def closing(self, at: int) -> int:
-        """Return the position after the bracket that closes the one at a position."""
+        """Return the position after the bracket that matches the one at a position."""
         depth = 0
         for position in range(at, len(self.words)):
             depth += (self.words[position] == "(") - (self.words[position] == ")")
@@ -114,7 +114,7 @@ class Statement:
         return len(self.words)
 
     def said(self, *parts: str | Sequence[Token]) -> Tokens:
-        """Return the parts as one statement; words of ours take the place of the token that follows them."""
+        """Return the parts as one statement; inserted words get the position of the token that follows them."""
         total: Tokens = []
         after = self.tokens[-1]
         for part in reversed(parts):
@@ -142,7 +142,7 @@ def rewrite(*first: str) -> Callable[[Rule], Rule]:
 
 
 def items(tokens: Tokens) -> Iterator[Tokens]:
-    """Yield what stands between the commas."""
+    """Yield the tokens between commas."""
     item: Tokens = []
     depth = 0
     for token in tokens:
@@ -158,7 +158,7 @@ def items(tokens: Tokens) -> Iterator[Tokens]:
 
 
 def outside(s: Statement, start: int) -> Iterator[int]:
-    """Yield the positions outside of all brackets."""
+    """Yield the positions outside brackets."""
     depth = 0
     for position in range(start, len(s.words)):
         depth += (s.words[position] == "(") - (s.words[position] == ")")
@@ -167,7 +167,7 @@ def outside(s: Statement, start: int) -> Iterator[int]:
 
 
 def plain_column(item: Tokens, *, with_type: bool) -> Tokens:
-    """Return a column's name, and its type where it is plain; all of a computed column."""
+    """Return a column's name (and its type, if that is plain); all tokens of a computed column."""
     texts = [token.text.upper() for token in item]
     if any(text == "AS" and texts[at + 1 : at + 2] == ["("] for at, text in enumerate(texts)):
         return item

@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE, MERGE and TRUNCATE in forms that the parser refuses."""
+"""INSERT, UPDATE, DELETE, MERGE and TRUNCATE in forms that sqlglot rejects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def insert_forms(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("INSERT", "WITH")
 def insert_with_clauses(s: Statement) -> Iterator[Tokens]:
-    """T-SQL's `INSERT INTO t WITH (TABLOCK) (a, b) …`; Hive's `INSERT INTO t (a) PARTITION (b) …`, as some write it."""
+    """T-SQL's `INSERT INTO t WITH (TABLOCK) (a, b) …`; Hive's `INSERT INTO t (a) PARTITION (b) …`."""
     at = s.find("INSERT")
     if at is None:
         return
@@ -47,7 +47,7 @@ def insert_with_clauses(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("INSERT")
 def insert_from_first(s: Statement) -> Iterator[Tokens]:
-    """DuckDB's `INSERT INTO t (FROM v SELECT a) UNION …`: the parser takes the bracket for the list of columns."""
+    """DuckDB's `INSERT INTO t (FROM v SELECT a) UNION …`: sqlglot takes the bracket for the column list."""
     if s.says("INSERT", "INTO") and s.says("(", "FROM", at=(opened := s.name(2))):
         end = s.closing(opened)
         yield s.said(s.tokens[:opened], "(", s.tokens[opened:end], ")", s.tokens[end:])
@@ -55,7 +55,7 @@ def insert_from_first(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("INSERT")
 def insert_of_rows_beside_it(s: Statement) -> Iterator[Tokens]:
-    """ClickHouse's `INSERT INTO t (a) VALUES`, `… FORMAT CSV`: the rows follow the statement, or come with it.
+    """ClickHouse's `INSERT INTO t (a) VALUES`, `… FORMAT CSV`: the data follows the statement or is sent separately.
 
     https://clickhouse.com/docs/sql-reference/statements/insert-into
     """
@@ -115,7 +115,7 @@ def through_a_query(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("INSERT", "UPDATE", "DELETE", "MERGE", "WITH")
 def output_into(s: Statement) -> Iterator[Tokens]:
-    """T-SQL's OUTPUT … INTO: the parser reads one part of a name behind INTO, and in a DELETE nothing behind OUTPUT."""
+    """T-SQL's OUTPUT … INTO: sqlglot accepts only a one-part name after INTO, and in DELETE nothing after OUTPUT."""
     at = s.find("OUTPUT")
     if not s.dialect.has_output_clause or at is None:
         return
@@ -140,7 +140,7 @@ def output_into(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("UPDATE", "MERGE", "WITH")
 def compound_assignments(s: Statement) -> Iterator[Tokens]:
-    """T-SQL's `SET a += b` is `SET a = a + b`."""
+    """T-SQL's `SET a += b` as `SET a = a + b`."""
     if not s.dialect.has_compound_assignment:
         return
     tokens: Tokens = []
@@ -162,14 +162,14 @@ def compound_assignments(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("INSERT", "UPDATE", "DELETE")
 def returning_into(s: Statement) -> Iterator[Tokens]:
-    """Oracle's `RETURNING a, b INTO :x, :y` hands values to the program that runs the statement."""
+    """Oracle's `RETURNING a, b INTO :x, :y`, which returns values to the calling program."""
     at = s.find("RETURNING")
     if at is not None and s.find("INTO", after=at) is not None:
         yield s.tokens[:at]
 
 
 def _after_output(s: Statement, at: int) -> int:
-    """Return where the OUTPUT clause ends that begins at a position: before the words that may follow it."""
+    """Return the index after the OUTPUT clause that begins at a position: that of the next clause's first word."""
     depth = 0
     for position in range(at, len(s.words)):
         word = s.words[position]

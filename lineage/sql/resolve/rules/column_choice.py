@@ -90,7 +90,7 @@ def _cannot_tell(resolver: Resolver, node: exp.Expr) -> None:
     resolver.report(
         DiagnosticCode.UNSUPPORTED_SYNTAX,
         Severity.WARNING,
-        "which columns this chooses cannot be distinguished from the text: all of them are taken",
+        "which columns this selects cannot be determined from the text: all are assumed",
         node,
     )
 

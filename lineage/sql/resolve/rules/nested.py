@@ -304,7 +304,7 @@ def _packaged(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> 
     """`package.f(x)`: what is said of the function under its full name, else under its own."""
     call = node.expression
     if resolver.naming.dialect.has_column_patterns and call.name.upper() == "COLUMNS":
-        message = "COLUMNS behind a table's alias is not read: its columns are missing"
+        message = "COLUMNS qualified by a table alias is not supported: its columns are missing"
         resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.ERROR, message, node.this)
         return
     name = f"{node.this.name if not isinstance(node.this, exp.Dot) else node.this.expression.name}.{call.name}"

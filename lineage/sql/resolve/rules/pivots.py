@@ -151,7 +151,7 @@ def _pivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, sco
         resolver.report(
             DiagnosticCode.UNRESOLVED_STAR,
             Severity.WARNING,
-            "which columns PIVOT makes depends on the data",
+            "the output columns of PIVOT depend on the data",
             node,
             hint="list the values: ON key IN ('a', 'b')",
         )

@@ -56,7 +56,7 @@ def _paired(
     resolver.report(
         DiagnosticCode.COLUMN_COUNT_MISMATCH,
         Severity.ERROR,
-        f"{operation.key.upper()} of {len(ours)} and {len(theirs)} columns",
+        f"the sides of {operation.key.upper()} have {len(ours)} and {len(theirs)} columns",
         operation.expression,
     )
     padded = theirs + [("", {})] * (len(ours) - len(theirs))

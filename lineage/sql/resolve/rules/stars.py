@@ -189,7 +189,7 @@ def _stays_open(
     unknown = f"no schema of {', '.join(tables) or 'the table'}"
     hint: str | None = "give the table's DDL or a JSON schema with --catalog, or ingest what creates it"
     if value is not None:
-        unknown, hint = f"nothing says which fields `{value}` has", None
+        unknown, hint = f"no schema lists the fields of `{value}`", None
     elif not tables and any(isinstance(r, FunctionTable) for r in behind):
-        unknown, hint = "they are what a function gives, or a PIVOT makes of the data", "name the columns that are read"
+        unknown, hint = "a table function or PIVOT determines them at run time", "list the columns instead of `*`"
     resolver.report(code, Severity.WARNING, f"the columns behind `*` are unknown: {unknown}", item, hint=hint)

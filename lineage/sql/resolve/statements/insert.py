@@ -72,7 +72,7 @@ def target_columns(
             resolver.report(
                 DiagnosticCode.COLUMN_COUNT_MISMATCH,
                 Severity.WARNING,
-                f"the number of columns inserted into {target} is {len(pairs)}, it takes {len(names)}",
+                f"the number of columns inserted into {target} is {len(pairs)}, expected {len(names)}",
                 tree.this,
                 hint="the schema in the catalog may be older than the statement",
             )
@@ -82,7 +82,7 @@ def target_columns(
     resolver.report(
         DiagnosticCode.TARGET_COLUMNS_UNKNOWN,
         Severity.INFO if not isinstance(tree.args.get("expression"), exp.Values) else Severity.WARNING,
-        f"the columns of {target} are unknown: they are named as the query names them",
+        f"the columns of {target} are unknown: the query's column names are used",
         tree.this,
         hint="give the table's DDL or a JSON schema with --catalog",
     )

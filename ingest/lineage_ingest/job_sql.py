@@ -29,7 +29,7 @@ _MISPLACED = Diagnostic(
     DiagnosticCode.INTERNAL_ERROR,
     Severity.WARNING,
     "the span that proves an edge lies outside the job's SQL and was left out",
-    hint="please report it with the statement's shape",
+    hint="please report this bug with the statement, its names and literals replaced",
 )
 _SUBTYPES = tuple(Subtype)
 _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.unit.sql.case_files import Case, read_cases
+from tests.sql.case_files import Case, read_cases
 
 PAGE = Path(__file__).with_name("supported.md")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from tests.e2e.test_serve_command import served
+from tests.cli.test_serve_command import served
 from tests.events.telling import event
 
 BATCH = 500

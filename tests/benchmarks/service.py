@@ -30,7 +30,7 @@ from lineage.store import open_store
 from tests.benchmarks._layered_graph import LayeredGraph
 from tests.benchmarks._layered_stores import HEAP, PAGE_CACHE, embedded_path, running_neo4j
 from tests.benchmarks.impact import HAND_WRITTEN, ROUNDS, _drawn
-from tests.e2e.test_serve_command import served
+from tests.cli.test_serve_command import served
 
 ON_REQUEST = True
 

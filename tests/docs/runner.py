@@ -27,8 +27,8 @@ from lineage import extract
 from lineage.cli.commands import load_command
 from lineage.model.diagnostics import Severity
 from lineage.store import open_store
+from tests.cli.running import Finished, lineage
 from tests.docs.blocks import MARKERS, Block, commands, read_blocks
-from tests.e2e.running import Finished, lineage
 from tests.service.running import Service, running
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from tests.docs.blocks import Block
 from tests.docs.runner import ROOT, Runner
 
 PAGE = ROOT / "docs" / "diagnostics.md"
-WITHOUT_EXAMPLE = {"INTERNAL_ERROR": "tests/unit/sql/test_bad_input.py"}
+WITHOUT_EXAMPLE = {"INTERNAL_ERROR": "tests/sql/test_bad_input.py"}
 """Codes that no SQL is known to give, with the test that does."""
 
 

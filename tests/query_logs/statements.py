@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lineage.sql.scan import split_statements
-from tests.unit.sql.case_files import read_cases
+from tests.sql.case_files import read_cases
 
 __all__ = ["Query", "queries_for"]
 

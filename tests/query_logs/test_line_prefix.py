@@ -15,7 +15,7 @@ from lineage_ingest.query_log.sources.log_line_prefix import (
     recognise_prefix,
 )
 from lineage_ingest.query_log.sources.source import ColumnsMissingError
-from tests.e2e.running import lineage
+from tests.cli.running import lineage
 
 VALUES = {
     "m": "2026-03-01 10:00:00.123 UTC", "t": "2026-03-01 10:00:00 UTC", "n": "1772359200.123", "p": "4711",

@@ -12,7 +12,7 @@ import pytest
 
 from lineage_ingest.query_log import SOURCES, find_log_files, read_messages
 from lineage_ingest.query_log.source_detection import SourceDetectionError, detect_source
-from tests.e2e.running import lineage
+from tests.cli.running import lineage
 from tests.query_logs.forms import Form, forms
 from tests.query_logs.samples import sample
 

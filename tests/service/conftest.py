@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from lineage.store import GraphStore
-from tests.contract.conftest import both_stores, open_again, store
 from tests.service.graph import fill
 from tests.service.running import Service, running
+from tests.store.conftest import both_stores, open_again, store
 
 __all__ = ["both_stores", "open_again", "service", "store"]
 

@@ -14,7 +14,7 @@ from lineage.model.batch import DiagnosticRecord, UsageRecord
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.statement import Completeness
 from lineage.store import GraphStore
-from tests.contract.telling import Told, batch, day, job, key, table
+from tests.store.telling import Told, batch, day, job, key, table
 
 __all__ = ["STAGED_SQL", "fill"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage.store import GraphStore, open_store
-from tests.e2e.running import lineage
+from tests.cli.running import lineage
 from tests.events.telling import event
 from tests.service.running import running
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lineage.store import GraphStore
-from tests.contract.telling import batch, day, drop_column, job, key, table
 from tests.service.running import Service, running
+from tests.store.telling import batch, day, drop_column, job, key, table
 
 _PAGE = """totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
   edges { cursor node { %s } } nodes { %s }"""

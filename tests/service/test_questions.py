@@ -10,8 +10,8 @@ from lineage.model.names import Naming, column_key
 from lineage.sql.script.extract_script import extract_script
 from lineage.store import GraphStore
 from lineage_ingest.batch_builder import BatchBuilder, FileOrigin, of_files
-from tests.contract.telling import day, key
 from tests.service.running import Service, running
+from tests.store.telling import day, key
 
 _IMPACT = """
 query ($column: String, $table: String, $first: Int = 100, $after: String, $filter: ReachedFilter, $asOf: DateTime,

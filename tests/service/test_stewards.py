@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.contract.telling import key
 from tests.service.running import Service
+from tests.store.telling import key
 
 
 def test_descriptions_and_tags(service: Service) -> None:

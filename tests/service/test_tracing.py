@@ -8,7 +8,7 @@ import httpx
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from lineage.store import open_store
-from tests.e2e.test_serve_command import served
+from tests.cli.test_serve_command import served
 from tests.service.collecting import collecting
 from tests.service.graph import fill
 

@@ -14,8 +14,8 @@ from lineage.store import open_store
 from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.roles import Role
 from lineage_graphql.settings import Settings
-from tests.contract.telling import batch, job
 from tests.service.running import Service, running
+from tests.store.telling import batch, job
 
 _WATCH = "subscription { graphChanged { at run { kind source } } }"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import open_store
-from tests.e2e.running import lineage
+from tests.cli.running import lineage
 from tests.query_logs.make import make, runs
 
 _KILLED = """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lineage.store import open_store
-from tests.e2e.running import lineage
+from tests.cli.running import lineage
 from tests.query_logs.pipeline.running import edges, in_order, ingested, of_files, two_stores
 
 SCRIPTS = {

@@ -16,7 +16,7 @@ from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
 from lineage_ingest.query_log.streaming.kafka_packages import connector_package
 from lineage_ingest.query_log.streaming.stream_errors import explain_failure
 from lineage_ingest.query_log.streaming.stream_input import Kafka, StreamInput
-from tests.e2e.running import Finished, lineage
+from tests.cli.running import Finished, lineage
 
 TRINO = ("--source", "trino")
 

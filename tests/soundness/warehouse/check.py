@@ -13,13 +13,13 @@ from typing import TypeAlias
 
 from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.pipeline.engines import EngineKind
-from tests.contract.conftest import emptied
 from tests.neo4j_fixture import Neo4jAddress
 from tests.soundness.experiment import WAYS, Outcome, RejectedError
 from tests.soundness.warehouse.ingests import Answers, Ingester, ask, day_of, frozen
 from tests.soundness.warehouse.laboratory import Laboratory, Variant
 from tests.soundness.warehouse.tree import Part, RenameTable, Run, State, Warehouse
 from tests.soundness.warehouse.world import InvalidError, Lineage, World
+from tests.store.conftest import emptied
 
 __all__ = ["Checker", "Finding", "Settings", "histories", "runs_of", "world_of"]
 

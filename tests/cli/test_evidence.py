@@ -1,0 +1,57 @@
+"""The SQL that proves an edge, on the command line: each expression in its turn, and where the file has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import lineage
+
+SQL = """CREATE TABLE fct (region text, net_eur numeric); CREATE TABLE daily (region text, revenue numeric);
+  CREATE TABLE other AS SELECT 1 AS one; INSERT INTO daily
+WITH lines AS (SELECT * FROM fct)
+SELECT region, sum(net_eur) FROM lines GROUP BY region; CREATE VIEW top AS SELECT revenue * 2 AS twice FROM daily;
+"""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp("evidence")
+    (folder / "daily.sql").write_text(SQL)
+    done = lineage("ingest", "sql", folder / "daily.sql", "-d", "postgres", "-s", folder / "s", "--project", "shop")
+    assert done.code == 0, done.err
+    return "-s", folder / "s"
+
+
+def test_each_expression_in_its_turn(store: tuple[str, Path]) -> None:
+    out = lineage("path", "fct.net_eur", "top.twice", *store).out
+    shown = [line.split()[0] for line in out.splitlines() if "daily.sql" in line]
+    assert shown == ["daily.sql:3:23", "daily.sql:4:20", "daily.sql:4:83"]
+
+
+def test_the_file_has_at_each_place_what_is_shown(store: tuple[str, Path]) -> None:
+    lines = SQL.splitlines()
+    reached = lineage("impact", "fct.net_eur", *store, "-f", "json").json["columns"]
+    steps = [step for column in reached for step in column["path"]]
+    pieces = [piece for step in steps for proof in step["evidence"] for piece in (proof, *proof["via"])]
+    assert {piece["expression"] for piece in pieces} == {"*", "sum(net_eur)", "revenue * ?"}
+    for piece in pieces:
+        begin = piece["column"] - 1
+        assert lines[piece["line"] - 1][begin : begin + len(piece["sql"])] == piece["sql"]
+
+
+def test_csv_names_the_expressions(store: tuple[str, Path]) -> None:
+    rows = lineage("path", "fct.net_eur", "daily.revenue", *store, "-f", "csv").out.splitlines()
+    assert rows[1].endswith(",daily.sql,3,* → sum(net_eur)")
+
+
+def test_a_value_that_flows_is_shown_beside_a_shorter_influence(tmp_path: Path) -> None:
+    (tmp_path / "q.sql").write_text(
+        "CREATE TABLE r AS SELECT v + 1 AS w FROM y; CREATE VIEW s AS SELECT r.w FROM r JOIN y ON y.v = r.w"
+    )
+    given = ("-s", tmp_path / "s", "-f", "json")
+    assert lineage("ingest", "sql", tmp_path / "q.sql", "-d", "postgres", *given).code == 0
+    paths = lineage("path", "y.v", "s.w", *given).json
+    assert [(one["transformation"], one["hops"]) for one in paths] == [("JOIN", 1), ("TRANSFORMATION", 2)]
+    assert [one["hops"] for one in lineage("path", "y.v", "s.w", "--kind", "references", *given).json] == [1]

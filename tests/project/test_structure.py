@@ -1,0 +1,79 @@
+"""The layout of the source: no circles of imports, and one meaning for each name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.project.structure import Structure
+
+SAME_CLASS = {
+    "Diagnostic": "GraphQL's type has the name of the schema",
+    "Edge": "GraphQL's type has the name that Relay's connections prescribe",
+    "FormerName": "GraphQL's type has the name of the schema",
+    "Span": "GraphQL's type is a range of text, as the model's is",
+    "Node": "GraphQL's interface has the name that Relay prescribes",
+}
+"""Class names that two modules define, and why."""
+
+SAME_MODULE = {
+    "backend": "each Cypher store's, and what both have in common",
+    "create": "statements that create: rewritten while parsing, resolved later",
+    "datasets": "a resource of the schema, and its planning",
+    "ddl": "definitions for the catalog, parsed and resolved",
+    "diff": "a command, and its GraphQL type",
+    "errors": "each package's own",
+    "evidence": "the model, and how the terminal shows it",
+    "explorer": "each store's way of exploring",
+    "extraction": "SQL's front door, the stage of the log pipeline that calls it, its GraphQL field",
+    "files": "files as sources and destinations of statements",
+    "forgetting": "its planning and its storing",
+    "ingest": "each way in has one, and its command",
+    "jobs": "a resource: its command, its GraphQL type",
+    "lists": "lists of a store, and of the schema",
+    "observations": "of runs, as events have them and as the graph keeps them",
+    "openlineage": "the standard, in and out",
+    "options": "of the command line, of a traversal",
+    "paths": "between two columns: the traversal, its GraphQL type",
+    "plan": "what is going to be done: by an ingest, to the graph",
+    "records": "of a text log; of the graph",
+    "renames": "ALTER … RENAME in a script, and in the graph",
+    "returning": "RETURNING in a program, and in a statement",
+    "runs": "of ingests; of statements in a log",
+    "schema": "of tables; of the graph",
+    "settings": "of the service; of a local Neo4j",
+    "sources": "the SQL texts of a script; the files that they stand in",
+    "statement": "the model; the tokens of one as rewrites see them",
+    "statements": "of SQL; of Cypher; of the embedded store's Cypher",
+    "usage": "the model, the traversal, the command, the GraphQL type",
+}
+"""Module names that several packages have, and what they mean there."""
+
+
+@pytest.fixture(scope="module")
+def structure() -> Structure:
+    return Structure(Path(__file__).parents[2])
+
+
+def test_no_modules_import_each_other(structure: Structure) -> None:
+    schema = "lineage_graphql.schema"
+    # GraphQL types that have fields of each other's type: these imports are lazy.
+    assert structure.circles == [[f"{schema}.datasets", f"{schema}.jobs", f"{schema}.related_tables"]]
+
+
+def test_a_class_name_means_one_class(structure: Structure) -> None:
+    assert {name for name, modules in structure.classes.items() if len(modules) > 1} == set(SAME_CLASS)
+
+
+def test_a_module_name_that_several_have_means_the_same(structure: Structure) -> None:
+    assert {name for name, modules in structure.modules.items() if len(modules) > 1} == set(SAME_MODULE)
+
+
+def test_nothing_else_is_loose(structure: Structure) -> None:
+    assert {name.rpartition(".")[2] for name in structure.loose("lineage.sql")} == {
+        "budget", "extraction", "plugins", "table_tracing",
+    }  # fmt: skip
+    assert {name.rpartition(".")[2] for name in structure.loose("lineage.store")} == {
+        "errors", "exploring", "opening", "page_requests", "protocol", "time_limit", "values",
+    }  # fmt: skip

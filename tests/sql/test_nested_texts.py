@@ -1,0 +1,30 @@
+"""Nothing that nests takes the process with it, wherever it stands: it ends in a diagnostic."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.sql.nested_texts import NESTED, PLACES
+
+ROOT = Path(__file__).parents[2]
+DEPTH = 2_000
+"""Ten times what is parsed. More proves no more: what is refused here is refused before it is parsed."""
+SECONDS = 60
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_nests_ends_in_a_diagnostic(place: str) -> None:
+    command = [sys.executable, "-m", "tests.sql.nested_texts", place, str(DEPTH)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    last = told[-1]["text"] if told else "the first"
+    assert done.returncode == 0, f"ended by {done.returncode} behind {last}: {done.stderr[-500:]}"
+    assert len(told) == 2 * len(NESTED)
+    for each in told:
+        assert "INTERNAL_ERROR" not in each["codes"], each
+        assert {name.lower() for name in each["tables"]} & {"t", "u", "from"} or each["codes"], each

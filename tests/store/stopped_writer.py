@@ -1,0 +1,65 @@
+"""Applies two batches, and stops itself before the second: python -m tests.store.stopped_writer STORE COPY_FROM.
+
+The second one creates, changes, ends and takes away, and texts are held and let go along with it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+from lineage.model.batch import LineageBatch
+from lineage.store import GraphStore, open_store
+from lineage.store.embedded import transaction
+from lineage.store.values import BufferedText
+from tests.store.telling import batch, day, query, view
+
+WIDTH = 100
+
+
+def first() -> LineageBatch:
+    """What is there before."""
+    return batch(view("v", *_flows("a", "v", range(WIDTH)), at=1), query("q", "a.c0 ~> a", at=1), run="one")
+
+
+def second() -> LineageBatch:
+    """What is written when the process is stopped or killed."""
+    changed = view("v", *_flows("a", "v", range(WIDTH // 2)), at=2)
+    new = (view(f"w{number}", *_flows("v", f"w{number}", range(WIDTH)), at=2) for number in range(3))
+    return batch(changed, *new, query("q", "a.c0 ~> a", at=2), run="two")
+
+
+def write_first(store: GraphStore) -> None:
+    """Write what is there before."""
+    store.apply_and_buffer(first(), [_text("a"), _text("b")])
+
+
+def write_second(store: GraphStore) -> None:
+    """Write what changes it."""
+    store.apply_and_buffer(second(), [_text("c"), _text("d")], ["run~a"])
+
+
+def buffered_texts(store: GraphStore) -> str:
+    """Return the names of what is held."""
+    return "".join(text.key.partition("~")[2] for text in store.buffered_texts(["run"]))
+
+
+def _text(name: str) -> BufferedText:
+    return BufferedText(f"run~{name}", "run", name * 1_000, False, day(1))
+
+
+def _flows(source: str, target: str, columns: range) -> list[str]:
+    return [f"{source}.c{column} -> {target}.c{column}" for column in columns]
+
+
+def main() -> None:
+    transaction.COPY_FROM = int(sys.argv[2])
+    with open_store(sys.argv[1]) as store:
+        write_first(store)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        write_second(store)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Lists by page, what one job states, and what differs between two times."""
+
+from __future__ import annotations
+
+from lineage.model.batch import JobKind
+from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.store import GraphStore
+from lineage.store.page_requests import JobFilter
+from tests.store.telling import batch, day, job, key
+from tests.store.test_runs import finding, with_findings
+
+
+def test_pages_of_jobs_hold_each_once(store: GraphStore) -> None:
+    names = [f"j{number}" for number in range(5)]
+    store.apply(batch(*(job(name, f"a.x -> {name}_out.x", at=1, kind=JobKind.QUERY) for name in names)))
+    pages, after = [], ""
+    while page := store.jobs_after(after, 2):
+        pages.append([one.key for one in page])
+        after = page[-1].key
+    assert [len(page) for page in pages] == [2, 2, 1]
+    assert [one for page in pages for one in page] == [one.key for one in store.jobs()]
+
+
+def test_jobs_are_listed_by_kind_and_dataset(store: GraphStore) -> None:
+    store.apply(
+        batch(
+            job("file", "a.x -> b.x", at=1, kind=JobKind.SQL_FILE),
+            job("query", "b.x -> c.x", at=1, kind=JobKind.QUERY),
+            job("apart", "d.x -> e.x", at=1, kind=JobKind.QUERY),
+        )
+    )
+    queries = [one.key for one in store.jobs_after(wanted=JobFilter(kinds=(JobKind.QUERY,)))]
+    of_b_and_d = store.job_keys_of([key("b"), key("d"), key("none")])
+    assert queries == ["apart", "query"]
+    assert of_b_and_d == {key("b"): ["file", "query"], key("d"): ["apart"], key("none"): []}
+    assert store.job_keys_of([key("b")], JobFilter(kinds=(JobKind.QUERY,))) == {key("b"): ["query"]}
+
+
+def test_jobs_tell_their_edges(store: GraphStore) -> None:
+    store.apply(batch(job("one", "a.x -> b.x", "a.y ~> b", at=1), job("two", "a.x -> b.x", at=1)))
+    assert [(edge.job, edge.source, edge.target, str(edge.kind)) for edge in store.edges_of(["two", "one"])] == [
+        ("one", key("a.y"), key("b"), "REFERENCES"),
+        ("one", key("a.x"), key("b.x"), "CONTRIBUTES"),
+        ("two", key("a.x"), key("b.x"), "CONTRIBUTES"),
+    ]
+    assert store.edges_of(["none"]) == []
+
+
+def test_what_differs_between_two_times(store: GraphStore) -> None:
+    store.apply(batch(job("one", "a.x -> b.x", "a.y -> b.y", "a.z -> b.z", at=1)))
+    store.apply(batch(job("one", "a.x -> b.x", "a.y -> b.y MASKING", "a.w ~> b", at=3)))
+
+    def told(since: float, until: float, scope: str = "") -> list[tuple[str, str]]:
+        changes, cut = store.changed_edges(day(since), day(until), scope=scope)
+        assert not cut
+        kinds = {(True, False): "ended", (False, True): "began", (True, True): "changed"}
+        return [
+            ((change.after or change.before).source, kinds[change.before is not None, change.after is not None])  # type: ignore[union-attr]
+            for change in changes
+        ]
+
+    assert told(2, 4) == [(key("a.w"), "began"), (key("a.y"), "changed"), (key("a.z"), "ended")]
+    assert told(3, 4) == []
+    assert told(2, 4, scope=key("c")) == []
+    assert len(told(2, 4, scope=key("b"))) == 3
+    changes, cut = store.changed_edges(day(0), day(2), limit=2)
+    assert cut
+    assert len(changes) == 2
+
+
+def test_pages_of_diagnostics(store: GraphStore) -> None:
+    told = [finding("f.sql", "no table t", "etl"), finding("g.sql", "not SQL"), finding("g.sql", "nor this")]
+    store.apply(with_findings(batch(job("etl", at=1, source="f.sql")), *told))
+    first = store.diagnostics_after(limit=2)
+    rest = store.diagnostics_after(first[-1].key, 2)
+    assert sorted([*first, *rest], key=lambda one: one.key) == sorted(store.diagnostics(), key=lambda one: one.key)
+    assert [one.diagnostic.message for one in store.diagnostics_of(["etl", "none"])] == ["no table t"]
+    assert {one.diagnostic.message for one in store.diagnostics_after(source="g.sql")} == {"not SQL", "nor this"}
+    assert store.diagnostics_after(severities=[Severity.ERROR]) == []
+    assert len(store.diagnostics_after(codes=[DiagnosticCode.UNKNOWN_TABLE])) == 3
+
+
+def test_columns_by_key(store: GraphStore) -> None:
+    store.apply(batch(job("one", "a.x -> b.x", at=1)))
+    found = store.columns_by_key([key("b.x"), key("a.x"), key("a.none")])
+    assert [(column.key, column.dataset, column.path) for column in found] == [
+        (key("a.x"), key("a"), "x"),
+        (key("b.x"), key("b"), "x"),
+    ]

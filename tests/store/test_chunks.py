@@ -1,0 +1,189 @@
+"""A batch in parts, applied by several writers: the graph is that of the whole batch."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+
+import neo4j
+import pytest
+
+from lineage.model.batch import LineageBatch
+from lineage.store import GraphStore
+from lineage.store.planning import chunks as parts
+from lineage.store.planning.chunks import BatchPart
+from lineage.store.values import AppliedChanges
+from tests.neo4j_fixture import Neo4jAddress
+from tests.store.conftest import emptied
+from tests.store.random_batches import random_batch
+from tests.store.telling import batch, history, key, live, query, rename, table, view
+
+WAIT = 20
+
+
+@pytest.fixture(autouse=True)
+def many_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "EDGES_IN_A_PART", 3)
+    monkeypatch.setattr(parts, "COLUMNS_IN_A_PART", 3)
+
+
+def apply_in_parts(store: GraphStore, told: LineageBatch, writers: int = 3) -> AppliedChanges:
+    changes = AppliedChanges()
+    with ThreadPoolExecutor(writers) as pool:
+        for same_round in store.parts(told):
+            for applied in pool.map(store.apply, same_round):
+                changes += applied
+    return changes
+
+
+def test_parts_leave_what_the_batch_leaves(both_stores: tuple[GraphStore, GraphStore]) -> None:
+    embedded, server = both_stores
+    chance = random.Random(3)
+    for step in range(12):
+        told = random_batch(chance, at_most=chance.choice([3, 20]))
+        in_parts, whole = (server, embedded) if step % 3 else (embedded, server)
+        applied = apply_in_parts(in_parts, told)
+        at_once = whole.apply(told)
+        # What a schema of the same batch ends again is made first where they are parts of their own.
+        assert applied.edges_created >= at_once.edges_created
+        assert (step, replace(applied, edges_created=at_once.edges_created)) == (step, at_once)
+        one, other = embedded.dump(), server.dump()
+        assert one.nodes == other.nodes, (step, told)
+        assert one.relationships == other.relationships, (step, told)
+    assert len(one.relationships) > 100
+
+
+def test_after_a_crash_all_parts_are_applied_anew(both_stores: tuple[GraphStore, GraphStore]) -> None:
+    embedded, server = both_stores
+    chance = random.Random(5)
+    for step in range(6):
+        told = random_batch(chance, at_most=12)
+        ordered = [part for same_round in server.parts(told) for part in same_round]
+        for part in ordered[: chance.randrange(len(ordered) + 1)]:
+            server.apply(part)
+        apply_in_parts(server, told)
+        embedded.apply(told)
+        assert (step, server.dump()) == (step, embedded.dump())
+
+
+def test_a_part_finds_the_nodes_that_another_writer_took_away(store: GraphStore) -> None:
+    told = batch(query("q", "a.x -> v.x", "a.y ~> v", at=3))
+    before_jobs, rest = _until(store, told, parts.Stage.JOBS)
+    _apply_all(store, before_jobs)
+    store.apply(batch(table("a", "x", at=4)))
+    assert [column.path for column in store.columns([key("a")])] == ["x"]
+    _apply_all(store, rest)
+    assert history(store) == ["a.x -> v.x 3..", "a.y ~> v 3.."]
+
+
+def test_a_part_writes_what_another_writer_renamed(store: GraphStore) -> None:
+    told = batch(query("q", "a.x -> v.x", at=3))
+    before_jobs, rest = _until(store, told, parts.Stage.JOBS)
+    _apply_all(store, before_jobs)
+    store.apply(batch(rename("a", "b", at=4)))
+    _apply_all(store, rest)
+    assert history(store) == ["b.x -> v.x 3.."]
+    assert [one.key for one in store.datasets()] == [key("b"), key("v")]
+
+
+def test_columns_that_are_gone_go_when_a_batch_comes_in_parts(store: GraphStore) -> None:
+    store.apply(batch(table("a", "x", "y", "z", at=1), view("v", "a.x -> v.x", "a.y -> v.y", at=1)))
+    apply_in_parts(store, batch(table("a", "x", at=3), view("v", "a.x -> v.x", at=3)))
+    assert [column.path for column in store.columns([key("a")])] == ["x"]
+    assert [column.path for column in store.columns([key("a")], dropped=True)] == ["x", "y", "z"]
+    assert live(store) == ["a.x -> v.x"]
+
+
+@contextmanager
+def held_lane(address: Neo4jAddress, lane: int) -> Iterator[None]:
+    """Hold a lane as a writer in the middle of a part does."""
+    with (
+        neo4j.GraphDatabase.driver(address.uri, auth=(address.user, address.password)) as driver,
+        driver.session() as session,
+        session.begin_transaction() as transaction,
+    ):
+        transaction.run("MATCH (m:Meta {key: $key}) SET m.version = m.version", key=f"lane {lane}").consume()
+        yield
+
+
+def test_lanes_let_parts_pass_and_hold_back_who_writes_alone(neo4j_uri: Neo4jAddress) -> None:
+    told = batch(*(view(f"v{number}", f"a.x -> v{number}.x", at=1) for number in range(8)))
+    with emptied(neo4j_uri)() as store:
+        before_jobs, rest = _until(store, told, parts.Stage.JOBS)
+        _apply_all(store, before_jobs)
+        jobs = [part for part in rest if parts.Stage.JOBS in part.stages]
+        mine = jobs[0]
+        others = [part for part in jobs if not set(part.stripes) & set(mine.stripes)]
+        with held_lane(neo4j_uri, mine.stripes[0]):
+            _apply_all(store, others)
+            assert len(live(store)) == sum(len(part.batch.edges) for part in others) > 0
+            waiting = [_started(lambda: store.apply(mine)), _started(lambda: store.apply(batch(view("w", at=1))))]
+            for thread in waiting:
+                thread.join(1)
+                assert thread.is_alive()
+        for thread in waiting:
+            thread.join(WAIT)
+            assert not thread.is_alive()
+        assert len(live(store)) == 8
+        assert store.datasets([key("w")])
+
+
+APPLY = """
+import pickle, sys
+from lineage.store import open_store
+with open_store(sys.argv[1], user=sys.argv[2], password=sys.argv[3]) as store:
+    for part in pickle.load(sys.stdin.buffer):
+        store.apply(part)
+"""
+
+
+def test_processes_write_a_batch_beside_another_writer(
+    both_stores: tuple[GraphStore, GraphStore], neo4j_uri: Neo4jAddress
+) -> None:
+    """Two processes apply the same parts, so that they contend for each; one that writes alone contends too."""
+    embedded, server = both_stores
+    chance = random.Random(9)
+    apart = [batch(view(f"apart{number}", f"apart.c{number} -> apart{number}.x", at=1)) for number in range(20)]
+    alone = _started(lambda: [server.apply(one) for one in apart])
+    for one in apart:
+        embedded.apply(one)
+    for _ in range(2):
+        told = random_batch(chance, at_most=40)
+        embedded.apply(told)
+        for same_round in server.parts(told):
+            _in_processes(neo4j_uri, same_round, same_round[::-1])
+    alone.join(WAIT)
+    assert not alone.is_alive()
+    assert server.dump() == embedded.dump()
+
+
+def _in_processes(address: Neo4jAddress, *told: list[BatchPart]) -> None:
+    arguments = [sys.executable, "-c", APPLY, address.uri, address.user, address.password]
+    with ThreadPoolExecutor(len(told)) as pool:
+        sent = [pool.submit(subprocess.run, arguments, input=pickle.dumps(one), check=True) for one in told]
+        for process in sent:
+            process.result()
+
+
+def _until(store: GraphStore, told: LineageBatch, stage: parts.Stage) -> tuple[list[BatchPart], list[BatchPart]]:
+    ordered = [part for same_round in store.parts(told) for part in same_round]
+    first = next(index for index, part in enumerate(ordered) if stage in part.stages)
+    return ordered[:first], ordered[first:]
+
+
+def _apply_all(store: GraphStore, told: list[BatchPart]) -> None:
+    for part in told:
+        store.apply(part)
+
+
+def _started(work: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread

@@ -1,0 +1,206 @@
+"""What the embedded store holds after its process was killed while it wrote."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lineage.store import open_store
+from lineage.store.embedded import transaction
+from lineage.store.values import GraphDump
+from tests.store import checkpointing_writer, stopped_writer
+from tests.store.telling import batch, day, key, view
+
+KILLS = 10
+STATES = 12
+"""How many of the states that the files were seen in are opened."""
+
+
+def test_a_crash_while_writing_leaves_all_or_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "store.lbug"
+    with open_store(path) as store:
+        store.apply(batch(view("v", "a.x -> v.x", at=1)))
+        before = store.dump()
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "tests.store.endless_writer", str(path)], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    applied = int(writer.stdout.readline())
+    # The next batch is being written now: it takes longer than a pipe does.
+    writer.kill()
+    writer.wait()
+    writer.stdout.close()
+    with open_store(path) as store:
+        names = {one.name for one in store.datasets()}
+        batches = {int(found.group(1)) for name in names if (found := re.fullmatch(r"t(\d+)_\d+", name))}
+        assert batches >= set(range(applied + 1))
+        assert len(batches) <= applied + 2
+        dump = store.dump()
+        for number in batches:
+            ours = [one for one in dump.relationships if f"/t{number}_" in one[2] and one[0] == "CONTRIBUTES"]
+            assert len(ours) == 2000, number
+        assert [one for one in before.nodes if one[1] == key("v")] == [one for one in dump.nodes if one[1] == key("v")]
+
+
+@pytest.mark.parametrize("copy_from", [1_000_000, 100], ids=["logged", "copied"])
+def test_each_state_of_the_files_holds_whole_batches(
+    tmp_path: Path, copy_from: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A process that is stopped leaves the files as one that is killed there does.
+    states = _states_while_writing(tmp_path, copy_from)
+    monkeypatch.setattr(transaction, "COPY_FROM", copy_from)
+    with open_store(tmp_path / "expected.lbug") as store:
+        stopped_writer.write_first(store)
+        before = (store.dump(), "ab")
+        stopped_writer.write_second(store)
+        after = (store.dump(), "bcd")
+        assert stopped_writer.buffered_texts(store) == "bcd"
+    step = max(1, len(states) // STATES)
+    seen = [_opened(state, read_only=bool(number % 2)) for number, state in enumerate(states[::step])]
+    assert all(one in (before, after) for one in seen)
+    assert [one == after for one in seen] == sorted(one == after for one in seen)
+    assert seen[0] == before
+    assert _opened(states[-1]) == after
+    for state in states[::step]:
+        assert _applied_again(state) == after
+
+
+def test_a_kill_around_a_checkpoint_loses_nothing(tmp_path: Path) -> None:
+    path, chance, number = tmp_path / "store.lbug", random.Random(5), 0
+    for _ in range(KILLS):
+        writer = subprocess.Popen(
+            [sys.executable, "-m", "tests.store.checkpointing_writer", str(path), str(number + 1)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert writer.stdout is not None
+        for _ in range(chance.randrange(1, 4)):
+            number = int(writer.stdout.readline())
+        time.sleep(chance.random() / 20)
+        writer.kill()
+        writer.wait()
+        number = max([number, *map(int, writer.stdout.read().split())])
+        writer.stdout.close()
+        with open_store(path, read_only=chance.random() < 0.5) as store:
+            dump = store.dump()
+        edges = [one for one in dump.relationships if one[0] == "CONTRIBUTES"]
+        (last,) = {one[3]["last_seen"] for one in edges if one[2].startswith(key("v."))}
+        stored = round((last - day(1)).total_seconds())
+        assert number <= stored <= number + 1
+        number = stored
+        assert len(edges) == checkpointing_writer.COLUMNS + number
+    with open_store(path) as store, open_store(tmp_path / "expected.lbug") as expected:
+        for one in range(1, number + 1):
+            expected.apply(checkpointing_writer.seen(one))
+        assert store.dump() == expected.dump()
+
+
+_FULL = """
+import resource, signal, sys
+from lineage.store import StoreFullError, open_store
+from tests.store import checkpointing_writer
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
+with open_store(sys.argv[1]) as store:
+    number, stored = 0, None
+    while stored is None:
+        number += 1
+        before = store.dump()
+        try:
+            store.apply(checkpointing_writer.seen(number))
+        except StoreFullError as error:
+            assert error.hint and "make room" in error.hint
+            stored = number - 1
+    assert store.dump() == before
+    if sys.argv[2] == "room":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        store.apply(checkpointing_writer.seen(number))
+        stored = number
+print(stored)
+"""
+
+
+@pytest.mark.parametrize("then", ["room", "still full"])
+def test_a_full_disk_is_an_error_and_reading_goes_on(tmp_path: Path, then: str) -> None:
+    path = tmp_path / "store.lbug"
+    command = [sys.executable, "-c", _FULL, str(path), then]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    number = int(ended.stdout)
+    with open_store(path) as store, open_store(tmp_path / "expected.lbug") as expected:
+        for one in range(1, number + 1):
+            expected.apply(checkpointing_writer.seen(one))
+        assert store.dump() == expected.dump()
+        store.apply(checkpointing_writer.seen(number + 1))
+
+
+_KILLED = """
+import os, pathlib, sys
+from lineage.store import open_store
+from tests.store import stopped_writer
+store = open_store(pathlib.Path(sys.argv[1]))
+stopped_writer.write_first(store)
+os._exit(9)
+"""
+
+
+@pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_a_damaged_log_is_said_and_kept(place: float, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path, log = tmp_path / "store.lbug", tmp_path / "store.lbug.wal"
+    subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False)
+    damaged = bytearray(log.read_bytes())
+    damaged[int(len(damaged) * place)] ^= 0xFF
+    log.write_bytes(damaged)
+    _opened(path, read_only=True)
+    assert "cannot be read and is left out" in caplog.text
+    assert log.read_bytes() == bytes(damaged)
+    _opened(path)
+    (kept,) = tmp_path.glob("store.lbug.wal.*")
+    assert kept.name in caplog.text
+    assert kept.read_bytes() == bytes(damaged)
+    caplog.clear()
+    _opened(path)
+    assert not caplog.records
+
+
+def _states_while_writing(folder: Path, copy_from: int) -> list[Path]:
+    """Return copies of a store's files, taken in turn while a batch was being written."""
+    live = folder / "live"
+    live.mkdir()
+    command = [sys.executable, "-m", "tests.store.stopped_writer", str(live / "store.lbug"), str(copy_from)]
+    writer = subprocess.Popen(command)
+    states: list[Path] = []
+    fingerprint: object = None
+    while os.WIFSTOPPED(status := os.waitpid(writer.pid, os.WUNTRACED)[1]):
+        files = sorted(live.iterdir())
+        if fingerprint != (fingerprint := [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files]):
+            states.append(folder / f"state{len(states)}" / "store.lbug")
+            shutil.copytree(live, states[-1].parent)
+        # Popen's own would look whether it has ended, and take its status away from here.
+        os.kill(writer.pid, signal.SIGCONT)
+        time.sleep(0.001)
+        os.kill(writer.pid, signal.SIGSTOP)
+    writer.returncode = os.waitstatus_to_exitcode(status)
+    assert writer.returncode == 0
+    shutil.copytree(live, folder / "last")
+    return [*states, folder / "last" / "store.lbug"]
+
+
+def _opened(path: Path, *, read_only: bool = False) -> tuple[GraphDump, str]:
+    with open_store(path, read_only=read_only) as store:
+        return store.dump(), stopped_writer.buffered_texts(store)
+
+
+def _applied_again(path: Path) -> tuple[GraphDump, str]:
+    with open_store(path) as store:
+        stopped_writer.write_second(store)
+        return store.dump(), stopped_writer.buffered_texts(store)

@@ -1,0 +1,117 @@
+"""Jobs that are retired by hand, and those from before files had projects, which their files take over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lineage.model.batch import DiagnosticRecord
+from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.sql.extraction import options_for
+from lineage.store import GraphStore
+from lineage.store.values import JobIdentity, JobSelection, RetiredJobs
+from lineage_ingest.sql_files import IngestSummary, ingest_sql_files
+from tests.store.telling import Told, batch, day, history, job, query
+
+FINDING = Diagnostic(DiagnosticCode.UNKNOWN_TABLE, Severity.WARNING, "no table `x`")
+V = "create view v as select x from a"
+
+
+def of_file(told: Told, project: str, path: str, environment: str = "postgres") -> Told:
+    return replace(told, job=replace(told.job, source=path, file_key=f"{project}:{path}@{environment}"))
+
+
+def fill(store: GraphStore) -> None:
+    """Put two projects, one of them read twice, and a query into a store."""
+    orders = job("j1", "a.x -> v.x", at=1)
+    findings = (
+        DiagnosticRecord(FINDING, "m/o.sql", "j1", "shop:m/o.sql@postgres"),
+        DiagnosticRecord(FINDING, "m/o.sql", None, "crm:m/o.sql@postgres"),
+    )
+    told = batch(
+        of_file(orders, "shop", "m/o.sql"),
+        of_file(job("j2", "a.x -> w.x", at=1), "crm", "m/o.sql"),
+        of_file(job("j3", "a.y -> w.y", at=1), "shop", "n.sql", "snowflake,pg"),
+        query("q", "a.x -> u.x", at=1),
+    )
+    store.apply(replace(told, diagnostics=findings))
+
+
+def selected(store: GraphStore, **wanted: Any) -> list[str]:
+    return [head.key for head in store.select_jobs(JobSelection(**wanted))]
+
+
+def test_jobs_are_selected_by_all_that_is_given(store: GraphStore) -> None:
+    fill(store)
+    assert selected(store, project="shop") == ["j1", "j3"]
+    assert selected(store, project="shop", environment="snowflake,pg") == ["j3"]
+    assert selected(store, project="sho") == selected(store, project="sh%") == []
+    assert selected(store, source="m") == selected(store, source="m/o.sql") == ["j1", "j2"]
+    assert selected(store, source="m/o") == []
+    assert selected(store, source="m/", project="crm") == ["j2"]
+    assert selected(store, job="query:q") == ["query:q"]
+    assert selected(store, namespace="pg") == ["j1", "j2", "j3", "query:q"]
+    assert selected(store, namespace="other") == []
+    assert store.diagnosed_files(["shop:", "crm:x"]) == ["shop:m/o.sql@postgres"]
+
+
+def test_what_is_retired_stays_in_the_history_and_can_be_said_again(store: GraphStore) -> None:
+    fill(store)
+    assert store.retire_jobs(["j1", "query:q", "unknown"], day(5)) == RetiredJobs(2, 2)
+    assert history(store) == ["a.x -> u.x 1..5", "a.x -> v.x 1..5", "a.x -> w.x 1..", "a.y -> w.y 1.."]
+    assert [found.file_key for found in store.diagnostics()] == ["crm:m/o.sql@postgres"]
+    assert store.retire_jobs(["j1", "query:q"], day(6)) == RetiredJobs()
+    assert selected(store, project="shop") == ["j3"]
+    store.apply(batch(of_file(job("j1", "a.x -> v.x", at=7), "shop", "m/o.sql")))
+    assert "a.x -> v.x 7.." in history(store)
+
+
+def test_a_job_takes_its_history_along_to_another_key(store: GraphStore) -> None:
+    for at, line in ((1, "a.x -> v.x"), (2, "a.y -> v.y")):
+        store.apply(batch(job("old", line, at=at, source="o.sql"), run=f"run {at}", files=["o.sql"]))
+    before = history(store)
+    identity = JobIdentity("new", "shop:m/o.sql@postgres", "m/o.sql")
+    assert store.rekey_jobs({"old": identity}) == 1
+    assert history(store) == before
+    [stored] = store.jobs()
+    assert (stored.key, stored.project, stored.path, stored.observations) == ("new", "shop", "m/o.sql", 2)
+    assert store.rekey_jobs({"old": identity}) == 0
+    store.apply(batch(job("old", "a.x -> v.x", at=3)))
+    store.rekey_jobs({"old": identity})
+    assert [one.key for one in store.jobs()] == ["new"]
+    assert {line.partition(" ")[0] for line in history(store)} == {"a.x", "a.y"}
+
+
+def ingest(store: GraphStore, path: Path, at: datetime) -> IngestSummary:
+    return ingest_sql_files([path], store, options_for("postgres", namespace="pg"), observed_at=at, project="shop")
+
+
+def test_files_take_over_what_they_said_before_they_had_projects(store: GraphStore, tmp_path: Path) -> None:
+    """A store of the version before: jobs are keyed by the folder's name and the path in it, or by the file's name."""
+    folder = tmp_path / "models"
+    (folder / "stg").mkdir(parents=True)
+    (folder / "stg/o.sql").write_text(V, encoding="utf-8")
+    told = batch(
+        job("file:models/stg/o.sql>pg/v", "a.x -> v.x", at=1, source="models/stg/o.sql"),
+        job("file:o.sql>pg/v", "a.old -> v.x", at=2, source="o.sql"),
+        job("file:models/gone.sql>pg/w", "a.x -> w.x", at=2, source="models/gone.sql"),
+        files=["models/stg/o.sql", "o.sql", "models/gone.sql"],
+    )
+    stale = DiagnosticRecord(FINDING, "models/stg/o.sql")
+    run = replace(told.run, key="sql:0")
+    store.apply(replace(told, run=run, diagnostics=(stale,)))
+    done = ingest(store, folder, datetime(2024, 1, 5, tzinfo=UTC))
+    assert done.adopted == 2
+    of_columns = [line for line in history(store) if " -> " in line]
+    assert of_columns == ["a.old -> v.x 2..5", "a.x -> v.x 1..", "a.x -> w.x 2.."]
+    assert [one.key for one in store.jobs()] == [
+        "file:models/gone.sql>pg/w",
+        "file:shop:stg/o.sql@postgres,pg>pg/v",
+    ]
+    assert store.diagnostics() == []
+    assert ["lineage forget --project '(before projects)'" in one for one in done.notices] == [True]
+    again = ingest(store, folder, datetime(2024, 1, 6, tzinfo=UTC))
+    assert (again.adopted, again.applied.edges_created) == (0, 0)
+    assert selected(store, project="(before projects)") == ["file:models/gone.sql>pg/w"]

@@ -1,0 +1,274 @@
+"""One pipeline, two engines: the same graph, whether a log is read in-process or on Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from lineage.model.diagnostics import DiagnosticCode
+from lineage.sql.extraction import options_for
+from lineage.store import open_store
+from lineage_ingest.query_log import ColumnsMissingError, source_named
+from lineage_ingest.query_log.ingest import ingest_log_rows
+from lineage_ingest.query_log.pipeline.engines import EngineKind, SparkOptions, open_engine, spark_session
+from lineage_ingest.query_log.pipeline.extraction import LogContext
+from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
+from lineage_ingest.sql_files import ingest_sql_files
+from tests.query_logs.broken_files import break_files
+from tests.query_logs.forms import FOLDER as FORMS_FOLDER
+from tests.query_logs.make import make, runs
+from tests.query_logs.servers.spark_workload import SPARK_WORKLOAD
+from tests.query_logs.servers.workload import effective_script, stated
+from tests.query_logs.test_spark_event_logs import application
+from tests.soundness.warehouse.campaign import Campaign, Plan
+from tests.soundness.warehouse.check import Settings
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+# Files that Spark reads in pieces, files of which a worker reads each whole, and rows that are put together first.
+_LOGS = [("snowflake", "parquet"), ("postgres_json", "jsonl"), ("mysql", "jsonl"), ("redshift", "jsonl")]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Spark session for all tests here: starting one takes longer than what they do. It logs its events."""
+    conf = {
+        "spark.sql.shuffle.partitions": "2", "spark.eventLog.enabled": "true", "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": tmp_path_factory.mktemp("events").as_uri(), "spark.eventLog.rolling.enabled": "false",
+    }  # fmt: skip
+    with spark_session(SparkOptions(master="local[2]", conf=conf)) as session:
+        yield session
+
+
+def test_the_events_of_a_workload_say_what_took_effect(spark: Any, tmp_path: Path) -> None:
+    for name in ("core", "mart"):
+        spark.sql(f"CREATE DATABASE {name} LOCATION '{(tmp_path / name).as_uri()}'")
+    for sent in SPARK_WORKLOAD:
+        spark.sparkContext.setJobDescription(sent.text)  # as spark-sql does
+        try:
+            spark.sql(sent.text)
+        except (PySparkException, Py4JJavaError):
+            assert sent.effect is None
+    spark.sparkContext.setJobDescription(None)
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    [events] = Path(spark.conf.get("spark.eventLog.dir").removeprefix("file:")).iterdir()
+    with open_store(tmp_path / "sql.lbug") as store:
+        file = effective_script(SPARK_WORKLOAD, tmp_path)
+        ingest_sql_files([file], store, options_for("spark"), None, observed_at=AT)
+        expected = stated(store)
+    given = LogInput(source_named("spark"), (str(events),))
+    with open_engine(given, EngineKind.LOCAL, SparkOptions()) as engine, open_store(tmp_path / "log.lbug") as store:
+        ingest_log_rows(engine, store, LogContext("played", AT))
+        assert stated(store) == expected
+    for name in ("core", "mart"):
+        spark.sql(f"DROP DATABASE {name} CASCADE")
+
+
+@pytest.mark.parametrize("name", ["mysql", "postgres_stderr"])
+def test_a_rotated_log_is_one_on_both_engines(name: str, spark: Any, tmp_path: Path) -> None:
+    """The session's USE or path stands in the first file, what it governs in the second."""
+    starts = {
+        "mysql": ["2026-03-01T10:00:0{n}Z\t    8 Query\t{text}"],
+        "postgres_stderr": ["2026-03-01 10:00:0{n}.000 UTC [8] ann@shop LOG:  statement: {text}"],
+    }
+    sets = "set search_path = a" if name == "postgres_stderr" else "use a"
+    for folder in ("one", "other"):  # two servers, whose sessions have the same names
+        (tmp_path / "log" / folder).mkdir(parents=True)
+        for n, file in ((1, "server.log.1"), (2, "server.log")):
+            text = (sets if folder == "one" else "select 1") if n == 1 else f"insert into {folder} select x from c.o"
+            lines = "\n".join(starts[name]).format(n=n, text=text)
+            (tmp_path / "log" / folder / file).write_text(f"{lines}\n")
+    given = LogInput(source_named(name), (str(tmp_path / "log"),))
+    dumps = [graph_of(given, kind, tmp_path / f"{kind}.lbug", 3) for kind in (EngineKind.LOCAL, EngineKind.SPARK)]
+    assert dumps[0].nodes == dumps[1].nodes
+    assert dumps[0].relationships == dumps[1].relationships
+    written = {target.rpartition("/")[2] for kind, _, target, _ in dumps[0].relationships if kind == "CONTRIBUTES"}
+    assert written == ({"shop.a.one#x", "other#x"} if name == "postgres_stderr" else {"a.one#x", "other#x"})
+
+
+@pytest.mark.parametrize(("source", "kind"), _LOGS)
+def test_both_engines_leave_the_same_graph(source: str, kind: str, spark: Any, tmp_path: Path) -> None:
+    make(tmp_path / "log", source, runs(source, 1_500, 60, 5), kind, files=2)
+    given = LogInput(source_named(source), (str(tmp_path / "log"),))
+    dumps = [graph_of(given, engine, tmp_path / f"{engine}.lbug") for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
+    assert dumps[0].nodes == dumps[1].nodes
+    assert dumps[0].relationships == dumps[1].relationships
+    assert any(label == "Usage" for label, _, _ in dumps[0].nodes)
+
+
+DDL = [
+    "1: create table t as select x, s from f",
+    "2: create temp table tmp as select x from t",
+    "3: create table c as select x from t",
+    "1: create or replace table t as select y as x from o",
+    "2: create table d as select x from tmp",
+    "3: create table e as select x from t",
+    "1: alter table t rename to u",
+    "1: create table t as select z as x from p",
+    "3: create table g as select x from t",
+    "3: insert into g select x from u",
+    "2: drop table c",
+]
+
+
+def test_both_engines_tell_the_tables_of_one_name_apart(spark: Any, tmp_path: Path) -> None:
+    rows = []
+    for minute, row in enumerate(DDL):
+        session, text = row.split(": ")
+        at = (AT + timedelta(minutes=minute)).isoformat()
+        rows.append(json.dumps({"query_text": text, "started_at": at, "session": session}))
+    (tmp_path / "log.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    given = LogInput(source_named("generic", dialect="duckdb"), (str(tmp_path / "log.jsonl"),))
+    dumps = [graph_of(given, engine, tmp_path / f"{engine}.lbug") for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
+    assert dumps[0].nodes == dumps[1].nodes
+    assert dumps[0].relationships == dumps[1].relationships
+    stated = {(kind, start, end) for kind, start, end, _ in dumps[0].relationships}
+    assert ("CONTRIBUTES", "duckdb/f#x", "duckdb/d#x") in stated
+    assert ("CONTRIBUTES", "duckdb/u#x", "duckdb/e#x") in stated
+    assert ("CONTRIBUTES", "duckdb/t#x", "duckdb/g#x") in stated
+
+
+def test_both_engines_leave_out_the_scripts_whose_statements_are_in_the_log(spark: Any, tmp_path: Path) -> None:
+    """In whichever file: the one of `s1` comes before it, that of `s2` after it; those of `s3` and `s4` do not come."""
+    jobs: dict[str, list[tuple[str, str | None, str]]] = {
+        "a.jsonl": [("s1_0", "s1", "insert into m.one (a) select a from d.s"), ("s2", None, "script two")],
+        "b.jsonl": [
+            ("s1", None, "script one"),
+            ("s3", None, "declare x int64; insert into m.three (a) select b from d.s;"),
+        ],
+        "c.jsonl": [("s2_0", "s2", "insert into m.two (a) select c from d.s")],
+        "d.jsonl": [("s4", "s3x", "begin insert into m.four (a) select d from d.s; end")],
+    }
+    for name, rows in jobs.items():
+        documents = [
+            {
+                **{"job_id": job, "parent_job_id": parent, "query": text, "job_type": "QUERY", "state": "DONE"},
+                **{
+                    "statement_type": "INSERT" if "_" in job else "SCRIPT",
+                    "start_time": AT.isoformat(),
+                    "project_id": "p",
+                },
+            }
+            for job, parent, text in rows
+        ]
+        (tmp_path / name).write_text("".join(json.dumps(one) + "\n" for one in documents))
+    given = LogInput(source_named("bigquery"), tuple(str(tmp_path / name) for name in jobs))
+    dumps = [graph_of(given, engine, tmp_path / f"{engine}.lbug", 3) for engine in (EngineKind.LOCAL, EngineKind.SPARK)]
+    assert dumps[0].nodes == dumps[1].nodes
+    assert dumps[0].relationships == dumps[1].relationships
+    written = {target.rpartition("/")[2] for kind, _, target, _ in dumps[0].relationships if kind == "CONTRIBUTES"}
+    assert written == {"p.m.one#a", "p.m.two#a", "p.m.three#a", "p.m.four#a"}
+
+
+@pytest.mark.parametrize("source", ["generic", "redshift"])
+def test_both_engines_name_the_same_failed_files(source: str, spark: Any, tmp_path: Path) -> None:
+    """Redshift's rows are put together first, so that they go through Spark before they are read."""
+    broken = break_files(tmp_path / "log")
+    given = LogInput(source_named(source, dialect="postgres"), (str(tmp_path / "log"),))
+    found = []
+    for engine in (EngineKind.LOCAL, EngineKind.SPARK):
+        with open_store(tmp_path / f"{engine}.lbug") as store, open_engine(given, engine, SparkOptions()) as running:
+            summary = ingest_log_rows(running, store, LogContext(given.name, AT, observed_at=AT))
+            jobs = {job.key: job.observations for job in store.jobs()}
+        failed = {
+            d.diagnostic.message for d in summary.diagnostics if d.diagnostic.code is DiagnosticCode.UNREADABLE_FILE
+        }
+        assert {Path(message.partition(": ")[0]).name for message in failed} == broken.keys()
+        found.append((failed, jobs, summary.run.counts["rows"], summary.run.counts["left_out"]))
+    assert found[0] == found[1]
+
+
+FORMS = [
+    "bigquery/bq_prettyjson.json",
+    "bigquery/flattened.csv",
+    "redshift/stl",
+    "mysql/batch.tsv",
+    "clickhouse/CSV.csv",
+    "spark",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_both_engines_read_a_form_alike(form: str, spark: Any, tmp_path: Path) -> None:
+    path = FORMS_FOLDER / form
+    if form == "spark":
+        path = application(tmp_path, "zstd", [4, 9])
+    given = LogInput(source_named(form.partition("/")[0]), (str(path),))
+    dumps = []
+    for kind in (EngineKind.LOCAL, EngineKind.SPARK):
+        with open_store(tmp_path / f"{kind}.lbug") as store, open_engine(given, kind, SparkOptions()) as engine:
+            summary = ingest_log_rows(engine, store, LogContext(given.name, AT))
+            assert summary.run.counts["resolved"] > 1
+            assert not summary.failed_files
+            dumps.append(store.dump())
+    for dump in dumps:
+        for _, _, properties in dump.nodes:
+            properties.pop("seconds", None)
+    assert dumps[0].nodes == dumps[1].nodes
+    assert dumps[0].relationships == dumps[1].relationships
+    assert dumps[0].relationships
+
+
+def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
+    """Derby comes with Spark: a real database, read over JDBC."""
+    spark._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
+    url = "jdbc:derby:memory:log;create=true"
+    connection = spark._jvm.java.sql.DriverManager.getConnection(url)
+    statement = connection.createStatement()
+    statement.execute("CREATE TABLE history (query_text VARCHAR(200), who VARCHAR(20), started_at TIMESTAMP)")
+    statement.execute(
+        "INSERT INTO history VALUES ('INSERT INTO t SELECT a FROM s', 'ann', TIMESTAMP('2026-03-01 10:00:00'))"
+    )
+    statement.execute(
+        "INSERT INTO history VALUES ('INSERT INTO t SELECT a FROM s', 'bo', TIMESTAMP('2026-03-02 10:00:00'))"
+    )
+    source = source_named("generic", dialect="postgres", mapping={"query_text": "query_text", "user": "who"})
+    given = LogInput(source, jdbc=Jdbc(url, AT, "SELECT * FROM history"))
+    with open_store(tmp_path / "s.lbug") as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
+        ingest_log_rows(engine, store, LogContext(given.name, AT))
+        [job] = store.jobs(users=True)
+        uses = store.usage("postgres/s#a")
+    assert job.users is not None
+    assert (job.observations, dict(job.users.named)) == (2, {"ann": 1, "bo": 1})
+    assert [(use.day.day, use.reads) for use in uses] == [(1, 1), (2, 1)]
+
+
+def graph_of(given: LogInput, kind: EngineKind, path: Path, resolved: int = 10) -> Any:
+    with open_store(path) as store, open_engine(given, kind, SparkOptions()) as engine:
+        summary = ingest_log_rows(engine, store, LogContext(given.name, AT))
+        assert summary.run.counts["resolved"] > resolved
+        dump = store.dump()
+    for _, _, properties in dump.nodes:
+        properties.pop("seconds", None)
+    return dump
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
+@pytest.mark.parametrize("kind", [EngineKind.LOCAL, EngineKind.SPARK])
+def test_a_log_of_another_source_is_refused(kind: EngineKind, name: str, spark: Any, tmp_path: Path) -> None:
+    text = '{"sql": "SELECT a FROM t"}\n' if name == "log.jsonl" else "sql\nSELECT a FROM t\n"
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    given = LogInput(source_named("snowflake"), (str(tmp_path / name),))
+    with open_store(tmp_path / "s.lbug") as store:
+        with (
+            pytest.raises(ColumnsMissingError, match="these rows do not"),
+            open_engine(given, kind, SparkOptions()) as engine,
+        ):
+            ingest_log_rows(engine, store, LogContext(given.name, AT))
+        assert not store.runs()
+
+
+def test_a_random_warehouse_on_spark(spark: Any) -> None:
+    settings = Settings(experiments=False, again=False, engine=EngineKind.SPARK)
+    campaign = Campaign(Plan(1, "log", settings=settings, shrink_seconds=0))
+    campaign.run(range(1))
+    assert "\n".join(map(str, campaign.failures)) == ""
+    assert campaign.asked

@@ -1,4 +1,4 @@
-//! Writes `facts.txt`, the table that the Python twin reads, as Rust constants.
+//! Writes `facts.txt`, which the Python implementation reads, as Rust constants.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{env, fs};
 
 const FACTS: &str = "../sql/scan/facts.txt";
-/// Of the table of words: a power of two, some three times the number of words.
+/// Size of the table of words: a power of two, about three times the number of words.
 const SLOTS_LOG2: u32 = 10;
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -38,7 +38,7 @@ fn sections(text: &str) -> BTreeMap<String, Section> {
     sections
 }
 
-/// Returns the position of a name among those met so far.
+/// Returns the index of a name among the names so far.
 fn number(names: &mut Vec<String>, name: &str) -> usize {
     names.iter().position(|known| known == name).unwrap_or_else(|| {
         names.push(name.to_owned());
@@ -53,7 +53,7 @@ fn write_dialects(code: &mut String, dialects: &Section) {
         let bits = words.iter().fold(0u32, |bits, word| bits | 1 << number(&mut features, word));
         writeln!(rows, "    ({dialect:?}, {bits:#x}),").unwrap();
     }
-    writeln!(code, "/// What texts of a dialect are made of, as bits.\npub mod feature {{").unwrap();
+    writeln!(code, "/// Lexical features of a dialect, as bits.\npub mod feature {{").unwrap();
     for (bit, name) in features.iter().enumerate() {
         writeln!(code, "    pub const {}: u32 = 1 << {bit};", name.to_uppercase()).unwrap();
     }
@@ -75,7 +75,7 @@ fn write_words(code: &mut String, roles: &Section, flags: &Section) {
             words.entry(word).or_default().1 |= bit;
         }
     }
-    writeln!(code, "/// What a word does to what stands behind it.\npub mod role {{").unwrap();
+    writeln!(code, "/// The role of a word for the text after it.\npub mod role {{").unwrap();
     for (value, name) in role_names.iter().enumerate() {
         writeln!(code, "    pub const {}: u8 = {value};", name.to_uppercase()).unwrap();
     }
@@ -94,7 +94,7 @@ fn write_words(code: &mut String, roles: &Section, flags: &Section) {
         }
         slots[slot] = Some((key, *word, *role, *flags));
     }
-    // Keys apart: nearly all words are names, and the keys alone, which rule them out, stay in the fastest cache.
+    // Keys are separate: most words are names, which the keys alone rule out, so that these stay in the L1 cache.
     let keys: Vec<u64> = slots.iter().map(|slot| slot.map_or(0, |(key, ..)| key)).collect();
     writeln!(code, "pub static KEYS: [u64; {}] = {keys:?};", slots.len()).unwrap();
     writeln!(code, "pub static WORDS: [Word; {}] = [", slots.len()).unwrap();

@@ -1,4 +1,4 @@
-//! The same over Arrow arrays of strings, handed over without a copy, with the interpreter free to go on.
+//! The scanner over Arrow arrays of strings, without copying them and with the GIL released.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::{features, fingerprint, mask, nesting, split};
 
-/// Normal forms that are hashed side by side.
+/// Number of normal forms that are hashed in parallel.
 const AT_ONCE: usize = 32;
 const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
 
@@ -19,7 +19,7 @@ pub fn hexadecimal(bits: [u8; 16]) -> String {
     bits.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|half| HEXADECIMAL[usize::from(half)] as char).collect()
 }
 
-/// An array of strings with offsets of 32 or 64 bits.
+/// An array of strings with 32-bit or 64-bit offsets.
 enum Texts {
     Small(StringArray),
     Large(LargeStringArray),
@@ -47,7 +47,7 @@ fn arrow_array_data(array: &Bound<'_, PyAny>) -> PyResult<arrow_data::ArrayData>
     arrow_data::ArrayData::from_pyarrow_bound(array)
 }
 
-/// Works on an array while other Python threads run, and hands the result over.
+/// Processes an array with the GIL released, and returns the result to Python.
 fn over<'py>(
     array: &Bound<'py, PyAny>,
     work: impl FnOnce(&Texts) -> Result<ArrayRef, String> + Send,
@@ -87,7 +87,7 @@ pub fn fingerprint_array<'py>(array: &Bound<'py, PyAny>, dialect: &str) -> PyRes
     })
 }
 
-/// Masked texts have the offsets of 64 bits where the given ones have: they are no longer in bytes.
+/// Masked texts keep the width of the offsets: they are never longer in bytes.
 #[pyfunction]
 pub fn mask_literals_array<'py>(array: &Bound<'py, PyAny>, dialect: &str) -> PyResult<Bound<'py, PyAny>> {
     let features = features(dialect)?;

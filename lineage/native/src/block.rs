@@ -1,6 +1,6 @@
-//! Sixty-four bytes of text looked at together: which of them are white space, which go on a word, as bits.
+//! Classifies 64 bytes of text at once: which are white space, and which continue a word, as bit masks.
 //!
-//! Where a run ends is then told by the bits alone. Byte by byte, each step would wait for the one before.
+//! The end of a run follows from the masks alone. Byte by byte, each step would depend on the previous one.
 
 #[cfg(not(target_arch = "x86_64"))]
 use crate::eight as lane;
@@ -8,10 +8,10 @@ use crate::eight as lane;
 use crate::sixteen as lane;
 
 const LENGTH: usize = 64;
-/// Stands behind the end of a text: neither white space nor part of a word.
+/// Padding after the end of a text: neither white space nor part of a word.
 const NEITHER: u8 = b'(';
 
-/// The bytes from a place on.
+/// The bytes from an index on.
 #[derive(Default)]
 pub struct Block {
     start: usize,
@@ -22,19 +22,19 @@ pub struct Block {
 }
 
 impl Block {
-    /// Returns the end of the ASCII white space and control characters that begin at a place.
+    /// Returns the end of the ASCII white space and control characters that begin at an index.
     #[inline(always)]
     pub fn space_end(&mut self, text: &[u8], place: usize) -> usize {
         self.run_end(text, place, |block| block.beyond_space)
     }
 
-    /// Returns the end of the ASCII letters, digits, underscores and dollar signs that begin at a place.
+    /// Returns the end of the ASCII letters, digits, underscores and dollar signs that begin at an index.
     #[inline(always)]
     pub fn word_end(&mut self, text: &[u8], place: usize) -> usize {
         self.run_end(text, place, |block| block.outside_word)
     }
 
-    /// Returns whether a character beyond ASCII is near: what was found last may end before one.
+    /// Returns whether a non-ASCII character is in the block: the last run may end just before one.
     #[inline(always)]
     pub fn may_end_beyond_ascii(&self) -> bool {
         self.beyond_ascii

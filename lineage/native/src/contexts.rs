@@ -1,8 +1,8 @@
-//! Where a literal stands, and whether it is dropped there; the twin of `contexts.py` and `levels.py`.
+//! The context of a literal, and whether it is dropped there; equivalent to `contexts.py` and `levels.py`.
 
 use crate::facts::role;
 
-/// What a piece follows, as bits.
+/// The kind of the preceding piece, as bits.
 pub mod behind {
     pub const NOTHING: u16 = 0;
     pub const EQUALS: u16 = 1;
@@ -43,7 +43,7 @@ const CONDITION: u16 = COMPARED | COMPUTED | behind::LIMIT;
 const CONSTANTS: u16 = COMPARED | COMPUTED | behind::PARENTHESIS | behind::COMMA;
 
 impl Region {
-    /// Returns what a literal may follow here to be dropped.
+    /// Returns the preceding pieces after which a literal is dropped in this region.
     pub fn dropped(self) -> u16 {
         match self {
             Self::Other | Self::Fixed => behind::NOTHING,
@@ -58,7 +58,7 @@ impl Region {
         }
     }
 
-    /// Returns what a string or number may follow here besides to be dropped.
+    /// Returns further preceding pieces after which a string or number is dropped in this region.
     pub fn dropped_constants(self) -> u16 {
         match self {
             Self::Projection => COMPUTED | behind::ITEM | behind::COMMA | behind::PARENTHESIS,
@@ -90,7 +90,7 @@ impl Region {
     }
 }
 
-/// One level of brackets or CASE, or the statement itself. Places are in the output.
+/// One level of brackets or CASE, or the statement itself. Positions are in the output.
 #[derive(Default)]
 pub struct Level {
     pub region: Region,
@@ -102,7 +102,7 @@ pub struct Level {
     pub inserts: bool,
     pub selects: bool,
     pub named: bool,
-    /// How many bytes of dropped constants there were where the item of the select list began.
+    /// Number of bytes of dropped constants before the select-list item.
     pub item: usize,
     pub between: bool,
     pub start: usize,
@@ -111,7 +111,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// Begins another region; what is fixed stays so.
+    /// Begins another region; a fixed region does not change.
     pub fn enter(&mut self, region: Region) {
         if self.region != Region::Fixed {
             self.region = region;
@@ -120,7 +120,7 @@ impl Level {
     }
 }
 
-/// Returns the region that a bracket begins within a level, and whether it is a row of constants.
+/// Returns the region that a bracket begins in a level, and whether it is a row of constants.
 pub fn inner_region(level: &mut Level, behind: u16, role: u8, opener: u8, pure: bool) -> (Region, bool) {
     let region = level.region;
     if region == Region::Fixed || role == role::PIVOT || (role == role::COLUMNS && opener == b'(') {

@@ -1,7 +1,7 @@
-//! Eight bytes of text looked at together, as the digits of one number, the first byte in the lowest.
+//! Classifies eight bytes of text at once, as one 64-bit integer with the first byte in the lowest position.
 //!
-//! What is asked of each byte is answered in its highest bit; a byte beyond ASCII, whose highest bit is set, answers as
-//! each function says. Sums stay within their byte: of seven bits and at most seven bits.
+//! The result for each byte is its highest bit. For a non-ASCII byte, whose highest bit is set in the text, each
+//! function defines the result. Sums do not overflow their byte: both operands have at most seven bits.
 
 #[cfg(not(target_arch = "x86_64"))]
 pub const LENGTH: usize = 8;
@@ -10,19 +10,19 @@ const EACH: u64 = 0x0101_0101_0101_0101;
 const HIGHEST: u64 = 0x80 * EACH;
 const LOWER: u64 = 0x7f * EACH;
 
-/// Returns how many bytes come before the first that answers; 8 where none does.
+/// Returns the number of bytes before the first match; 8 if none matches.
 #[inline]
 pub fn first(answers: u64) -> usize {
     (answers.trailing_zeros() / 8) as usize
 }
 
-/// Returns the byte at a place from 0 to 7.
+/// Returns the byte at an index from 0 to 7.
 #[inline]
 pub fn byte(eight: u64, place: usize) -> u8 {
     (eight >> (8 * place)) as u8
 }
 
-/// Returns, as bits, which bytes are no white space or control characters, no part of a word, and beyond ASCII.
+/// Returns three bit masks: bytes that are not white space or control characters, not part of a word, not ASCII.
 #[inline]
 #[cfg(not(target_arch = "x86_64"))]
 pub fn stops(bytes: &[u8; LENGTH]) -> [u64; 3] {
@@ -30,21 +30,21 @@ pub fn stops(bytes: &[u8; LENGTH]) -> [u64; 3] {
     [beyond_space(eight), outside_word(eight, true), eight & HIGHEST].map(bits)
 }
 
-/// Returns the answers as eight bits, the first byte's in the lowest.
+/// Returns the results as eight bits, the first byte's in the lowest.
 #[inline]
 #[cfg(not(target_arch = "x86_64"))]
 fn bits(answers: u64) -> u64 {
     answers.wrapping_mul(0x0002_0408_1020_4081) >> 56
 }
 
-/// Asks which bytes are no ASCII white space or control character: those beyond ASCII too, and DEL.
+/// Matches bytes that are not ASCII white space or control characters, including non-ASCII bytes and DEL.
 #[inline]
 #[cfg(not(target_arch = "x86_64"))]
 pub fn beyond_space(eight: u64) -> u64 {
     (at_least(eight, b' ' + 1) | eight) & HIGHEST
 }
 
-/// Asks which bytes are no ASCII letter, digit or underscore, nor, with `dollar`, a dollar sign.
+/// Matches bytes that are not ASCII letters, digits, underscores or, with `dollar`, dollar signs.
 #[inline]
 pub fn outside_word(eight: u64, dollar: bool) -> u64 {
     let folded = eight | 0x20 * EACH;

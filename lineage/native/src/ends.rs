@@ -1,8 +1,8 @@
-//! Where what begins at a place ends, each by a rule of its own.
+//! Functions that find the end of a lexical element that begins at an index.
 
 use memchr::{memchr, memchr2};
 
-/// Returns the length of the character that a byte begins.
+/// Returns the length of the UTF-8 character that begins with a byte.
 #[inline]
 pub fn character_length(byte: u8) -> usize {
     match byte {
@@ -13,7 +13,7 @@ pub fn character_length(byte: u8) -> usize {
     }
 }
 
-/// Returns the length of the white space beyond ASCII at a place; 0 where there is none.
+/// Returns the length of the non-ASCII white space at an index; 0 if there is none.
 pub fn space_at(text: &[u8], place: usize) -> usize {
     match text[place..] {
         [0xc2, 0x85 | 0xa0, ..] => 2,
@@ -30,7 +30,7 @@ pub fn line_end(text: &[u8], start: usize) -> usize {
     memchr(b'\n', &text[start..]).map_or(text.len(), |found| start + found)
 }
 
-/// Returns the end of what a quote closes, where a doubled quote stands for one.
+/// Returns the end of a quoted string in which a doubled quote is an escaped quote.
 pub fn doubled_end(text: &[u8], mut place: usize, quote: u8) -> Option<usize> {
     loop {
         place += memchr(quote, text.get(place..)?)? + 1;
@@ -41,7 +41,7 @@ pub fn doubled_end(text: &[u8], mut place: usize, quote: u8) -> Option<usize> {
     }
 }
 
-/// The same, where a backslash takes the character behind it along.
+/// The same, with backslash escapes, too.
 pub fn escaped_end(text: &[u8], mut place: usize, quote: u8) -> Option<usize> {
     loop {
         place += memchr2(quote, b'\\', text.get(place..)?)?;

@@ -1,8 +1,8 @@
-//! Dialects and words, from the table that both twins share.
+//! Dialects and words, from the table shared with the Python implementation.
 
 include!(concat!(env!("OUT_DIR"), "/facts.rs"));
 
-/// The table itself, by which the Python side knows a wheel that was built from another one.
+/// The table's text, by which Python detects a wheel that was built with another version of it.
 pub const FACTS: &str = include_str!("../../sql/scan/facts.txt");
 
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub fn features(dialect: &str) -> Option<u32> {
     DIALECTS.iter().find(|(name, _)| *name == dialect).map(|(_, features)| *features)
 }
 
-/// Returns what is known of the word that lies at `start..end`, in any case.
+/// Returns the role and flags of the word at `start..end`, ignoring case.
 #[inline(always)]
 pub fn word(text: &[u8], start: usize, end: usize) -> &'static Word {
     let length = end - start;
@@ -40,7 +40,7 @@ pub fn word(text: &[u8], start: usize, end: usize) -> &'static Word {
     }
 }
 
-/// Words hold no character that setting bit 0x20 would turn into a letter, so that is lower case for them.
+/// No character of a word turns into another letter by setting bit 0x20, so that converts words to lower case.
 #[inline]
 fn key(text: &[u8], start: usize, length: usize) -> u64 {
     const LOWER: u64 = 0x2020_2020_2020_2020;

@@ -1,4 +1,4 @@
-//! A statement's fingerprint; the twin of `lineage/sql/scan/fingerprints.py`, which says what it drops.
+//! A statement's fingerprint; equivalent to `lineage/sql/scan/fingerprints.py`, which defines what is left out.
 
 use blake2b_simd::many::{HashManyJob, hash_many};
 use blake2b_simd::{Hash, Params};
@@ -8,7 +8,7 @@ use crate::facts::{self, feature, flag, role};
 use crate::pieces::{Kind, Piece, Pieces};
 
 const BITS_IN_BYTES: usize = 16;
-/// Letters that are written at once: most names are shorter.
+/// Number of letters written at once: most names are shorter.
 const AT_ONCE: usize = 16;
 
 pub type Fingerprint = [u8; BITS_IN_BYTES];
@@ -32,7 +32,7 @@ pub fn fingerprint(text: &str, features: u32) -> Fingerprint {
     bits(&parameters().hash(&form))
 }
 
-/// Hashes several normal forms side by side in the processor's wide registers, which takes a third of the time.
+/// Hashes several normal forms in parallel with SIMD instructions, in a third of the time.
 pub fn hash_forms(forms: &[Vec<u8>], mut take: impl FnMut(Fingerprint)) {
     let parameters = parameters();
     let mut jobs: Vec<HashManyJob> = forms.iter().map(|form| HashManyJob::new(&parameters, form)).collect();
@@ -40,7 +40,7 @@ pub fn hash_forms(forms: &[Vec<u8>], mut take: impl FnMut(Fingerprint)) {
     jobs.iter().for_each(|job| take(bits(&job.to_hash())));
 }
 
-/// Writes what a fingerprint is the hash of.
+/// Writes the normal form of a statement.
 pub fn normal_form(text: &str, features: u32, form: &mut Vec<u8>) {
     form.clear();
     form.reserve(text.len());
@@ -51,7 +51,7 @@ pub fn normal_form(text: &str, features: u32, form: &mut Vec<u8>) {
     writer.finish();
 }
 
-/// Writes `start..end` in lower case, nearly always at once: what is written past the end is taken back.
+/// Writes `start..end` in lower case, nearly always in one step: bytes written past the end are removed again.
 #[inline]
 fn push_lower(out: &mut Vec<u8>, text: &[u8], start: usize, end: usize) {
     let length = out.len() + end - start;
@@ -66,10 +66,10 @@ fn push_lower(out: &mut Vec<u8>, text: &[u8], start: usize, end: usize) {
     out.truncate(length);
 }
 
-/// A place in the output that a literal's sign or type begins at, and whether a word ends there.
+/// The position in the output of a literal's sign or type, and whether a word ends there.
 type Lead = Option<(usize, bool)>;
 
-/// What the next piece follows.
+/// The kind of the current piece, for the next one.
 #[derive(Default)]
 struct Before {
     behind: u16,
@@ -83,7 +83,7 @@ struct Before {
     lead: Lead,
 }
 
-/// Whether the next word belongs to a path whose case counts, or the last piece did.
+/// Whether the next word belongs to a case-sensitive path, or the last piece did.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Path {
     #[default]
@@ -100,11 +100,11 @@ struct Writer<'a> {
     alias_equals: bool,
     exact_paths: bool,
     levels: Vec<Level>,
-    /// The innermost level; those around it are in `levels`.
+    /// The innermost level; the enclosing ones are in `levels`.
     level: Level,
     before: Before,
     ended: bool,
-    /// The constants that were dropped as values, a space before each.
+    /// The constants dropped as values, each preceded by a space.
     constants: Vec<u8>,
     names_by_text: bool,
     runs_sql: bool,
@@ -129,7 +129,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Takes the end of the text.
+    /// Handles the end of the text.
     fn finish(&mut self) {
         self.end_items();
         if self.runs_sql {
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Takes the end of the items of all open select lists, the outermost first.
+    /// Handles the end of the items of all open select lists, the outermost first.
     fn end_items(&mut self) {
         let levels = std::mem::take(&mut self.levels);
         for outer in levels {
@@ -148,7 +148,7 @@ impl<'a> Writer<'a> {
         self.end_item();
     }
 
-    /// Takes the end of an item of a select list, or of the list.
+    /// Handles the end of a select-list item, or of the list.
     #[inline]
     fn end_item(&mut self) {
         if self.level.selects {
@@ -193,7 +193,7 @@ impl<'a> Writer<'a> {
         self.wordy = wordy;
     }
 
-    /// Parts a word from one before it. The space is taken back where none is: which it is cannot be foreseen.
+    /// Separates a word from a preceding word by a space; branch-free, so the space is removed again if unnecessary.
     #[inline]
     fn space(&mut self) {
         let length = self.out.len() + usize::from(self.wordy);
@@ -206,7 +206,7 @@ impl<'a> Writer<'a> {
         self.wordy = wordy;
     }
 
-    /// Takes a piece. What it is decides first: `Pieces` knew when it found the piece, and nothing is decided twice.
+    /// Handles a piece. Dispatches on the kind that `Pieces` determined, so that no test is repeated.
     #[inline(always)]
     fn take(&mut self, piece: Piece) {
         let Piece { kind, start, end } = piece;
@@ -241,7 +241,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Does what the pieces before ask for; `opens` says that a bracket is next.
+    /// Completes actions that depend on this piece; `opens`: it is an opening bracket.
     #[inline(always)]
     fn begin(&mut self, opens: bool) {
         if self.ended {
@@ -259,7 +259,7 @@ impl<'a> Writer<'a> {
         self.before = Before { path, ..Before::default() };
     }
 
-    /// Takes a literal. Only the text of one that stays is written.
+    /// Handles a literal. Its text is written only if the literal is kept.
     fn literal(&mut self, text: &[u8], is_number: bool, is_value: bool) {
         if self.exact_paths && self.before.path == Path::GoesOn {
             self.as_it_is(text);
@@ -312,7 +312,7 @@ impl<'a> Writer<'a> {
         }
         let dotted = self.before.dotted;
         let word = facts::word(self.text, start, end);
-        self.runs_sql |= word.flags & flag::DYNAMIC != 0; // behind a dot as well: `sys.sp_executesql`
+        self.runs_sql |= word.flags & flag::DYNAMIC != 0; // also after a dot: `sys.sp_executesql`
         let known = if dotted { &facts::PLAIN } else { word };
         let role = known.role;
         let is_keyword = (role != role::PLAIN || known.flags & flag::RESERVED != 0) && known.flags & flag::SOFT == 0;
@@ -358,7 +358,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Enters the region that a word begins; returns what a literal behind it follows.
+    /// Enters the region that a word begins; returns the word's kind for a literal after it.
     fn meaning(&mut self, role: u8, previous: u8, starred: bool) -> u16 {
         match role {
             role::CASE => {
@@ -501,7 +501,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Returns whether a comma and the text from `first` to `last` were written again since `last`.
+    /// Returns whether only a comma and a repetition of `first` to `last` were written since `last`.
     fn repeats(&self, first: usize, last: usize) -> bool {
         self.out[last] == b',' && self.out[first..last] == self.out[last + 1..]
     }

@@ -1,5 +1,5 @@
-//! The byte-level scanner as a Python module: one string at a time, or an Arrow array of them. Beside it, what visits
-//! every node of a syntax tree.
+//! The byte-level scanner as a Python module, for single strings and Arrow arrays of strings; and a function that
+//! visits every node of a syntax tree.
 
 mod arrays;
 mod block;
@@ -20,7 +20,7 @@ mod trees;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Returns the features of a dialect by its own name.
+/// Returns the features of a dialect, given by its name.
 fn features(dialect: &str) -> PyResult<u32> {
     facts::features(dialect).ok_or_else(|| PyValueError::new_err(format!("unknown dialect '{dialect}'")))
 }

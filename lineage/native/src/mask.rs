@@ -1,11 +1,11 @@
-//! Literals masked in place; the twin of `lineage/sql/scan/mask.py`.
+//! Masks literals in place; equivalent to `lineage/sql/scan/mask.py`.
 
 use memchr::memchr;
 
 use crate::facts::feature;
 use crate::pieces::{Kind, Pieces};
 
-/// Words that people write directly behind a string.
+/// Words that may directly follow a string without a space.
 const BEHIND_STRINGS: [&[u8]; 38] = [
     b"and", b"as", b"asc", b"between", b"by", b"collate", b"desc", b"do", b"else", b"end", b"escape", b"except",
     b"from", b"group", b"having", b"ilike", b"in", b"intersect", b"into", b"is", b"like", b"limit", b"not", b"on",
@@ -13,7 +13,7 @@ const BEHIND_STRINGS: [&[u8]; 38] = [
     b"where", b"with", b"xor",
 ];
 
-/// Appends the text with its literals masked and its comments blanked, as many characters as it has.
+/// Appends the text with its literals masked and its comments blanked; its number of characters does not change.
 /// With `digits` the digits of a number become `0`, else a number becomes `?` and spaces.
 pub fn mask_literals(text: &str, features: u32, digits: bool, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
@@ -37,7 +37,7 @@ pub fn mask_literals(text: &str, features: u32, digits: bool, out: &mut Vec<u8>)
     out.extend_from_slice(&bytes[done..]);
 }
 
-/// Whether what stands directly behind a string shows that the string ended too early.
+/// Returns whether the piece directly after a string shows that the string ended too early.
 fn is_torn(kind: Kind, text: &[u8]) -> bool {
     kind == Kind::Number
         || (kind == Kind::Word && !BEHIND_STRINGS.iter().any(|known| known.eq_ignore_ascii_case(text)))
@@ -57,7 +57,7 @@ fn mask_piece(kind: Kind, text: &[u8], features: u32, digits: bool, out: &mut Ve
         Kind::OracleString => {
             let quote = memchr(b'\'', text).unwrap_or(0);
             let delimiter = text[quote + 1..].iter().skip(1).take_while(|byte| **byte & 0xc0 == 0x80).count() + 1;
-            // The closer of a delimiter beyond ASCII is itself, so both are of one length.
+            // A non-ASCII delimiter is its own closer, so both have the same length.
             between(text, quote + 1 + delimiter, delimiter + 1, out);
         }
         Kind::DollarString => {
@@ -101,7 +101,7 @@ fn mask_template(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&text[place..]);
 }
 
-/// Shows `lead` and `trail` bytes; a star stands for each character between them.
+/// Keeps `lead` and `trail` bytes, and writes a star for each character between them.
 fn between(text: &[u8], lead: usize, trail: usize, out: &mut Vec<u8>) {
     let stop = text.len() - trail;
     out.extend_from_slice(&text[..lead]);

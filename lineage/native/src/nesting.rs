@@ -1,4 +1,4 @@
-//! How deep a text nests; the twin of `lineage/sql/scan/nesting.py`, which says what counts.
+//! Measures the nesting depth of a text; equivalent to `lineage/sql/scan/nesting.py`, which defines what counts.
 
 use crate::facts::{self, flag, role};
 use crate::pieces::{Kind, Pieces};
@@ -12,7 +12,7 @@ fn is(word: &[u8], known: &[&[u8]]) -> bool {
     known.iter().any(|one| word.eq_ignore_ascii_case(one))
 }
 
-/// Returns how deep the deepest statement of a text nests; 0 for plain words.
+/// Returns the nesting depth of the deepest statement of a text; 0 for plain words.
 pub fn nesting_depth(text: &str, features: u32) -> usize {
     let bytes = text.as_bytes();
     let mut measure = Measure::default();
@@ -40,7 +40,7 @@ struct Open {
 
 const CASE: u8 = b'c';
 
-/// What the piece before was.
+/// The kind of the previous piece.
 #[derive(Default, Clone, Copy)]
 struct Previous {
     dot: bool,
@@ -82,7 +82,7 @@ impl Measure {
 
     fn name(&mut self, text: &[u8]) {
         self.operand();
-        // In characters: a byte of a longer character is none of those that nest.
+        // The length is in characters. No byte of a multi-byte character equals a character that nests.
         let long = text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() > LONG_NAME;
         let within = if long { text.iter().filter(|byte| IN_TYPES.contains(byte)).count() } else { 0 };
         self.deepest = self.deepest.max(self.depth + self.held + self.joins + within);
@@ -171,7 +171,7 @@ impl Measure {
             }
             _ => {
                 self.depth += usize::from(text == b"|>");
-                // In characters: an operator is ASCII, or one character of any length.
+                // In characters: an operator is ASCII, or a single character of any byte length.
                 self.run += if text[0].is_ascii() { text.len() } else { 1 };
                 self.note();
             }

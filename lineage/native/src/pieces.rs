@@ -1,4 +1,4 @@
-//! What a text's characters belong to before any grammar; the twin of `lineage/sql/scan/pieces.py`.
+//! Lexical pieces of a text; equivalent to `lineage/sql/scan/pieces.py`.
 
 use memchr::{memchr, memchr2, memmem};
 
@@ -30,13 +30,13 @@ pub struct Piece {
     pub end: usize,
 }
 
-/// Finds the pieces of a text in order. `position` may be set to go on elsewhere.
+/// Finds the pieces of a text in order. `position` may be set to continue elsewhere.
 pub struct Pieces<'a> {
     pub text: &'a [u8],
     pub position: usize,
     features: u32,
     block: Block,
-    /// Closers of templates that were looked for in vain.
+    /// Closers of templates that do not occur in the rest of the text.
     absent: u8,
 }
 
@@ -44,7 +44,7 @@ const SPACE: u8 = 0;
 const LETTER: u8 = 1;
 const DIGIT: u8 = 2;
 const BEYOND: u8 = 3;
-/// Operators of one character, whatever stands behind them.
+/// Operators that are always a single character.
 const ALONE: u8 = 4;
 const DOT: u8 = 5;
 const MARK: u8 = 6;
@@ -67,7 +67,7 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-/// Bytes that go on a word without a second look; the second table leaves out the dollar sign.
+/// Bytes that always continue a word; the second table leaves out the dollar sign.
 const IN_WORD: [bool; 256] = in_word(true);
 const IN_PLAIN_WORD: [bool; 256] = in_word(false);
 
@@ -101,7 +101,7 @@ impl<'a> Pieces<'a> {
         Some(u64::from_le_bytes(*self.text.get(place..)?.first_chunk()?))
     }
 
-    /// Goes to the first character of the next piece.
+    /// Moves to the first character of the next piece.
     #[inline(always)]
     fn skip_space(&mut self) -> Option<u8> {
         self.position = self.block.space_end(self.text, self.position);
@@ -122,7 +122,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Returns the end of a run of letters, digits and, where `dollar` says so, dollar signs.
+    /// Returns the end of a run of letters, digits and, with `dollar`, dollar signs.
     #[inline]
     fn word_end(&self, mut place: usize, dollar: bool) -> usize {
         let inside = if dollar { &IN_WORD } else { &IN_PLAIN_WORD };
@@ -160,7 +160,7 @@ impl<'a> Pieces<'a> {
         CLASSES[self.at(place) as usize] == DIGIT || self.begins_word(place)
     }
 
-    /// Returns whether an operand ends directly before a place: a colon or percent sign there is an operator.
+    /// Returns whether an operand ends directly before an index: a colon or percent sign there is an operator.
     fn follows_operand(&self, place: usize) -> bool {
         place > 0 && {
             let byte = self.text[place - 1];
@@ -172,7 +172,7 @@ impl<'a> Pieces<'a> {
         end.map_or((Kind::Unclosed, self.text.len()), |end| (kind, end))
     }
 
-    /// What begins with anything but a letter and is not told by that one character.
+    /// A piece that does not begin with a letter, and whose kind depends on more than its first character.
     #[inline(never)]
     fn mark(&mut self, byte: u8, start: usize) -> (Kind, usize) {
         let next = self.at(start + 1);
@@ -262,7 +262,7 @@ impl<'a> Pieces<'a> {
         if applies { string(self.string_end(start, end)) } else { None }
     }
 
-    /// Returns the end of the string whose quote stands at `quote_at`; its prefix, if any, begins at `start`.
+    /// Returns the end of the string whose quote is at `quote_at`; its prefix, if any, begins at `start`.
     fn string_end(&self, start: usize, quote_at: usize) -> Option<usize> {
         let quote = self.text[quote_at];
         let body = quote_at + 1;
@@ -279,7 +279,7 @@ impl<'a> Pieces<'a> {
         doubled_end(self.text, body, quote)
     }
 
-    /// Returns the end of a q'…' whose delimiter stands at `place`.
+    /// Returns the end of a q'…' whose delimiter is at `place`.
     fn oracle_end(&self, place: usize) -> Option<usize> {
         let opener = self.text[place];
         let length = character_length(opener).min(self.text.len() - place);
@@ -362,7 +362,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Returns the end of `${…}` or `#{…}`, which lies in one line and holds no brace.
+    /// Returns the end of `${…}` or `#{…}`, which is on one line and contains no brace.
     fn braces_end(&self, start: usize) -> Option<usize> {
         let body = start + 2;
         let length = self.text[body..].iter().position(|byte| matches!(byte, b'{' | b'}' | b'\n'))?;

@@ -1,4 +1,4 @@
-//! Sixteen bytes of text looked at together, by the instructions that every processor of this kind has.
+//! Classifies 16 bytes of text at once with SSE2, which every x86-64 processor has.
 
 use std::arch::x86_64::{
     __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_cmpgt_epi8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x,
@@ -7,10 +7,10 @@ use std::arch::x86_64::{
 
 pub const LENGTH: usize = 16;
 
-/// Returns, as bits, which bytes are no white space or control characters, no part of a word, and beyond ASCII.
+/// Returns three bit masks: bytes that are not white space or control characters, not part of a word, not ASCII.
 #[inline(always)]
 pub fn stops(bytes: &[u8; LENGTH]) -> [u64; 3] {
-    // SAFETY: there is no x86-64 without SSE2.
+    // SAFETY: every x86-64 processor has SSE2.
     unsafe { stops_by_sse2(bytes) }
 }
 
@@ -19,7 +19,7 @@ pub fn stops(bytes: &[u8; LENGTH]) -> [u64; 3] {
 fn stops_by_sse2(bytes: &[u8; LENGTH]) -> [u64; 3] {
     let both = u128::from_le_bytes(*bytes);
     let bytes = _mm_set_epi64x((both >> 64) as i64, both as i64);
-    // Bytes are compared with their sign: those beyond ASCII are below all others.
+    // The comparison is signed: non-ASCII bytes are less than all others.
     let visible = _mm_or_si128(_mm_cmpgt_epi8(bytes, each(b' ')), bytes);
     let letters = between(_mm_or_si128(bytes, each(0x20)), b'a', b'z');
     let digits = between(bytes, b'0', b'9');

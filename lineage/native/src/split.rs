@@ -1,4 +1,4 @@
-//! A script's text into statements; the twin of `lineage/sql/scan/split.py`, which says how.
+//! Splits a script's text into statements; equivalent to `lineage/sql/scan/split.py`, which defines the rules.
 
 use memchr::memmem;
 
@@ -27,7 +27,7 @@ const TRANSACTION: [&[u8]; 13] = [
 ];
 const BEFORE_A_STATEMENT: [&[u8]; 9] = [b";", b":", b">>", b"then", b"else", b"do", b"loop", b"begin", b"repeat"];
 
-/// Returns the place of each statement, in characters.
+/// Returns the start and end of each statement, in characters.
 pub fn split_statements(text: &str, features: u32) -> Vec<(usize, usize)> {
     let mut found = Splitter::new(text.as_bytes(), features).run();
     if !text.is_ascii() {
@@ -106,7 +106,7 @@ impl<'a> Splitter<'a> {
         self.found
     }
 
-    /// Returns where to go on behind a GO, `/` or DELIMITER line, or a chosen delimiter, that begins here.
+    /// Returns the position after a GO, `/` or DELIMITER line, or a custom delimiter, that begins here.
     fn client_line(&mut self, piece: Piece) -> Option<usize> {
         let Piece { kind, start, end } = piece;
         let text = self.text;
@@ -131,7 +131,7 @@ impl<'a> Splitter<'a> {
             }
             _ => None,
         }?;
-        // MySQL's client finds DELIMITER anywhere outside of a statement, behind a comment too.
+        // MySQL's client accepts DELIMITER anywhere outside a statement, also after a comment.
         if chosen.is_empty() && !self.begins_line(start) {
             return None;
         }
@@ -169,7 +169,7 @@ impl<'a> Splitter<'a> {
         self.previous = if matches!(kind, Kind::Word | Kind::Operator) { text } else { b"" };
     }
 
-    /// Notes what a statement's first words tell of its body.
+    /// Updates the expected kind of body from a statement's first words.
     fn head(&mut self, word: &[u8]) {
         let now = &mut self.now;
         let declarations = self.features & feature::DECLARATIONS != 0;
@@ -185,7 +185,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Counts what opens and closes blocks; whether a BEGIN does is known at the piece behind it.
+    /// Counts the openers and closers of blocks; whether BEGIN opens one is decided at the next piece.
     fn count(&mut self, role: u8) {
         let blocks = self.has(feature::BLOCKS);
         let batch_bodies = self.has(feature::BATCH_BODIES);
@@ -224,13 +224,13 @@ impl<'a> Splitter<'a> {
         self.previous = b";";
     }
 
-    /// Returns whether the statement goes on behind a semicolon that stands in no block.
+    /// Returns whether the statement continues after a semicolon outside blocks.
     fn goes_on(&self) -> bool {
         let batch_body = self.now.routine && self.has(feature::BATCH_BODIES);
         self.now.package || (!self.now.closed && (self.now.declares || batch_body))
     }
 
-    /// Ends the statement; where what was to close it never came, at each of its semicolons.
+    /// Ends the statement; if its block was not closed, splits it at each of its semicolons.
     fn finish(&mut self) {
         let now = std::mem::take(&mut self.now);
         self.previous = b";";

@@ -1,11 +1,11 @@
-//! One string at a time. A string that is no Unicode (a lone surrogate) raises UnicodeEncodeError on its way in.
+//! The scanner over single strings. A lone surrogate raises UnicodeEncodeError in the conversion to UTF-8.
 
 use pyo3::prelude::*;
 
 use crate::arrays::hexadecimal;
 use crate::{features, fingerprint as scan, mask, nesting, split};
 
-/// What was written is UTF-8: ASCII and whole characters of the text.
+/// The output is valid UTF-8: ASCII and whole characters of the text.
 fn into_text(written: Vec<u8>) -> PyResult<String> {
     Ok(String::from_utf8(written)?)
 }

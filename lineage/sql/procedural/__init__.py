@@ -1,7 +1,7 @@
-"""Programs: bodies of routines, control flow, variables, dynamic SQL, batches without semicolons.
+"""Procedural SQL: routine bodies, control flow, variables, dynamic SQL, batches without semicolons.
 
-`read_program` turns their tokens into plain statements in order; everything after it sees statements as they stand in
-any script, and `ProgramStep` for what a program adds. Texts that are no programs never come here.
+`read_program` turns the tokens into plain statements in order. All later code sees statements as in any script, with a
+`ProgramStep` for the procedural context. Texts that are not procedural are not handled here.
 """
 
 from lineage.sql.procedural.delimiters import with_semicolons

@@ -1,4 +1,4 @@
-"""What gives a variable its value: `:=`, SET, LET, SELECT … INTO, `SELECT @a = …`, FETCH, OPEN … FOR."""
+"""Assignments to variables: `:=`, SET, LET, SELECT … INTO, `SELECT @a = …`, FETCH, OPEN … FOR."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from lineage.sql.procedural.walk import Walk, head
 __all__ = ["QUERIES", "assignment", "selected", "without_into"]
 
 QUERIES = frozenset(("SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"))
-"""What a query begins with."""
+"""The first words of a query."""
 _OPERATORS = frozenset(("+", "-", "*", "/", "%", "&", "|", "^"))
 _SCHEMA_SETTINGS = frozenset(("SCHEMA", "SEARCH_PATH", "CURRENT_SCHEMA"))
-"""Settings of a session that complete names: `SET schema = 's'` gives no variable a value."""
+"""Session settings that qualify names: `SET schema = 's'` is not an assignment to a variable."""
 _SET_OPTIONS = frozenset(("SESSION", "GLOBAL", "LOCAL", "PERSIST", "TIME", "ROLE", "NAMES", "CHARACTER", "CATALOG"))
 
 
 def assignment(walk: Walk, position: int) -> int | None:
-    """`v := value`; in a body of PL/pgSQL also `v = value`."""
+    """`v := value`; in PL/pgSQL also `v = value`."""
     name, after = walk.names.read(walk.tokens, walk.words, position)
     if name is None or after >= len(walk.tokens):
         return None
@@ -82,7 +82,7 @@ def set_variables(walk: Walk, position: int) -> int | None:
 
 
 def result_of_query(walk: Walk, name: str, after: int, end: int) -> bool:
-    """Emit the query of Snowflake's `LET c CURSOR FOR query` or `rs`, `LET rs RESULTSET := (query)`, if it is said."""
+    """Emit the query of Snowflake's `LET c CURSOR FOR query` or `rs`, `LET rs RESULTSET := (query)`, if any."""
     start = walk.find(after, ("FOR", ":=", "DEFAULT")) + 1
     while start < end and walk.word(start) == "(":
         start, end = start + 1, walk.close(start)
@@ -112,7 +112,7 @@ def _set_tuple(walk: Walk, names: list[str], at: int, end: int) -> int | None:
 
 
 def selected(walk: Walk, position: int, end: int) -> tuple[list[Token], list[str]] | None:
-    """`SELECT @a = x, @b := y FROM t`: the query without the assignments, and the variables."""
+    """Return the query of `SELECT @a = x, @b := y FROM t` without the assignments, and the variables."""
     at = position + 1
     while walk.word(at) in ("DISTINCT", "ALL", "TOP"):
         at += 1 if walk.word(at) != "TOP" else 2 if walk.word(at + 1) != "(" else walk.close(at + 1) - at + 1
@@ -139,7 +139,7 @@ def selected(walk: Walk, position: int, end: int) -> tuple[list[Token], list[str
 
 
 def without_into(walk: Walk, position: int, end: int) -> tuple[list[Token], list[str]]:
-    """Return a statement without its INTO, and the variables that it names there."""
+    """Return a statement without its INTO, and the variables in the INTO."""
     depth = 0
     for at in range(position, end):
         word = walk.words[at]
@@ -164,7 +164,7 @@ def without_into(walk: Walk, position: int, end: int) -> tuple[list[Token], list
 
 @head("FETCH")
 def fetch(walk: Walk, position: int) -> int | None:
-    """`FETCH NEXT FROM c INTO a, b`: the cursor's columns."""
+    """`FETCH NEXT FROM c INTO a, b`: assign the cursor's columns."""
     end = walk.end(position)
     into = walk.find(position, ("INTO", "BULK COLLECT INTO"))
     if into >= end:
@@ -176,7 +176,7 @@ def fetch(walk: Walk, position: int) -> int | None:
 
 
 def _compound(walk: Walk, name: int, operator: int) -> list[Token]:
-    """Return what `@a += x` has before x: the variable itself, and the operator."""
+    """Return the tokens that `@a += x` implies before x: the variable and the operator."""
     if walk.word(operator) in _OPERATORS and walk.word(operator + 1) == "=":
         return walk.tokens[name : operator + 1]
     return []

@@ -1,4 +1,4 @@
-"""Text that holds statements of its own: routines, DO, EXECUTE, PREPARE; and RETURN and PERFORM in it."""
+"""Statements that contain other statements: routines, DO, EXECUTE, PREPARE; and RETURN and PERFORM in them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def execute(walk: Walk, position: int) -> int | None:
 
 
 def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int | None:
-    """Read the SQL that EXECUTE runs, as far as it is constant."""
+    """Read the constant parts of the SQL that EXECUTE runs."""
     tokens, into = without_into(walk, position, end)
     call = executed(tokens, walk.reader.constants, walk.names)
-    if call is None:  # a procedure, or what PREPARE named: what it does is stated where its text stands
+    if call is None:  # a procedure or prepared statement: read where it is defined
         walk.reader.pieces.append(ProgramPiece(tokens, ProgramStep("EXECUTE", blocks=walk.blocks()), has_sql=False))
         return walk.after(end)
     if call.statement is not None:
@@ -55,7 +55,7 @@ def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int
 
 @head("PREPARE")
 def prepare(walk: Walk, position: int) -> int | None:
-    """`PREPARE p AS query` states what EXECUTE p runs; MySQL's `PREPARE p FROM string` a constant."""
+    """`PREPARE p AS query`, which EXECUTE p runs; MySQL's `PREPARE p FROM string`, if the string is constant."""
     end = walk.end(position)
     start = walk.find(position, ("AS", "FROM"))
     if start >= end:
@@ -84,7 +84,7 @@ def do(walk: Walk, position: int) -> int | None:
 
 @head("CREATE", "ALTER", "PROCEDURE", "FUNCTION")
 def routine(walk: Walk, position: int) -> int | None:
-    """CREATE PROCEDURE, FUNCTION, TRIGGER, PACKAGE: the header is a statement, the body's statements follow."""
+    """CREATE PROCEDURE, FUNCTION, TRIGGER, PACKAGE: emit the header as a statement, then those of the body."""
     words = walk.words
     nested = words[position] in ("PROCEDURE", "FUNCTION")
     if not nested and not is_routine(words[position + 1 : position + 12]):
@@ -118,7 +118,7 @@ def routine(walk: Walk, position: int) -> int | None:
         return walk.after(walk.end(body.start))
     if body.is_expression:
         end = walk.end(body.start)
-        if words[body.start] == "TABLE":  # DuckDB's macro of a query
+        if words[body.start] == "TABLE":  # DuckDB's table macro
             walk.emit(body.start + 1, end, ProgramStep("RETURN"))
             return walk.after(end)
         if "SELECT" in words[body.start : end]:
@@ -131,9 +131,9 @@ def routine(walk: Walk, position: int) -> int | None:
 
 
 def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:
-    """NEW and OLD, in T-SQL inserted and deleted: rows of the table that a trigger is on.
+    """Declare NEW and OLD, in T-SQL inserted and deleted: rows of the trigger's table.
 
-    A function of PostgreSQL's that returns a trigger does not name the table.
+    A PostgreSQL trigger function does not name the table.
     """
     words = [word_of(token) for token in header]
     if kind == "FUNCTION":
@@ -154,7 +154,7 @@ def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:
 
 @head("RETURN")
 def returned(walk: Walk, position: int) -> int | None:
-    """RETURN: what a query gives back is stated as a bare query's columns."""
+    """RETURN: a returned query is emitted as a bare query."""
     end = walk.end(position)
     at = position + 1
     if walk.word(at) == "QUERY":
@@ -176,7 +176,7 @@ def returned(walk: Walk, position: int) -> int | None:
 
 @head("PERFORM")
 def perform(walk: Walk, position: int) -> int | None:
-    """PL/pgSQL's PERFORM is a SELECT whose rows nobody takes."""
+    """PL/pgSQL's PERFORM, a SELECT whose result is discarded."""
     end = walk.end(position)
     if not walk.inside():
         return None

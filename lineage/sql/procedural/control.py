@@ -1,4 +1,4 @@
-"""Control flow: BEGIN, IF, CASE, loops and handlers leave only the blocks that statements stand in."""
+"""Control flow: BEGIN, IF, CASE, loops and handlers are reduced to the blocks that contain the statements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK_NAMES = frozenset(("IF", "LOOP", "WHILE", "FOR", "REPEAT", "CASE", "TRY",
 
 @head("BEGIN")
 def begin(walk: Walk, position: int) -> int | None:
-    """BEGIN of a block; that of a transaction is a statement."""
+    """BEGIN of a block; BEGIN of a transaction is a plain statement."""
     after = walk.word(position + 1)
     section = bool(walk.frames) and walk.frames[-1].kind == "section"
     if section:
@@ -39,7 +39,7 @@ def begin(walk: Walk, position: int) -> int | None:
 
 @head("END")
 def end_of_block(walk: Walk, position: int) -> int | None:
-    """END, with what it ends and the name of the block."""
+    """END, with the kind and name of the block."""
     if not walk.frames:
         return None if not walk.batches else position + 1
     after = position + 1
@@ -58,7 +58,7 @@ def end_of_block(walk: Walk, position: int) -> int | None:
 
 @head("IF", "ELSEIF", "ELSIF")
 def branch_if(walk: Walk, position: int) -> int | None:
-    """IF and ELSIF up to THEN; T-SQL's up to the statement that it decides on."""
+    """IF and ELSIF up to THEN; in T-SQL up to the conditional statement."""
     if walk.batches:
         end = walk.find(position + 1, CONDITION_ENDS | {";"})
         walk.condition(position + 1, end, "IF")
@@ -77,7 +77,7 @@ def branch_if(walk: Walk, position: int) -> int | None:
 
 @head("ELSE")
 def branch_else(walk: Walk, position: int) -> int | None:
-    """ELSE: the next arm of the block."""
+    """ELSE: the next branch of the block."""
     if not walk.frames:
         return None
     walk.branch()
@@ -86,7 +86,7 @@ def branch_else(walk: Walk, position: int) -> int | None:
 
 @head("WHEN")
 def when(walk: Walk, position: int) -> int | None:
-    """An arm of a CASE statement, or an exception handler."""
+    """WHEN: a branch of a CASE statement, or an exception handler."""
     end = walk.find(position + 1, ("THEN",))
     if not walk.frames or end == len(walk.words):
         return None
@@ -97,7 +97,7 @@ def when(walk: Walk, position: int) -> int | None:
 
 @head("CASE")
 def case(walk: Walk, position: int) -> int | None:
-    """A CASE statement; CASE inside an expression never begins a statement."""
+    """A CASE statement; a CASE expression never begins a statement."""
     first = walk.find(position + 1, ("WHEN",))
     if not walk.inside() or first == len(walk.words):
         return None
@@ -108,7 +108,7 @@ def case(walk: Walk, position: int) -> int | None:
 
 @head("EXCEPTION")
 def handlers(walk: Walk, position: int) -> int | None:
-    """EXCEPTION: what follows up to END are handlers."""
+    """EXCEPTION: the handlers up to END."""
     if not walk.frames or walk.word(position + 1) not in ("WHEN", ";"):
         return None
     walk.branch()
@@ -117,7 +117,7 @@ def handlers(walk: Walk, position: int) -> int | None:
 
 @head("LOOP", "REPEAT")
 def loop(walk: Walk, position: int) -> int | None:
-    """LOOP and REPEAT, without a condition at their head."""
+    """LOOP and REPEAT, which have no condition at the start."""
     if walk.batches or (walk.word(position + 1) in ("(", "TABLE", "=", ":=") and walk.words[position] != "LOOP"):
         return None
     walk.open("loop", BlockKind.LOOP)
@@ -126,7 +126,7 @@ def loop(walk: Walk, position: int) -> int | None:
 
 @head("WHILE")
 def loop_while(walk: Walk, position: int) -> int | None:
-    """WHILE: its condition is read in every round."""
+    """WHILE: its condition is evaluated in every iteration."""
     if walk.batches:
         end = walk.find(position + 1, CONDITION_ENDS | {";"})
         walk.open("while", BlockKind.LOOP, single=True)

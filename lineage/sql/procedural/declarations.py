@@ -1,4 +1,4 @@
-"""DECLARE: sections of declarations, single ones, cursors, table variables."""
+"""DECLARE: declaration sections, single declarations, cursors, table variables."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lineage.sql.procedural.walk import Frame, Walk, head
 _HANDLED_BY = frozenset(
     ("BEGIN", "SET", "SELECT", "INSERT", "UPDATE", "DELETE", "CALL", "ROLLBACK", "RESIGNAL", "LEAVE")
 )
-"""What the statement of a handler begins with."""
+"""First words of a handler's statement."""
 
 
 @head("DECLARE")
 def declare(walk: Walk, position: int) -> int | None:
-    """DECLARE, alone or as the head of a section."""
+    """DECLARE: a single declaration or the start of a section."""
     if walk.batches:
         return walk.after(_declare_in_batch(walk, position))
     if walk.dialect.has_declare_sections and (walk.inside() or _opens_section(walk, position)):
@@ -27,7 +27,7 @@ def declare(walk: Walk, position: int) -> int | None:
 
 
 def _opens_section(walk: Walk, position: int) -> bool:
-    """Return whether declarations follow up to a BEGIN, not a cursor of SQL itwalk."""
+    """Return whether a section of declarations up to a BEGIN follows, not SQL's DECLARE CURSOR."""
     return walk.find(position + 1, ("BEGIN",), until_semicolon=False) < len(walk.words)
 
 
@@ -52,7 +52,7 @@ def declaration(walk: Walk, position: int) -> int:
 
 
 def declare_value(walk: Walk, name: str, sign: int, end: int) -> None:
-    """Hand out what a variable begins with, if it is said."""
+    """Emit the initial value of a variable, if there is one."""
     values = [walk.tokens[sign + 1 : end]] if sign < end else []
     if values:
         walk.assign("DECLARE", [name], values, declares=True)
@@ -61,7 +61,7 @@ def declare_value(walk: Walk, name: str, sign: int, end: int) -> None:
 
 
 def declares(walk: Walk, names: list[str]) -> None:
-    """Note that names are variables from here on."""
+    """Record that these names are variables from here on."""
     walk.reader.pieces.append(ProgramPiece([], ProgramStep("DECLARE", declares=tuple(names), blocks=walk.blocks())))
 
 
@@ -133,7 +133,7 @@ def _declare_in_batch(walk: Walk, position: int) -> int:
 
 
 def _table_variable(walk: Walk, name: int, table: int, end: int) -> None:
-    """Emit `CREATE TABLE @t (…)`: a table variable is a temporary table."""
+    """Emit `CREATE TABLE @t (…)`, since a table variable is a temporary table."""
     at, kind = walk.tokens[name], walk.tokens[table]
     last = walk.tokens[table - 1] if walk.words[table - 1] != "AS" else walk.tokens[table - 2]
     text = walk.text[at.start : last.end + 1]

@@ -1,4 +1,4 @@
-"""MySQL's DELIMITER: a line for the client that says what ends a statement, so that bodies may hold semicolons."""
+"""MySQL's DELIMITER: a client command that sets the statement delimiter, so that bodies may contain semicolons."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _NO_LINE_BREAK = re.compile(r"[^\n]")
 
 
 def with_semicolons(text: str, dialect: str) -> str:
-    """Return a text that chooses delimiters with a semicolon behind each statement and blanks between them.
+    """Return a text that uses DELIMITER with a semicolon after each statement and blanks between statements.
 
-    Statements are those that the client would send; every one keeps its place.
+    The statements are those that the client would send, at unchanged positions.
 
     >>> with_semicolons("DELIMITER //\\nSELECT 1 //\\nDELIMITER ;\\nSELECT 2;", "mysql")
     '            \\nSELECT 1;  \\n           \\nSELECT 2;'

@@ -1,7 +1,7 @@
 """SQL in strings: EXEC('…'), sp_executesql, EXECUTE IMMEDIATE, PL/pgSQL's EXECUTE, MySQL's PREPARE.
 
-What is built of constants alone is resolved like any other SQL, with its places in the strings; what holds a value
-that only exists when it runs is traced at table level, as far as it is constant.
+SQL that is built from constants only is resolved like any other SQL, with spans inside the strings. SQL with a part
+that is known at run time only is traced at table level, by its constant parts.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from lineage.sql.procedural.variables import Names
 __all__ = ["HOLE", "Constants", "Execution", "executed"]
 
 HOLE = "lineage_unknown_part"
-"""What stands in dynamic SQL for a part that is only known when it runs."""
+"""Placeholder in dynamic SQL for a part that is known at run time only."""
 
 _MAX_BRACKETS = 20
 _MAX_TEXT = 500_000
-"""Characters of a string that is put together: `x = x + x` in a row doubles it each time."""
+"""Maximum length of a concatenated string: repeated `x = x + x` doubles it each time."""
 _JOINERS = frozenset((TokenType.PLUS, TokenType.DPIPE))
 _LEADS = frozenset(("EXEC", "EXECUTE", "IMMEDIATE", "AS"))
 _QUOTERS = {"QUOTENAME": ("[", "]"), "QUOTE_IDENT": ('"', '"')}
-"""Functions that make a name of a string, and the quotes that they put around it."""
+"""Functions that quote a string as a name, with the quotes that they add."""
 _RUNNERS = frozenset(("SP_EXECUTESQL", "SP_PREPEXEC"))
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What an EXECUTE runs: SQL, or (None) something that is no SQL in a string."""
+    """What an EXECUTE runs: SQL, or None for something other than SQL in a string."""
 
     statement: Fragment | None
 
 
 class Constants:
-    """The variables that hold strings known from the text."""
+    """Constant propagation: the variables whose string value is known from the text."""
 
     def __init__(self, text: str, dialect: Dialect) -> None:
         self._text = text
@@ -46,7 +46,7 @@ class Constants:
         self._known: dict[str, Fragment] = {}
 
     def assign(self, name: str, value: Sequence[Token], names: Names, *, certain: bool) -> None:
-        """Note what a variable holds from here on; an assignment that may not happen leaves it unknown."""
+        """Record a variable's value from here on; after an assignment that is not `certain` it is unknown."""
         found = self.value(value, names) if value else None
         if found is not None and found.text.strip() and (certain or name not in self._known):
             self._known[name] = found
@@ -56,11 +56,11 @@ class Constants:
             self.forget(name)
 
     def forget(self, name: str) -> None:
-        """Note that a variable holds something that the text does not tell."""
+        """Record that a variable's value is unknown."""
         self._known.pop(name, None)
 
     def value(self, tokens: Sequence[Token], names: Names, depth: int = 0) -> Fragment | None:
-        """Return the string that an expression builds, with holes; None where nothing of it is a string."""
+        """Return the string that an expression builds, with holes; None if no part of it is a string."""
         tokens = _unwrapped(tokens)
         total: Fragment | None = None
         is_text = False
@@ -92,7 +92,7 @@ class Constants:
         return known if known is not None else _hole(first)
 
     def _formatted(self, tokens: Sequence[Token], names: Names) -> Fragment | None:
-        """PostgreSQL's `format('… %I …', x)`: what is put in is a hole, unless it is constant."""
+        """Return the value of PostgreSQL's `format('… %I …', x)`: an argument is a hole unless it is constant."""
         arguments = _operands(_unwrapped(tokens[1:]), separators=frozenset((TokenType.COMMA,)))
         if not arguments or arguments[0][0].token_type not in STRINGS:
             return None
@@ -121,7 +121,7 @@ class Constants:
 
 
 def _quoted(name: Fragment, opens: str, closes: str) -> Fragment:
-    """Return a constant name between quotes, those in it doubled; its quotes stand where the name does."""
+    """Return a constant name in quotes, with inner quotes doubled; the quotes have the name's positions."""
     text, origins = opens, [name.origins[0] if name.origins else 0]
     for character, origin in zip(name.text, name.origins, strict=True):
         text += character * (1 + (character == closes))
@@ -135,7 +135,7 @@ def _hole(token: Token | None) -> Fragment:
 
 
 def _unwrapped(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return the tokens without brackets around all of them, and without CONCAT( … )."""
+    """Return the tokens without enclosing brackets or an enclosing CONCAT( … )."""
     while len(tokens) > 2:
         start = 1 if word_of(tokens[0]) == "(" else 2 if word_of(tokens[0]) == "CONCAT" else 0
         if not start or word_of(tokens[start - 1]) != "(" or word_of(tokens[-1]) != ")" or _closes_early(tokens, start):
@@ -171,7 +171,7 @@ def _operands(
 
 
 def executed(tokens: Sequence[Token], constants: Constants, names: Names) -> Execution | None:
-    """Return what an EXECUTE statement runs; None where it calls a procedure."""
+    """Return what an EXECUTE statement runs; None if it calls a procedure."""
     at = 0
     while at < len(tokens) and word_of(tokens[at]) in _LEADS:
         at += 1
@@ -200,9 +200,9 @@ def executed(tokens: Sequence[Token], constants: Constants, names: Names) -> Exe
 
 
 def _renaming(tokens: Sequence[Token], constants: Constants, names: Names) -> Execution | None:
-    """Return the ALTER TABLE that T-SQL's `sp_rename 'table.column', 'new', 'COLUMN'` stands for.
+    """Return the ALTER TABLE that is equivalent to T-SQL's `sp_rename 'table.column', 'new', 'COLUMN'`.
 
-    What is renamed besides tables and columns (indexes, types) has no lineage.
+    Renames of other objects (indexes, types) have no lineage.
     """
     heads = [token.text.upper() if token.token_type not in STRINGS else "" for token in tokens[:6]]
     if "SP_RENAME" not in heads:
@@ -245,7 +245,7 @@ def _renaming(tokens: Sequence[Token], constants: Constants, names: Names) -> Ex
 
 
 def _last_dot(name: str) -> int:
-    """Return where the last part of a dotted name begins: before it stands a dot outside of brackets and quotes."""
+    """Return the index of the last part of a dotted name: after the last dot outside brackets and quotes."""
     closes, found = "", -1
     for position, character in enumerate(name):
         if closes:

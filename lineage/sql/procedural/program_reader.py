@@ -1,7 +1,7 @@
-"""Procedural text into plain statements, in order: control flow is read as all branches.
+"""Turn procedural text into plain statements, in order. All branches of the control flow are read.
 
-What a body declares, assigns, tests and loops over becomes steps with a query each; BEGIN, END, IF, LOOP and the rest
-leave only the blocks that a step stands in. Nothing is executed, so what a branch needs to be taken is not asked.
+Declarations, assignments, conditions and loops become steps with a query each; BEGIN, END, IF, LOOP and the like are
+reduced to the blocks that contain a step. Nothing is executed: whether a branch is taken is not evaluated.
 Sources: PostgreSQL chapter 43 (PL/pgSQL), Oracle PL/SQL Language Reference, Transact-SQL control-of-flow, Snowflake
 Scripting, BigQuery procedural language, MySQL 13.6 (compound statements), Spark SQL scripting.
 """
@@ -29,7 +29,7 @@ _STARTS = frozenset(
      "DELIMITER", "<<", "/", "START", "ROLLBACK", "SAVEPOINT")
 )  # fmt: skip
 _WRITES = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE"))
-# Statements of control that neither read nor write: they go to their end.
+# Control statements that neither read nor write: skipped to their end.
 _SKIPPED = frozenset(
     ("EXIT", "LEAVE", "ITERATE", "CONTINUE", "BREAK", "RAISE", "RAISERROR", "THROW", "SIGNAL", "RESIGNAL", "NULL",
      "GOTO", "WAITFOR", "PRINT", "CLOSE", "DEALLOCATE", "GET", "ASSERT", "PRAGMA", "TYPE", "SUBTYPE", "GO")
@@ -38,7 +38,7 @@ _ASSIGNING = frozenset((TokenType.COLON_EQ, TokenType.INTO))
 
 
 def is_procedural(tokens: Sequence[Token], dialect: Dialect) -> bool:
-    """Return whether a statement, by its first words, opens what has to be read as a program."""
+    """Return whether a statement, by its first words, must be read as a program."""
     first = tokens[0].text.upper()
     if first in _STARTS:
         return first != "START" or (len(tokens) > 1 and tokens[1].text.upper() == "TRANSACTION")
@@ -50,13 +50,13 @@ def is_procedural(tokens: Sequence[Token], dialect: Dialect) -> bool:
 
 
 def read_program(tokens: list[Token], text: str, dialect: Dialect) -> list[ProgramPiece]:
-    """Return the statements of a program, from all its tokens; none is without tokens."""
+    """Return the statements of a program, each with at least one token."""
     reader = Reader(text, dialect, (_in_section, _assigns, _skipped, _calls, _plain))
     reader.read(tokens, ())
     pieces: list[ProgramPiece] = []
     declared: list[ProgramStep] = []
     for piece in reader.pieces:
-        if not piece.tokens:  # a declaration without a value is a part of what follows it
+        if not piece.tokens:  # a declaration without a value is merged into the next piece
             if piece.step is not None:
                 declared.append(piece.step)
             continue
@@ -70,7 +70,7 @@ def read_program(tokens: list[Token], text: str, dialect: Dialect) -> list[Progr
 
 
 def _in_section(walk: Walk, position: int) -> int | None:
-    """A declaration, where a section of them is open."""
+    """A declaration, if a declaration section is open."""
     return declaration(walk, position) if walk.frames and walk.frames[-1].kind == "section" else None
 
 
@@ -80,14 +80,14 @@ def _assigns(walk: Walk, position: int) -> int | None:
 
 
 def _skipped(walk: Walk, position: int) -> int | None:
-    """RAISE, EXIT, PRINT and the like neither read nor write."""
+    """RAISE, EXIT, PRINT and the like, which neither read nor write."""
     if walk.words[position] not in _SKIPPED or not (walk.inside() or walk.batches):
         return None
     return walk.after(walk.end(position))
 
 
 def _calls(walk: Walk, position: int) -> int | None:
-    """`package.procedure(x)` in a body: what it does is stated where its own text stands."""
+    """`package.procedure(x)` in a body: its lineage belongs to its own definition."""
     name, after = walk.names.read(walk.tokens, walk.words, position)
     if name is None or not walk.inside() or walk.batches:
         return None
@@ -99,7 +99,7 @@ def _calls(walk: Walk, position: int) -> int | None:
 
 
 def _plain(walk: Walk, position: int) -> int:
-    """A statement; `SELECT … INTO variable` and `… RETURNING … INTO variable` in a body assign."""
+    """A plain statement; in a body, `SELECT … INTO variable` and `… RETURNING … INTO variable` are assignments."""
     end = walk.end(position)
     targets: list[str] = []
     tokens = walk.tokens[position:end]
@@ -118,7 +118,7 @@ def _plain(walk: Walk, position: int) -> int:
     if walk.batches and walk.words[position] in _WRITES and walk.word(position + 1) == "TOP":
         behind = walk.close(position + 2) + 1
         behind += walk.word(behind) == "PERCENT"
-        tokens = [walk.tokens[position], *walk.tokens[behind:end]]  # how many rows are written is no lineage
+        tokens = [walk.tokens[position], *walk.tokens[behind:end]]  # the number of rows (TOP) has no lineage
     if targets:
         walk.query_into("SELECT", targets, tokens)
     else:

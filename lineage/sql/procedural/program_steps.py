@@ -1,4 +1,4 @@
-"""What procedural text becomes: plain statements in order, each with what the control flow says of it."""
+"""The result of reading procedural text: plain statements in order, each with its control-flow context."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["Block", "BlockKind", "FunctionBody", "ProgramPiece", "ProgramStep"]
 
 
 class BlockKind(Enum):
-    """How often what stands in a block runs."""
+    """How often the statements in a block run."""
 
     ROUTINE = "routine"
-    """A body: its variables are its own."""
+    """A routine body: once, with local variables."""
     BRANCH = "branch"
-    """At most once: an arm of IF or CASE, an exception handler."""
+    """At most once: a branch of IF or CASE, an exception handler."""
     LOOP = "loop"
-    """Any number of times: an assignment reaches what stands before it."""
+    """Any number of times: an assignment also reaches earlier statements of the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class FunctionBody:
-    """What a function gives back: one expression or query over its parameters, as tokens.
+    """A function's result: one expression or query over its parameters, as tokens.
 
-    `columns` are those that it declares to give as a table.
+    `columns` are the declared columns of a table function.
     """
 
     name: str
@@ -44,12 +44,12 @@ class FunctionBody:
 
 @dataclass(frozen=True, slots=True)
 class ProgramStep:
-    """What a piece of procedural text is besides its SQL.
+    """The procedural context of a statement.
 
-    `operation` is empty for a plain statement. `assigns` are variables (folded; T-SQL's and MySQL's with their `@`)
-    that take the columns of the query in order; one alone takes the whole row. `declares` are names that are
-    variables from here on. `blocks` are those that it stands in, the outermost first. `dynamic` says that the SQL
-    was built when it ran and is known in part. `function` is what the header of a function stands over.
+    `operation` is empty for a plain statement. `assigns` are the variables (folded; T-SQL's and MySQL's with their `@`)
+    to which the query's columns are assigned in order; a single one gets the whole row. `declares` are names that are
+    variables from here on. `blocks` are the enclosing blocks, outermost first. `dynamic`: the SQL is built at run time
+    and only partly known. `function` is the body of the function whose header this is.
     """
 
     operation: str = ""
@@ -63,11 +63,11 @@ class ProgramStep:
 
 @dataclass(slots=True)
 class ProgramPiece:
-    """The tokens of one statement; `step` is None where no procedural text is around it."""
+    """The tokens of one statement; `step` is None for a statement outside procedural text."""
 
     tokens: list[Token]
     step: ProgramStep | None = None
     has_sql: bool = True
-    """Whether the tokens are SQL, not the header of a routine or SQL that is known in part."""
+    """Whether the tokens are complete SQL, not a routine's header or partly known SQL."""
     unreadable: bool = False
-    """Whether it stands for the SQL in a string that has no tokens, since something in it is never closed."""
+    """Whether it is SQL in a string that cannot be tokenized, because a string or name in it is not closed."""

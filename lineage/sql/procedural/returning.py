@@ -1,4 +1,4 @@
-"""What a function gives back, where its body is one expression or query: it can stand in place of a call."""
+"""The result of a function whose body is one expression or query, so that calls can be inlined."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _LEADS = frozenset(("BEGIN", "RETURN", "QUERY", "ATOMIC"))
 
 
 def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], batches: bool) -> FunctionBody | None:
-    """Return the body of a function; None of what is no function, or does more than give something back.
+    """Return the body of a function; None for other routines, and for functions that do more than return a value.
 
-    `tokens` are those of the body and what follows it.
+    `tokens` are the body and everything after it.
     """
     if body.kind not in ("FUNCTION", "MACRO") or body.language not in _SQL:
         return None
@@ -46,7 +46,7 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
 
 
 def _name(header: Sequence[Token]) -> str:
-    """Return the last part of the name, without case: functions are found so in every dialect."""
+    """Return the last part of the name, without case: function look-up ignores case in every dialect."""
     words = [word_of(token) for token in header]
     at = next((i for i, word in enumerate(words) if word in ("FUNCTION", "MACRO")), len(words)) + 1
     while at < len(words) and words[at] in ("IF", "NOT", "EXISTS"):

@@ -1,4 +1,4 @@
-"""CREATE PROCEDURE, FUNCTION, TRIGGER, PACKAGE: where the header ends and the body begins, in which language."""
+"""CREATE PROCEDURE, FUNCTION, TRIGGER, PACKAGE: find where the header ends and the body begins, and its language."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BEFORE_KIND = frozenset(
     ("OR", "REPLACE", "ALTER", "TEMP", "TEMPORARY", "SECURE", "AGGREGATE", "EDITIONABLE", "NONEDITIONABLE", "DEFINER",
      "=", "@", "CONSTRAINT", "PRIVATE", "EXTERNAL", "TABLE", "WINDOW", "NOT", "EXISTS", "IF")
 )  # fmt: skip
-# What begins a body that no AS leads in.
+# First words of a body without AS.
 _STARTERS = frozenset(
     ("BEGIN", "RETURN", "SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "SET", "IF", "CALL", "REPLACE", "DO",
      "DECLARE", "TRUNCATE")
@@ -30,7 +30,7 @@ _MODES = frozenset(("IN", "OUT", "INOUT", "VARIADIC", "IN OUT"))
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A routine's kind and parameters, and its body: a place in the tokens, or a string of a language."""
+    """A routine's kind and parameters, and its body: an index in the tokens, or a string in some language."""
 
     kind: str
     start: int
@@ -38,12 +38,12 @@ class Body:
     string: Token | None = None
     language: str = ""
     has_section: bool = False
-    """Whether declarations stand before its BEGIN."""
+    """Whether declarations precede its BEGIN."""
     is_expression: bool = False
 
 
 def is_routine(words: Sequence[str]) -> bool:
-    """Return whether CREATE or ALTER with these words behind it is of a routine.
+    """Return whether CREATE or ALTER followed by these words is of a routine.
 
     >>> is_routine("OR REPLACE FUNCTION f ( x int )".split()), is_routine("TABLE function".split())
     (True, False)
@@ -57,7 +57,7 @@ def is_routine(words: Sequence[str]) -> bool:
 
 
 def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialect: Dialect) -> Body | None:
-    """Return the body of the routine whose CREATE is at a position of the tokens; None where it has none."""
+    """Return the body of the routine whose CREATE is at a position of the tokens; None if it has none."""
     found = next((at for at in range(position, len(words)) if words[at] in _KINDS), len(words))
     kind = "PROCEDURE" if words[found : found + 1] == ["PROC"] else words[found] if found < len(words) else ""
     parameters = _parameters(tokens, words, found + 1, dialect)
@@ -73,7 +73,7 @@ def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialec
 
 
 def _header(words: Sequence[str], start: int, dialect: Dialect) -> Iterator[int]:
-    """Yield the positions from `start` to the end of the statement that are not inside brackets."""
+    """Yield the positions outside brackets, from `start` to the end of the statement."""
     depth = 0
     for at in range(start, len(words)):
         depth += (words[at] == "(") - (words[at] == ")")
@@ -84,7 +84,7 @@ def _header(words: Sequence[str], start: int, dialect: Dialect) -> Iterator[int]
 
 
 def _body_at(tokens: Sequence[Token], words: Sequence[str], at: int, kind: str, dialect: Dialect) -> Body | None:
-    """Return the body that begins at a word, or behind it if that is AS; its parameters are not filled in."""
+    """Return the body that begins at a word, or after it if that is AS; its parameters are not set."""
     word = words[at]
     if word in ("AS", "IS") and words[at - 1] not in ("EXECUTE", "EXEC"):
         if at + 1 < len(words) and tokens[at + 1].token_type in STRINGS:
@@ -104,14 +104,14 @@ def _body_at(tokens: Sequence[Token], words: Sequence[str], at: int, kind: str, 
 
 
 def holds_statements(words: Sequence[str]) -> bool:
-    """Return whether a body in a string is made of statements: it may be an expression, a class or an address."""
+    """Return whether a body in a string consists of statements, not an expression, a class name or an address."""
     return bool(words) and (
         words[0] in _STARTERS or words[0] in ("<<", "FOR", "WHILE", "LOOP", "PERFORM", "RAISE", "(")
     )
 
 
 def _is_of_header(words: Sequence[str], at: int) -> bool:
-    """`AFTER INSERT OR UPDATE OF a ON t`, `WITH SCHEMABINDING`, `RETURNS NULL ON NULL INPUT`."""
+    """Return whether a word is part of the header: `AFTER INSERT OR UPDATE OF a`, `RETURNS NULL ON NULL INPUT`."""
     word, before = words[at], words[at - 1]
     after = words[at + 1] if at + 1 < len(words) else ""
     if word in ("INSERT", "UPDATE", "DELETE", "TRUNCATE"):

@@ -1,4 +1,4 @@
-"""T-SQL: where a statement ends that no semicolon ends. A batch needs none between its statements.
+"""T-SQL: find the end of a statement without a semicolon. Semicolons are optional in a batch.
 
 https://learn.microsoft.com/en-us/sql/t-sql/language-elements/transact-sql-syntax-conventions-transact-sql
 """
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 __all__ = ["CONDITION_ENDS", "statement_end"]
 
-# Reserved words, so that none of them is an unquoted name; each begins a statement wherever no rule below objects.
+# Reserved words, so never unquoted names; each begins a statement unless a rule below excludes it.
 _STARTERS = frozenset(
     ("SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "SET", "IF", "WHILE", "PRINT", "EXEC", "EXECUTE",
      "DECLARE", "RETURN", "BEGIN", "END", "ELSE", "TRUNCATE", "DROP", "CREATE", "ALTER", "USE", "GO", "OPEN", "CLOSE",
@@ -17,7 +17,7 @@ _STARTERS = frozenset(
      "GRANT", "REVOKE", "DENY", "DBCC", "KILL", "CHECKPOINT", "RECONFIGURE", "BULK")
 )  # fmt: skip
 CONDITION_ENDS = _STARTERS
-"""What ends the condition of IF and WHILE, which no word ends."""
+"""Words that end the condition of IF and WHILE, which has no THEN or DO."""
 _QUERY_FOLLOWS = frozenset(("UNION", "ALL", "EXCEPT", "INTERSECT", "AS", "FOR", "RETURN", "IS", "EXPLAIN"))
 _WRITES = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE"))
 _JOIN_SIDES = frozenset(("INNER", "LEFT", "RIGHT", "FULL", "OUTER"))
@@ -27,12 +27,12 @@ _OBJECTS = frozenset(
 )  # fmt: skip
 _DEFINES = frozenset(("CREATE", "ALTER"))
 _OPTIONS = frozenset(("SCHEMABINDING", "ENCRYPTION", "VIEW_METADATA", "RECOMPILE", "NATIVE_COMPILATION"))
-"""What stands behind WITH in the head of a view or routine."""
+"""Options after WITH in the header of a view or routine."""
 _PERMITS = frozenset(("GRANT", "REVOKE", "DENY"))
 
 
 def statement_end(words: Sequence[str], start: int) -> int:
-    """Return the place behind the statement that begins at `start`: of a semicolon, or of the next one's first word.
+    """Return the index after the statement that begins at `start`: of its semicolon or of the next statement.
 
     >>> statement_end("INSERT INTO t SELECT a FROM u SELECT b FROM v".split(), 0)
     7
@@ -46,7 +46,7 @@ class _Statement:
         self._start = start
         self._head = words[start]
         self._expects_query = self._head in ("INSERT", "WITH")
-        """Whether the next query or write at this level still belongs to the statement."""
+        """Whether the next query or DML keyword at this level belongs to the same statement."""
         self._expects_set = self._head == "UPDATE"
 
     def end(self) -> int:
@@ -71,11 +71,11 @@ class _Statement:
         return len(words)
 
     def _begins_another(self, position: int, word: str) -> bool:
-        """Return that, and note what the word tells of the statement if it belongs to it."""
+        """Return whether a word begins another statement; if not, update the state with it."""
         before = self._words[position - 1]
         if before == ".":
             return False
-        if self._head in _PERMITS:  # its words are rights: GRANT SELECT, EXECUTE ON x TO y
+        if self._head in _PERMITS:  # its words are privileges: GRANT SELECT, EXECUTE ON x TO y
             return word in ("GO", "PRINT", "USE") or (word in _PERMITS and before not in ("REVOKE", "DENY"))
         after = self._words[position + 1] if position + 1 < len(self._words) else ""
         if before == "AS" and word not in ("SELECT", "WITH", "BEGIN"):
@@ -88,7 +88,7 @@ class _Statement:
             behind = self._words[position + 2] if position + 2 < len(self._words) else ""
             if self._head in _DEFINES and after in _OPTIONS:  # CREATE VIEW v WITH SCHEMABINDING AS …
                 return False
-            if before == "AS":  # CREATE VIEW v AS WITH c AS (…): the query is behind
+            if before == "AS":  # CREATE VIEW v AS WITH c AS (…): the query follows
                 self._expects_query = True
                 return False
             return after not in ("(", "") and behind in ("AS", "(")

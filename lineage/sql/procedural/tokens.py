@@ -1,7 +1,7 @@
-"""Tokens of procedural text: all of them, also behind words that sqlglot takes as commands; and text within strings.
+"""Tokenize procedural text completely, including command arguments and SQL inside strings.
 
-sqlglot's tokenizer makes one string of what stands behind EXECUTE, PREPARE, DO and the like. Bodies of routines and
-dynamic SQL are string literals themselves: their inside is tokenized again, with positions in the whole text.
+sqlglot's tokenizer returns everything after EXECUTE, PREPARE, DO and the like as one string. Routine bodies and dynamic
+SQL are string literals; their content is tokenized again, with positions in the whole text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KEYWORDS = frozenset(
      "REPEAT", "CALL", "OPEN", "CLOSE", "FETCH", "TRY", "CATCH", "THROW", "BREAK", "CONTINUE", "FOR", "FROM",
      "AS", "USE")
 )  # fmt: skip
-"""Words that begin or end something in a program."""
+"""Words that begin or end a construct in a program."""
 _DOLLAR = re.compile(r"\$\w*\$")
 _OPENING = re.compile(r"[A-Za-z&]*('''|\"\"\"|'|\")")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
@@ -48,9 +48,9 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """SQL that stands inside strings: its text, and where in the whole text each of its characters stands.
+    """SQL inside strings: its text, and the index in the whole text of each of its characters.
 
-    `holes` says that parts of it are only known when it runs.
+    `holes`: parts of it are known at run time only.
     """
 
     text: str
@@ -63,7 +63,7 @@ class Fragment:
 
 @cache
 def _tokenizer_class(name: str | None) -> type[Tokenizer]:
-    """Return the dialect's tokenizer without commands, behind which it would read one string."""
+    """Return the dialect's tokenizer without commands, whose arguments it would return as one string."""
     base = Parser.get_or_raise(name).tokenizer_class
     return type(f"All{base.__name__}", (base,), {"COMMANDS": set()})
 
@@ -72,7 +72,7 @@ def tokenize(text: str, dialect: Dialect) -> list[Token]:
     """Return all tokens of a text.
 
     Raises:
-        TokenError: a string or name is never closed.
+        TokenError: a string or name is not closed.
     """
     parser = Parser.get_or_raise(dialect.parser_name)
     found = _tokenizer_class(dialect.parser_name)(dialect=parser).tokenize(text)
@@ -80,7 +80,7 @@ def tokenize(text: str, dialect: Dialect) -> list[Token]:
 
 
 def _with_variables(tokens: list[Token]) -> list[Token]:
-    """Return tokens in which the name of a variable is no keyword: `@end`, `@select`."""
+    """Return the tokens with keywords in variable names (`@end`, `@select`) changed to names."""
     for at in range(1, len(tokens)):
         before, token = tokens[at - 1], tokens[at]
         is_name = before.token_type is TokenType.PARAMETER and token.start == before.end + 1
@@ -91,7 +91,7 @@ def _with_variables(tokens: list[Token]) -> list[Token]:
 
 
 def word_of(token: Token) -> str:
-    """Return a token's text in upper case; nothing for strings, numbers and quoted names."""
+    """Return a token's text in upper case; an empty string for strings, numbers and quoted names."""
     kind = token.token_type
     if kind in STRINGS or kind is TokenType.IDENTIFIER or kind is TokenType.NUMBER:
         return ""
@@ -99,12 +99,12 @@ def word_of(token: Token) -> str:
 
 
 def made(kind: TokenType, text: str, at: Token) -> Token:
-    """Return a token that the text does not have, at the place of another."""
+    """Return a generated token with the position of another one."""
     return Token(kind, text, at.line, at.col, at.start, at.end, [])
 
 
 def fragment_of(token: Token, text: str, dialect: Dialect) -> Fragment:
-    """Return what stands inside a string, its escapes undone."""
+    """Return the content of a string literal, unescaped."""
     start, end = token.start, token.end + 1
     raw = text[start:end]
     dollar = _DOLLAR.match(raw)
@@ -134,12 +134,12 @@ def fragment_of(token: Token, text: str, dialect: Dialect) -> Fragment:
 
 @lru_cache(maxsize=2)
 def _line_starts(text: str) -> list[int]:
-    """Return where the lines of a text begin: a program asks for each of its strings."""
+    """Return where the lines of a text begin; cached, because it is called for each string of a program."""
     return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
 def tokens_of(fragment: Fragment, text: str, dialect: Dialect) -> list[Token]:
-    """Return the tokens of SQL inside strings, with their places in the whole text; none if it cannot be read."""
+    """Return the tokens of SQL inside strings, with positions in the whole text; empty if it cannot be tokenized."""
     try:
         tokens = tokenize(fragment.text, dialect)
     except TokenError:
@@ -147,7 +147,7 @@ def tokens_of(fragment: Fragment, text: str, dialect: Dialect) -> list[Token]:
     lines = _line_starts(text)
     origins = fragment.origins
     for token in tokens:
-        # Where a dialect hands over to another's tokenizer (Athena), a position may lie behind the text.
+        # If a dialect delegates to another tokenizer (Athena), a position may be beyond the text.
         token.start, token.end = (origins[min(place, len(origins) - 1)] for place in (token.start, token.end))
         token.line = bisect_right(lines, token.end)
         token.col = token.end - lines[token.line - 1] + 1
@@ -155,7 +155,7 @@ def tokens_of(fragment: Fragment, text: str, dialect: Dialect) -> list[Token]:
 
 
 def is_readable(fragment: Fragment, dialect: Dialect) -> bool:
-    """Return whether SQL inside strings is made of tokens, or of comments alone."""
+    """Return whether SQL inside strings can be tokenized; comments alone count, too."""
     try:
         tokenize(fragment.text, dialect)
     except TokenError:
@@ -164,7 +164,7 @@ def is_readable(fragment: Fragment, dialect: Dialect) -> bool:
 
 
 def place_of(fragment: Fragment, text: str) -> Token | None:
-    """Return a token without a word where SQL inside strings begins; None where there is none."""
+    """Return an empty token at the start of SQL inside strings; None if the SQL is empty."""
     if not fragment.text.strip():
         return None
     lines = _line_starts(text)

@@ -1,7 +1,7 @@
-"""Variables of programs: their names, and which assignments reach a place.
+"""Variables of programs: their names, and which assignments reach a statement (reaching definitions).
 
-An assignment in the same block or one around it replaces what was before; one in a branch or a loop adds to it; one
-that stands behind a place reaches it where both are in one loop.
+An assignment in the same or an enclosing block replaces earlier ones; one in a branch or a loop is added to them; a
+later one reaches a statement if both are in the same loop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MARKS = frozenset((TokenType.PARAMETER, TokenType.COLON, TokenType.SESSION_PARA
 
 
 class Names:
-    """Names of variables as the dialect compares them; T-SQL's and MySQL's keep their `@`."""
+    """Folds names of variables as the dialect compares them; T-SQL's and MySQL's keep their `@`."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
@@ -35,7 +35,7 @@ class Names:
         return mark + self._dialect.fold_column(name.lstrip("@:"))
 
     def read(self, tokens: Sequence[Token], words: Sequence[str], position: int) -> tuple[str | None, int]:
-        """Return the variable that is named at a place, and the place behind it; of `r.a` it is r."""
+        """Return the variable at a position, and the position after it; for `r.a` the variable is r."""
         if position >= len(tokens):
             return None, position
         token, mark = tokens[position], ""
@@ -55,14 +55,14 @@ class Names:
 
 
 class Reaching(NamedTuple):
-    """The statements whose assignments reach a place: those before it, and those behind it in the same loop."""
+    """The statements whose assignments reach a statement: earlier ones, and later ones in the same loop."""
 
     before: list[int]
     around: list[int]
 
 
 class Variables:
-    """The variables of one text, by its statements' steps."""
+    """The variables of one text, from its statements' steps."""
 
     def __init__(self, steps: Iterable[ProgramStep | None]) -> None:
         self._blocks: list[tuple[Block, ...]] = []
@@ -84,18 +84,18 @@ class Variables:
             self._by_word[name.lstrip("@")].append(name)
 
     def named(self, words: Iterable[str]) -> Iterator[str]:
-        """Yield the variables that words may name, with their `@` or without."""
+        """Yield the variables that words may refer to, with or without `@`."""
         for word in words:
             yield from self._by_word.get(word, ())
 
     def visible(self, name: str, use: int) -> bool:
-        """Return whether a name is a variable at a statement: of its own routine, or of those around it."""
+        """Return whether a name is a variable at a statement: of its routine or an enclosing one."""
         routines = self._routines[use]
         places = chain(self._declared.get(name, ()), self._assigned.get(name, ()))
         return any(self._routines[place] <= routines for place in places)
 
     def reaching(self, name: str, use: int) -> Reaching:
-        """Return the assignments that a statement may see."""
+        """Return the assignments of a variable that may reach a statement."""
         blocks = self._blocks[use]
         routines = self._routines[use]
         loops = {block for block in blocks if block.kind is BlockKind.LOOP}
@@ -107,7 +107,7 @@ class Variables:
             if not self._routines[number] <= routines:
                 continue
             found.before.append(number)
-            if theirs == blocks[: len(theirs)]:  # it replaces what was before it, also in the round before
+            if theirs == blocks[: len(theirs)]:  # replaces all earlier assignments, also of the previous iteration
                 loops.difference_update(theirs)
                 break
         found.before.reverse()
@@ -119,5 +119,5 @@ class Variables:
 
 
 def routines_of(blocks: tuple[Block, ...]) -> set[Block]:
-    """Return the bodies among blocks."""
+    """Return the routine bodies among the blocks."""
     return {block for block in blocks if block.kind is BlockKind.ROUTINE}

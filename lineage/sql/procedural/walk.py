@@ -1,8 +1,8 @@
 """The walk over a program's tokens, from statement to statement, with a stack of open blocks.
 
-What begins with a word of its own is read by the rule registered for that word with `@head`; the rules stand in
-`control`, `declarations`, `assignments` and `bodies`. A rule takes the walk and the place of its word, and returns the
-place behind what it read, or None where that word means something else here.
+A construct is read by the rule registered for its first word with `@head`; the rules are in `control`, `declarations`,
+`assignments` and `bodies`. A rule takes the walk and the position of its word, and returns the position after what it
+read, or None if the word has another meaning here.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["RULES", "Frame", "Reader", "Rule", "Walk", "head"]
 
 
 _MAX_STRINGS = 20
-"""SQL in a string of SQL in a string: so deep is nothing that people write."""
+"""Maximum nesting of SQL in a string of SQL in a string, more than people write."""
 
 _MAX_BLOCKS = 200
-"""Blocks in blocks: what stands deeper counts as in the last of them, so that no statement carries thousands."""
+"""Maximum nesting of blocks. Deeper statements belong to the last block, so that no step has thousands of blocks."""
 
 Rule: TypeAlias = "Callable[[Walk, int], int | None]"
 
@@ -35,7 +35,7 @@ RULES: dict[str, Rule] = {}
 
 
 def head(*words: str) -> Callable[[Rule], Rule]:
-    """Register a rule for what begins with one of these words."""
+    """Register a rule for constructs that begin with one of these words."""
 
     def register(rule: Rule) -> Rule:
         RULES.update(dict.fromkeys(words, rule))
@@ -57,7 +57,7 @@ class Frame:
 
 
 class Reader:
-    """What the walks over one text and the strings in it have in common. `otherwise` reads what no head's rule does."""
+    """State shared by the walks over a text and its strings. `otherwise` are the rules if no `@head` rule applies."""
 
     def __init__(self, text: str, dialect: Dialect, otherwise: tuple[Rule, ...]) -> None:
         self.pieces: list[ProgramPiece] = []
@@ -71,7 +71,7 @@ class Reader:
         self._blocks_made = 0
 
     def read(self, tokens: list[Token], outer: tuple[Block, ...]) -> None:
-        """Read a text, or the inside of a string, within the blocks around it."""
+        """Read a text, or the content of a string, within the enclosing blocks."""
         if self._depth < _MAX_STRINGS:
             self._depth += 1
             Walk(self, tokens, outer).run()
@@ -84,7 +84,7 @@ class Reader:
 
 
 class Walk:
-    """The tokens of one text on one level of quoting."""
+    """The walk over the tokens of one text or string."""
 
     def __init__(self, reader: Reader, tokens: list[Token], outer: tuple[Block, ...]) -> None:
         self.reader = reader
@@ -104,7 +104,7 @@ class Walk:
             position = max(self.statement(position), position + 1)
 
     def statement(self, position: int) -> int:
-        """Read the statement that begins at a place; return the place behind it."""
+        """Read the statement that begins at a position; return the position after it."""
         word = self.words[position]
         if word == ";":
             return position + 1
@@ -123,17 +123,17 @@ class Walk:
         return position + 1
 
     def is_label(self, position: int) -> bool:
-        """Return whether `name:` stands here, before a block or, in T-SQL, any statement."""
+        """Return whether a label `name:` is at a position, before a block or, in T-SQL, any statement."""
         if self.word(position + 1) != ":" or not self.words[position]:
             return False
         return self.batches or self.word(position + 2) in ("LOOP", "WHILE", "FOR", "REPEAT", "FOREACH", "BEGIN")
 
     def word(self, position: int) -> str:
-        """Return the word at a place; nothing behind the end."""
+        """Return the word at a position; an empty string after the end."""
         return self.words[position] if position < len(self.words) else ""
 
     def find(self, start: int, wanted: frozenset[str] | tuple[str, ...], *, until_semicolon: bool = True) -> int:
-        """Return the place of the first wanted word outside brackets and CASE … END; the end where there is none."""
+        """Return the position of the first wanted word outside brackets and CASE … END; the end if there is none."""
         depth = cases = 0
         for position in range(start, len(self.words)):
             word = self.words[position]
@@ -152,7 +152,7 @@ class Walk:
         return len(self.words)
 
     def end(self, start: int) -> int:
-        """Return the place behind a plain statement: its semicolon, or what begins the next."""
+        """Return the position after a plain statement: of its semicolon or of the next statement."""
         if start >= len(self.words):
             return start
         if self.batches:
@@ -163,7 +163,7 @@ class Walk:
         return len(self.words)
 
     def is_separator(self, position: int) -> bool:
-        """Return whether a line that is for the client stands here: GO, or Oracle's `/`."""
+        """Return whether a client command is at a position: GO, or Oracle's `/`."""
         if self.words[position] != ("GO" if self.batches else "/"):
             return False
         if not self.batches and not self.dialect.ends_units_by_slash:
@@ -175,7 +175,7 @@ class Walk:
         return line.strip().rstrip("0123456789 \t").upper() == self.words[position]
 
     def blocks(self) -> tuple[Block, ...]:
-        """Return the blocks that are open, the outermost first."""
+        """Return the open blocks, outermost first."""
         return self.outer + tuple(frame.block for frame in self.frames[:_MAX_BLOCKS] if frame.block is not None)
 
     def inside(self) -> bool:
@@ -183,11 +183,11 @@ class Walk:
         return bool(self.frames or self.outer)
 
     def emit(self, start: int, end: int, step: ProgramStep | None = None, *, has_sql: bool = True) -> None:
-        """Hand out tokens as they stand."""
+        """Emit a range of tokens unchanged."""
         self.add(self.tokens[start:end], step, has_sql=has_sql)
 
     def add(self, tokens: list[Token], step: ProgramStep | None = None, *, has_sql: bool = True) -> None:
-        """Hand out a statement, with the blocks around it."""
+        """Emit a statement with its enclosing blocks."""
         if not tokens:
             return
         blocks = self.blocks()
@@ -198,7 +198,7 @@ class Walk:
         self.reader.pieces.append(ProgramPiece(tokens, step, has_sql))
 
     def assign(self, operation: str, names: list[str], values: list[list[Token]], *, declares: bool = False) -> None:
-        """Emit `SELECT value, …` whose columns are the variables."""
+        """Emit `SELECT value, …`, whose columns are assigned to the variables."""
         constants = self.reader.constants
         is_certain = not any(block.kind is not BlockKind.ROUTINE for block in self.blocks())
         for name, value in zip(names, values, strict=False):
@@ -214,13 +214,13 @@ class Walk:
         self.add(query, ProgramStep(operation, assigns=listed, declares=listed if declares else ()))
 
     def query_into(self, operation: str, names: list[str], query: list[Token], *, is_row: bool = False) -> None:
-        """Hand out a query whose columns the variables take; a row takes them all."""
+        """Emit a query whose columns are assigned to the variables, or all of them to one row variable."""
         for name in names:
             self.reader.constants.forget(name)
         self.add(query, ProgramStep(operation, assigns=tuple(names), is_row=is_row))
 
     def condition(self, start: int, end: int, operation: str) -> None:
-        """Emit what a condition reads, if it reads tables."""
+        """Emit the query of a condition, if it reads tables."""
         if "SELECT" in self.words[start:end]:
             first = self.tokens[start]
             self.add([made(TokenType.SELECT, "SELECT", first), *self.tokens[start:end]], ProgramStep(operation))
@@ -240,12 +240,12 @@ class Walk:
         self.frames.append(Frame(kind, self.reader.block(block) if block else None, single=single))
 
     def branch(self) -> None:
-        """Begin the next arm of the innermost block."""
+        """Begin the next branch of the innermost block."""
         if self.frames:
             self.frames[-1].block = self.reader.block(BlockKind.BRANCH)
 
     def after(self, position: int) -> int:
-        """End the blocks that end with the statement before; T-SQL's IF may go on with ELSE."""
+        """Close the blocks that end with the previous statement; T-SQL's IF may continue with ELSE."""
         while self.frames and self.frames[-1].single:
             frame = self.frames[-1]
             ahead = position
@@ -259,11 +259,11 @@ class Walk:
         return position
 
     def batch_ends(self) -> None:
-        """Close every block: a batch ends, whatever is open."""
+        """Close all open blocks at the end of a batch."""
         self.frames.clear()
 
     def close(self, opened: int) -> int:
-        """Return the place of the bracket that closes one."""
+        """Return the position of the matching closing bracket."""
         depth = 0
         for position in range(opened, len(self.words)):
             depth += (self.words[position] == "(") - (self.words[position] == ")")
@@ -272,7 +272,7 @@ class Walk:
         return len(self.words)
 
     def inner(self, fragment: Fragment) -> None:
-        """Read the inside of a string within the blocks that are open."""
+        """Read the content of a string within the open blocks."""
         tokens = tokens_of(fragment, self.text, self.dialect)
         if tokens:
             self.reader.read(tokens, self.blocks())

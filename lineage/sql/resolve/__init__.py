@@ -1,1 +1,1 @@
-"""Syntax trees into column lineage: names to columns, expressions to their sources, statements to edges."""
+"""Resolve syntax trees into column lineage: names to columns, expressions to sources, statements to edges."""

@@ -1,6 +1,6 @@
-"""Where the aliases of a select list are seen in their own query block, dialect by dialect.
+"""Where the aliases of a select list are visible in their own query block, dialect by dialect.
 
-Everywhere a bare name in ORDER BY is an output column first; what is said here is all the rest.
+In every dialect, an unqualified name in ORDER BY is an output column first; this module covers all other clauses.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ __all__ = ["AliasVisibility", "Clause", "alias_visibility"]
 
 
 class Clause(Enum):
-    """The clause of a block that is being read, as far as it says whether a name in it can be an alias."""
+    """The clause being resolved, where it matters for whether a name can be an alias."""
 
     SELECT = auto()
-    """Either is possible, in the select list as in HAVING and ORDER BY."""
+    """The select list, HAVING or ORDER BY: a name may be a column or an alias."""
     ROWS = auto()
-    """WHERE and GROUP BY look at rows: what aggregates them, or numbers them by a window, is not there yet."""
+    """WHERE or GROUP BY, which are evaluated before aggregates and window functions."""
     QUALIFY = auto()
-    """It asks what a window computed; this is what an alias of one is made for."""
+    """QUALIFY, which filters by the results of window functions, usually by alias."""
     KEY = auto()
-    """A key of GROUP BY whose alias is made of columns that are no keys: the columns would have no one value."""
+    """A GROUP BY key whose alias is computed from columns that are not keys, and so have no single value a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +29,25 @@ class AliasVisibility:
     """Which clauses see an alias. A column of FROM hides it there, unless `before_columns`."""
 
     source: str
-    """The vendor's page that says so."""
+    """The documentation page this is taken from."""
     select_list: bool = False
-    """The items behind it (lateral column aliases), with the keys of their windows."""
+    """Later items of the select list (lateral column aliases), and the keys of their windows."""
     where: bool = False
     group_by: bool = False
-    """As a key of its own."""
+    """The alias alone as a key, `GROUP BY a`."""
     group_by_expression: bool = False
-    """Inside a key, `GROUP BY a + 1`."""
+    """The alias inside an expression, `GROUP BY a + 1`."""
     having: bool = False
     qualify: bool = False
     order_by_expression: bool = False
-    """Inside a key of ORDER BY; a key that is the bare name is the alias in every dialect."""
+    """The alias inside an ORDER BY expression; a key that is only the name is the alias in every dialect."""
     before_columns: bool = False
-    """An alias hides a column of FROM that has its name, not the other way round."""
+    """An alias hides a FROM column of the same name; otherwise the column hides the alias."""
 
 
 _NONE = AliasVisibility("SQL:2016, 7.16 <query specification> and 7.17: only ORDER BY sees output columns")
 _LENIENT = AliasVisibility(
-    "no one dialect: what most of them allow behind the select list",
+    "not a single dialect: what most dialects allow in the clauses after the select list",
     group_by=True,
     group_by_expression=True,
     having=True,
@@ -173,5 +173,5 @@ _VISIBILITY: dict[str, AliasVisibility] = {
 
 
 def alias_visibility(dialect: str) -> AliasVisibility:
-    """Return where a dialect, by its name, sees the aliases of a select list."""
+    """Return where the aliases of a select list are visible in a dialect, given by name."""
     return _VISIBILITY.get(dialect, _LENIENT)

@@ -1,4 +1,4 @@
-"""From what a statement rule found to edges."""
+"""Build the edges of a statement from the outcome of its rule."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ __all__ = ["as_made_by", "completeness_of", "edge_count", "edges_of"]
 
 _Place: TypeAlias = tuple[Span | None, tuple[Span, ...], EarlierStatement | None]
 _Places: TypeAlias = dict[int, _Place]
-_new = tuple.__new__  # past the constructors
+_new = tuple.__new__  # bypasses the slower constructors
 _OFTEN = frozenset((exp.Column, exp.Table))
 _MAX_PLACES = 12
-"""Of more places the last ones are kept, and the first two."""
+"""Maximum number of spans of an edge: of more spans, the first two and the last ones are kept."""
 _FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effect, s in enumerate(STEPS))
 
 
 def edge_count(outcome: Outcome, allowed: int) -> int:
-    """Return how many edges from columns an outcome makes, at the most; no more than `allowed` are distinguished."""
+    """Return an upper bound on the number of column edges of an outcome; counting stops beyond `allowed`."""
     most = sum(sum(map(len, written.columns)) + len(written.rows) for written in (outcome, *outcome.others))
     if most <= allowed:
         return most
@@ -52,9 +52,9 @@ def edge_count(outcome: Outcome, allowed: int) -> int:
 def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], tuple[RowReference, ...]]:
     """Return the edges of a statement: column by column in the target's order, then the influences on its rows.
 
-    Beside them the tables whose rows decide its rows or columns. That a table's own rows decide them is no influence.
+    Also return the tables whose rows determine its rows or columns. A target's own rows are not an influence on it.
 
-    `whole` is the statement's place, for an edge that no smaller place shows (MERGE … INSERT *).
+    `whole` is the statement's span, for edges without a narrower one (MERGE … INSERT *).
     """
     edges: list[Edge] = []
     tables: dict[RowReference, None] = {}
@@ -68,13 +68,13 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
         for (source, effect), mention in sources.items():
             if mention is not latest:
                 latest = mention
-                # Nearly all are columns and tables, each at a place of its own that need not be kept.
+                # Nearly all mentions are columns and tables with distinct spans, which need no cache.
                 if type(mention) not in _OFTEN or (span := span_of(latest)) is None or not first <= span[0] <= last:
                     span, via, before = known.get(id(mention)) or _read_at(mention, whole, known)
                 else:
                     via, before = (), None
             kind, subtype, masking, limited = fields[effect]
-            # Past the constructors, which take as long again as the tuples.
+            # Bypasses the constructors, which take as long again as the tuples.
             if type(source) is not TableRows:
                 doubt = source.ambiguous
                 append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, doubt, via, before)))
@@ -91,9 +91,9 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
 
 
 def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
-    """Return where a source is read, and where what that gives is read in turn; only places within the statement.
+    """Return the span where a source is read, and those where the result is read again, within the statement only.
 
-    `known` are those that were asked for already, by what tells a mention from all others.
+    `known` caches results by the mention's identity.
     """
     pairs: list[tuple[Mention, exp.Expr]] = []
     while type(mention) is tuple and id(mention) not in known:
@@ -123,15 +123,15 @@ def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
 
 
 def _span_within(node: Any, whole: Span | None) -> Span | None:
-    """Return the place of a node; the whole statement for one that comes from elsewhere than its text."""
+    """Return the span of a node; the whole statement's for a node that is not from its text."""
     span = span_of(node)
     return span if span is not None and (whole is None or whole[0] <= span[0] <= whole[1]) else whole
 
 
 def as_made_by(relation: Relation, source: str, whole: Span | None) -> Relation:
-    """Return the relation of a temporary table for the statements that read it: its places are those of its statement.
+    """Return a temporary table's relation for later statements: its mentions refer to the statement that wrote it.
 
-    `source` names the text, `whole` is the statement's place in it.
+    `source` is the name of the text, `whole` the statement's span in it.
     """
     if whole is None or type(relation) is not Relation:
         return relation
@@ -159,7 +159,7 @@ def as_made_by(relation: Relation, source: str, whole: Span | None) -> Relation:
 
 
 def _by_name(outcome: Outcome) -> Iterable[tuple[str, Sources]]:
-    """Return the output columns; those of one name as one."""
+    """Return the output columns, with columns of the same name merged."""
     if len(set(outcome.names)) == len(outcome.names):
         return zip(outcome.names, outcome.columns, strict=True)
     merged: dict[str, Sources] = {}
@@ -169,7 +169,7 @@ def _by_name(outcome: Outcome) -> Iterable[tuple[str, Sources]]:
 
 
 def completeness_of(diagnostics: list[Diagnostic]) -> tuple[Completeness, str | None]:
-    """Return how complete a resolved statement is, and the first finding that makes it less than full."""
+    """Return how complete a resolved statement is, and the first finding that makes it incomplete."""
     for diagnostic in diagnostics:
         if diagnostic.severity is not Severity.INFO:
             return Completeness.PARTIAL, f"{diagnostic.code}: {diagnostic.message}"

@@ -1,4 +1,4 @@
-"""What functions do to a value: compute with it, aggregate it, hide it. The names are data, in functions.toml."""
+"""The effect of functions on their arguments: transform, aggregate or mask. The names are in functions.toml."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ __all__ = ["FunctionEffects", "FunctionsFileError", "pseudo_columns"]
 
 
 class FunctionsFileError(ValueError):
-    """A file of functions is not TOML, or of another form; the message says where and what was expected."""
+    """A file of functions is not TOML, or has another format; the message states where, and what was expected."""
 
 
 class FunctionEffects:
-    """Tells the effect of a function by its type in the syntax tree or, where it has none, by its name."""
+    """Looks up the effect of a function by its type in the syntax tree or, if it has none, by its name."""
 
     def __init__(self, masking: Iterable[str], aggregates: Iterable[str]) -> None:
         self._masking = frozenset(map(_plain, masking))
         self._aggregates = frozenset(map(_plain, aggregates))
         self.steps: dict[type[exp.Expr], int] = {}
-        """Effects by type, once they were asked for. No effect of a function is 0."""
+        """Cached effects by type. No function has the effect 0."""
 
     @classmethod
     def load(cls, dialect: str = "ansi", files: Iterable[str | Path] = ()) -> FunctionEffects:
-        """Return what functions do in a dialect: the product's own list, and what packages and files add to it.
+        """Return the functions of a dialect: the built-in list, and what plug-ins and files add to it.
 
         Raises:
-            FunctionsFileError: a file is not of the form of functions.toml.
+            FunctionsFileError: a file does not have the format of functions.toml.
             OSError: a file cannot be read.
         """
         return _effects(installed_rules(), dialect, tuple(_user_file(Path(file)) for file in files))
@@ -57,12 +57,12 @@ class FunctionEffects:
         return self._effect(plain in self._masking, plain in self._aggregates)
 
     def knows(self, name: str) -> bool:
-        """Return whether something is said of a function of this name."""
+        """Return whether a function of this name is listed."""
         plain = _plain(name)
         return plain in self._masking or plain in self._aggregates
 
     def of_type(self, kind: type[exp.Func]) -> int:
-        """Return the effect of a function that the parser knows."""
+        """Return the effect of a function that the parser has a type for."""
         names = set(map(_plain, kind.sql_names()))
         picks = not names.isdisjoint(map(_plain, _data()["aggregates"]["picks"]))
         aggregates = (issubclass(kind, exp.AggFunc) and not picks) or not names.isdisjoint(self._aggregates)
@@ -76,12 +76,12 @@ class FunctionEffects:
 
 
 def _plain(name: str) -> str:
-    """Return a function's name as it is compared: the parser's own names set underscores where others have none."""
+    """Return a function's name as it is compared: without underscores, which sqlglot's names add."""
     return name.lower().replace("_", "")
 
 
 class _UserFile(NamedTuple):
-    """What a user's file says: masking functions by dialect, and aggregates."""
+    """The content of a user's file: masking functions by dialect, and aggregates."""
 
     masking: tuple[tuple[str, tuple[str, ...]], ...]
     aggregates: tuple[str, ...]
@@ -89,12 +89,12 @@ class _UserFile(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _effects(installed: Rules, dialect: str, files_: tuple[_UserFile, ...]) -> FunctionEffects:
-    """Return one object for all statements that know the same functions: what it learns of types is shared."""
+    """Return one object for all statements with the same functions, so that its cache is shared."""
     data = _data()
     asked = ["any", "parser", dialect]
     for name in asked:
         asked.extend(other for other in data["masking_like"].get(name, ()) if other not in asked)
-    if dialect == "ansi":  # of no dialect in particular: what any of them has
+    if dialect == "ansi":  # no particular dialect: the functions of all of them
         asked = list(data["masking"])
     masking = [name for group in asked for name in data["masking"].get(group, ())]
     masking += [name for file in files_ for group, names in file.masking if group in asked for name in names]
@@ -131,7 +131,7 @@ def _names(path: Path, place: str, names: object) -> tuple[str, ...]:
 
 @cache
 def pseudo_columns(dialect: str) -> frozenset[str]:
-    """Return the columns of a dialect that every row has and no schema lists, folded as the dialect folds them."""
+    """Return a dialect's pseudo-columns, which every table has and no schema lists, folded as the dialect does."""
     data = tomllib.loads(files("lineage.sql.resolve").joinpath("pseudo_columns.toml").read_text(encoding="utf-8"))
     return frozenset(data.get(dialect, ()))
 

@@ -14,33 +14,33 @@ __all__ = ["Identifiers", "identifiers_of", "is_temporary_schema"]
 
 
 _MAX_KEPT = 10_000
-"""How many names a dialect keeps folded."""
+"""Maximum number of folded names cached a dialect."""
 
 
 @lru_cache(maxsize=64)
 def identifiers_of(dialect: Dialect) -> Identifiers:
-    """Return what folds identifiers of a dialect."""
+    """Return the folding of a dialect's identifiers."""
     return SpelledIdentifiers(dialect) if dialect.shows_columns or dialect.shows_tables else Identifiers(dialect)
 
 
 class Identifiers:
-    """Folds identifiers of one dialect. Kept apart from `Dialect` because it is asked for every name there is."""
+    """Folds identifiers of one dialect. Separate from `Dialect`, because it is called for every name."""
 
     __slots__ = ("_dialect", "_lower_tables", "unquoted")
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self.unquoted: dict[str, str] = {}
-        """Columns and aliases without quotes that were folded before: who asks for very many looks here first."""
+        """Cache of folded unquoted columns and aliases; hot paths read it directly."""
         self._lower_tables = dialect.table is Folding.LOWER
 
     @property
     def dialect(self) -> Dialect:
-        """The dialect whose names these are."""
+        """The dialect of these identifiers."""
         return self._dialect
 
     def written(self, node: exp.Expr) -> str:
-        """Return the name of a column as a list of INSERT or the left of SET has it: `a`, `t.a`, `a[1]`, `a.b`."""
+        """Return a column's name from an INSERT list or the left side of SET: `a`, `t.a`, `a[1]`, `a.b`."""
         if isinstance(node, exp.Identifier):
             return self.column(node)
         found = node if isinstance(node, exp.Column) else node.find(exp.Column)
@@ -48,10 +48,10 @@ class Identifiers:
         return self.column(inner) if isinstance(inner, exp.Identifier) else node.sql()
 
     def column(self, node: exp.Expr) -> str:
-        """Return a column's or an alias's name, folded: one object for one unquoted name, whose hash is known."""
+        """Return a column's or an alias's folded name: one object for equal unquoted names, with a cached hash."""
         args = node.args
         text = args["this"]
-        if type(text) is not str:  # a stage, a path or a time-travel clause stands where a name is expected
+        if type(text) is not str:  # a stage, a path or a time-travel clause instead of a name
             text = node.name
         if args.get("quoted"):
             return self._folded(text, quoted=True)
@@ -66,7 +66,7 @@ class Identifiers:
         return (self._dialect.quoted_column if quoted else self._dialect.column).apply(text)
 
     def table(self, node: exp.Expr) -> str:
-        """Return one part of a table's name, folded; T-SQL's `#name` keeps the mark of a temporary table."""
+        """Return one part of a table's name, folded; T-SQL's `#name` keeps its `#`."""
         args = node.args
         if args.get("temporary"):
             return "#" + self._dialect.fold_table(node.name)
@@ -76,7 +76,7 @@ class Identifiers:
         return text.lower() if self._lower_tables else self._dialect.table.apply(text)
 
     def alias(self, node: exp.Expr) -> str:
-        """Return a table alias or CTE name, folded as columns are: even where tables keep their case, these do not.
+        """Return a table alias or CTE name, folded like columns, even in dialects whose table names are case-sensitive.
 
         MySQL, BigQuery: https://cloud.google.com/bigquery/docs/reference/standard-sql/lexical#case_sensitivity
         """
@@ -92,7 +92,7 @@ class Identifiers:
         waiting = [part for part in (name, schema, catalog) if part is not None]
         while waiting:
             node = waiting.pop()
-            if isinstance(node, exp.Dot):  # more than three parts: all from the third on hang below the last
+            if isinstance(node, exp.Dot):  # more than three parts: those from the third on are nested in the last one
                 waiting += (node.expression, node.this)
             elif isinstance(node, exp.Identifier):
                 parts.append(self.table(node))
@@ -108,7 +108,7 @@ class Identifiers:
 
 
 def is_temporary_schema(schema: str, dialect: Dialect) -> bool:
-    """Return whether what a schema has are the session's temporary tables (PostgreSQL 20.11, search_path).
+    """Return whether a schema contains the session's temporary tables (PostgreSQL 20.11, search_path).
 
     >>> from lineage.model.dialects import dialect_named
     >>> [is_temporary_schema("pg_temp", dialect_named(name)) for name in ("postgres", "mysql")]
@@ -118,7 +118,7 @@ def is_temporary_schema(schema: str, dialect: Dialect) -> bool:
 
 
 class SpelledIdentifiers(Identifiers):
-    """Folds identifiers of a dialect whose product shows names as they were written: they come with their spelling."""
+    """Folds identifiers and keeps their spelling, for databases that show names as they were written."""
 
     __slots__ = ("_shows_tables",)
 
@@ -130,7 +130,7 @@ class SpelledIdentifiers(Identifiers):
         return self._dialect.fold_column(text, quoted=quoted)
 
     def table(self, node: exp.Expr) -> str:
-        """Return one part of a table's name, folded, with its spelling; that of a temporary table has none."""
+        """Return one part of a table's name, folded, with its spelling; names of temporary tables have none."""
         args = node.args
         if args.get("temporary"):
             return "#" + self._dialect.fold_table(node.name)

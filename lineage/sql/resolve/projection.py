@@ -1,4 +1,4 @@
-"""The output columns of a query block, as they are found one by one."""
+"""The output columns of a query block, collected one by one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Projection"]
 
 
 def _position(key: exp.Expr) -> int | None:
-    """Return the position, from 0, that an integer literal means as a key."""
+    """Return the position, from 0, that an integer literal in GROUP BY or ORDER BY refers to."""
     if type(key) is not exp.Literal or key.is_string or not str(key.this).isdigit():
         return None
     return int(key.this) - 1 if int(key.this) else None
 
 
 class Projection:
-    """Output columns in order: names, sources, and the expression that each was written as (None behind a star)."""
+    """Output columns in order: names, sources, and the expression of each (None for columns of a star)."""
 
     __slots__ = ("expressions", "names", "opens", "sources")
 
@@ -37,18 +37,18 @@ class Projection:
         self.expressions.append(expression)
 
     def ordinal(self, key: exp.Expr) -> Sources | None:
-        """Return the column that an integer literal in GROUP BY or ORDER BY counts to."""
+        """Return the sources of the column that an integer literal in GROUP BY or ORDER BY refers to."""
         position = _position(key)
         return self.sources[position] if position is not None and position < len(self.sources) else None
 
     def written(self, key: exp.Expr) -> exp.Expr:
-        """Return the expression that a key stands for: that of the column that an integer literal counts to."""
+        """Return a key's expression: for an integer literal, that of the column it refers to."""
         position = _position(key)
         found = self.expressions[position] if position is not None and position < len(self.expressions) else None
         return found or key
 
     def named(self, key: exp.Expr, resolver: Resolution) -> Sources | None:
-        """Return the column that a bare name in ORDER BY means: that of the output, if it has the name."""
+        """Return the sources of the output column that an unqualified name in ORDER BY refers to, if there is one."""
         if type(key) is exp.Column and type(key.this) is exp.Identifier and key.args.get("table") is None:
             name = resolver.identifiers.column(key.this)
             if name in self.names:

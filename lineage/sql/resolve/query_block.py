@@ -1,4 +1,4 @@
-"""One query block: the relations of its FROM, and what its clauses define."""
+"""One query block: the relations of its FROM, and the names that its clauses define."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["NOTHING", "NO_SOURCES", "Choice", "Merge", "QueryBlock"]
 
 NO_SOURCES: Sources = {}
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-"""What most blocks have of most things: nothing, and one object for it."""
+"""Shared empty values, since most blocks use few of their attributes."""
 
 
 class Merge(NamedTuple):
-    """Columns that a join by USING or NATURAL merged, and the keys of the items on its two sides, in order."""
+    """The columns merged by a USING or NATURAL join, and the keys of the items on its two sides, in order."""
 
     left: dict[str, None]
     right: dict[str, None]
@@ -31,7 +31,7 @@ class Merge(NamedTuple):
 
 
 class Choice:
-    """The columns that a COLUMNS(…) of the select list stands for, and the one that it stands for just now."""
+    """The columns that a COLUMNS(…) of the select list expands to, and the current one."""
 
     __slots__ = ("at", "names")
 
@@ -71,27 +71,27 @@ class QueryBlock:
         self.items: dict[str, Relation] = {}
         self.ctes: Mapping[str, Relation] = ctes if ctes is not None else (parent.ctes if parent else {})
         self.prefixed: Mapping[str, Relation] = NOTHING
-        """Relations whose columns are seen with their prefix only, as those of EXCLUDED."""
+        """Relations whose columns are visible with their prefix only, such as EXCLUDED."""
         self.merged: Mapping[str, Sources] = NOTHING
         self.merges: Sequence[Merge] = ()
         self.outputs: dict[str, Sources] = {}
         """The aliases of the select list."""
         self.written: dict[str, exp.Expr] = {}
-        """What each of them is an alias of."""
+        """The expression of each alias."""
         self.aliases: Mapping[str, Sources] = NOTHING
-        """Those that are seen by the clause which is being read."""
+        """The aliases visible in the current clause."""
         self.clause = Clause.SELECT
         self.made: Sources = {}
-        """What the functions of the select list take that make rows, as UNNEST and EXPLODE do."""
+        """The arguments of set-returning functions in the select list, such as UNNEST and EXPLODE."""
         self.windows: Mapping[str, exp.Expr] = NOTHING
         self.choice: Choice | None = None
         self.holds_variables = False
-        """What is around every query of the statement: the variables of a program."""
+        """The scope around every query of the statement: the variables of a program."""
         self._found: dict[Any, Sources] = {}
         self._names = resolver.identifiers.unquoted
 
     def add(self, alias: str, relation: Relation, qualified: str | None = None) -> None:
-        """Make a relation visible; two tables of one name in different schemas are distinguished by their full name."""
+        """Make a relation visible; tables of one name in different schemas are distinguished by their full name."""
         if self.resolver.numbers_repeated_names and type(relation) is Relation:
             relation = relation.told_apart()
         key = alias
@@ -103,34 +103,34 @@ class QueryBlock:
         self.items[key] = relation
 
     def keep(self, items: dict[str, Relation]) -> None:
-        """See these relations and no others from now on; their names are free for other relations."""
+        """Restrict the visible relations to these; other aliases become free."""
         self.items = items
         self.merges = tuple(merge for merge in self.merges if items.keys() >= {*merge.left, *merge.right})
         self._found.clear()
 
     def merge(self, merge: Merge) -> None:
-        """Let unprefixed names stand for the columns that a join merged."""
+        """Resolve unqualified names to the columns merged by a join."""
         self.merges = (*self.merges, merge)
         self.merged = {**self.merged, **merge.columns}
         self._found.clear()
 
     def unmerge(self) -> None:
-        """Forget the columns that a join merged whose sides are no longer seen."""
+        """Drop merged columns whose join sides are no longer visible."""
         self.merges = [merge for merge in self.merges if not self.items.keys().isdisjoint(merge.left)]
         self.merged = {name: sources for merge in self.merges for name, sources in merge.columns.items()}
         self._found.clear()
 
     def chain(self) -> Iterator[QueryBlock]:
-        """Yield this scope and those around it, from the inside out."""
+        """Yield this scope and the enclosing ones, innermost first."""
         scope: QueryBlock | None = self
         while scope is not None:
             yield scope
             scope = scope.parent
 
     def item(self, alias: str, qualifier: str | None = None) -> Relation | None:
-        """Return the nearest relation with that alias, in this scope or around it.
+        """Return the nearest relation with that alias, in this scope or an enclosing one.
 
-        With a schema before the alias, the nearest table of that schema comes first.
+        With a schema as qualifier, the nearest table of that schema is preferred.
         """
         if qualifier:
             for scope in self.chain():
@@ -145,7 +145,7 @@ class QueryBlock:
         return None
 
     def add_output(self, name: str, sources: Sources, written: exp.Expr) -> None:
-        """Add an alias of the select list; of two of one name the first counts."""
+        """Add an alias of the select list; of two with the same name, the first is used."""
         if name not in self.outputs:
             self.outputs[name] = sources
             self.written[name] = written
@@ -153,13 +153,13 @@ class QueryBlock:
                 self._found.clear()
 
     def see_aliases(self, clause: Clause, *, seen: bool) -> None:
-        """Begin to read a clause, which sees the aliases of the select list or does not."""
+        """Start a clause; `seen` states whether the aliases of the select list are visible in it."""
         self.clause = clause
         self.aliases = self.outputs if seen else NOTHING
 
     @contextmanager
     def read_as(self, meanings: Sequence[tuple[exp.Expr, Sources]]) -> Iterator[None]:
-        """Let unprefixed names (by their identifiers) mean these sources for a while."""
+        """Resolve unqualified names (by their identifiers) to these sources within a `with` block."""
         if not meanings:
             yield
             return
@@ -170,11 +170,11 @@ class QueryBlock:
         self._found = kept
 
     def having(self, name: str) -> dict[str, Sources]:
-        """Return the sources of a name in each relation of this block that surely has it."""
+        """Return the sources of a name in each relation of this block that certainly has it."""
         return {alias: found for alias, item in self.items.items() if (found := item.find(name)) is not None}
 
     def positional(self, position: str, alias: str | None = None) -> Sources:
-        """Return the sources of `$1`, a column of a staged file by its place; none where no such file is read."""
+        """Return the sources of `$1`, a column of a staged file by position; empty if no such file is read."""
         for scope in self.chain():
             for known, relation in scope.items.items():
                 if isinstance(relation, BaseTable) and relation.name.startswith("@") and alias in (None, known):
@@ -182,7 +182,7 @@ class QueryBlock:
         return NO_SOURCES
 
     def whole_row(self, alias: str) -> Sources:
-        """Return the row of a relation as a value, with its columns for fields."""
+        """Return a relation's row as a value whose fields are the columns."""
         relation = self.item(alias)
         total: Sources = {}
         if relation is None:
@@ -204,6 +204,6 @@ class QueryBlock:
 
 
 def _schema_of(table: str) -> str | None:
-    """Return the schema in a table's full name."""
+    """Return the schema part of a table's full name."""
     parts = split_name(table)
     return parts[-2][0] if len(parts) > 1 else None

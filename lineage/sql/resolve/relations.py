@@ -1,8 +1,8 @@
-"""Relations: what a table, a sub-query, a CTE or a join's side offers to the query that reads it.
+"""Relations: the columns of a table, a sub-query, a CTE or a join's side, as the query that reads it sees them.
 
-Every column of a relation carries its sources already traced to base columns, so a column that is read a
-hundred times is traced once. A relation's influences on its rows form a graph (`RowSources`) that is flattened once,
-at the statement's end.
+Every column of a relation has its sources already traced to base columns, so a column that is read a hundred times is
+traced once. A relation's influences on its rows form a graph (`RowSources`) that is flattened once, at the end of the
+statement.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ __all__ = [
 ]
 
 STAR = "*"
-"""The name of what a star over an unknown table stands for."""
+"""The name of the entry for all columns of a table whose schema is unknown."""
 
 
 class FieldPath(str):
-    """The path of a nested field as text, where a column's name is expected: UPDATE sets fields, too."""
+    """The path of a nested field as text, in place of a column's name: UPDATE may set fields."""
 
     __slots__ = ()
 
 
 class ColumnSource:
-    """A column of a base table, by its path as text. There is one object for one column, so identity is equality."""
+    """A column of a base table, by its path as text. There is one object a column, so identity is equality."""
 
     __slots__ = ("ambiguous", "column", "reference", "table")
 
@@ -59,14 +59,14 @@ class ColumnSource:
         self.column = column
         self.ambiguous = ambiguous
         self.reference: ColumnRef | TableRef = ColumnRef(table, column)
-        """What an edge from this column names."""
+        """The column that an edge from here refers to."""
 
     def __repr__(self) -> str:
         return f"{self.table}.{self.column}"
 
 
 class TableRows(ColumnSource):
-    """The rows of a base table: which there are decides which rows a query over the table has."""
+    """The rows of a base table: which rows exist determines the rows of a query over the table."""
 
     __slots__ = ()
 
@@ -76,14 +76,14 @@ class TableRows(ColumnSource):
 
 
 Mention: TypeAlias = "exp.Expr | EarlierStatement | tuple[Mention, exp.Expr] | None"
-"""Where a column is read; with where what that gives is read in turn, as often as it is: `((a, b), c)`."""
+"""The node where a column is read, nested with the nodes where the result is read again: `((a, b), c)`."""
 
 Sources: TypeAlias = "dict[tuple[ColumnSource, int], Mention]"
-"""Base columns and the effect they have, each with its place of mention; None: where it is read is the place."""
+"""Base columns and their effects, each with its mention; None: the mention is the node that reads it."""
 
 
 class Composite(dict[tuple[ColumnSource, int], "Mention"]):
-    """The sources of a value that has fields: built as a struct (`fields`), or an element of a column (`whole`)."""
+    """The sources of a value with fields: a struct that the query builds (`fields`), or an element of `whole`."""
 
     __slots__ = ("fields", "whole")
 
@@ -96,13 +96,13 @@ class Composite(dict[tuple[ColumnSource, int], "Mention"]):
 
 
 class OfTemporary(dict[tuple[ColumnSource, int], "Mention"]):
-    """The sources of a column of a temporary table, each with the statement that made that, if it is known."""
+    """The sources of a column of a temporary table, each with the statement that wrote it, if known."""
 
     __slots__ = ()
 
 
 def absorb(sink: Sources, sources: Sources, effect: int, mention: exp.Expr | None) -> None:
-    """Add `sources`, seen through `effect`, to `sink`; the first mention of a source is kept."""
+    """Add `sources`, composed with `effect`, to `sink`; the first mention of each source is kept."""
     composed = COMPOSE[effect]
     for (source, inner), place in sources.items():
         key = (source, composed[inner])
@@ -111,7 +111,7 @@ def absorb(sink: Sources, sources: Sources, effect: int, mention: exp.Expr | Non
 
 
 def read_again(first: Mention, then: Mention) -> Mention:
-    """Return the mention of what is read at `first`, and what that gives at `then`."""
+    """Return the mention of a source that is read at `first`, and whose result is read at `then`."""
     outer: list[exp.Expr] = []
     while isinstance(then, tuple):
         then, last = then
@@ -126,7 +126,7 @@ def read_again(first: Mention, then: Mention) -> Mention:
 
 
 def placed(sources: Sources, mention: exp.Expr) -> Sources:
-    """Return sources that each have a place: `mention`, where they had none. Those that have are shared."""
+    """Return the sources with `mention` where they have none; existing mentions are shared."""
     if type(sources) is dict and len(sources) == 1:  # nearly all
         [(only, at)] = sources.items()
         return sources if at is not None else {only: mention}
@@ -139,7 +139,7 @@ def placed(sources: Sources, mention: exp.Expr) -> Sources:
 
 
 class RowSources:
-    """What decides which rows a relation has: its own influences, and the relations that it reads."""
+    """What determines the rows of a relation: its own influences, and those of the relations that it reads."""
 
     __slots__ = ("inputs", "own")
 
@@ -149,7 +149,7 @@ class RowSources:
 
 
 def absorb_rows(sink: Sources, rows: RowSources | None, effect: int = IDENTITY) -> None:
-    """Add all influences on rows to `sink`: under their own subtype in a value's context, else under `effect`."""
+    """Add all influences on rows to `sink`: with their own subtype if `effect` is a value's, else with `effect`."""
     if rows is None:
         return
     seen = {id(rows)}
@@ -159,7 +159,7 @@ def absorb_rows(sink: Sources, rows: RowSources | None, effect: int = IDENTITY) 
         node = stack.pop()
         if effect == IDENTITY and sink.keys().isdisjoint(node.own):
             sink.update(node.own)
-        elif effect == IDENTITY:  # the keys stay what they are
+        elif effect == IDENTITY:  # the keys do not change
             for key, place in node.own.items():
                 if key not in sink:
                     sink[key] = place
@@ -177,8 +177,8 @@ def absorb_rows(sink: Sources, rows: RowSources | None, effect: int = IDENTITY) 
 class Relation:
     """Named columns in order, each with its sources.
 
-    An entry named `*` stands for the columns of a table that nobody knows; `opens` are the relations behind
-    such entries, which are asked for names that are not among the columns.
+    An entry named `*` stands for the unknown columns of a table; `opens` are the relations of such entries, in which
+    names that are not among the columns are looked up.
     """
 
     __slots__ = ("index", "names", "opens", "rows", "sources")
@@ -195,23 +195,23 @@ class Relation:
         self.rows = rows
         self.opens = list(opens)
         self.index: dict[str, Sources | None] | None = None
-        """The columns that it surely has, once someone asked: a name that is not in it need not be looked for."""
+        """Index of the known columns, built on first use."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it may have columns beside those named."""
+        """Whether it may have columns besides those named."""
         return bool(self.opens)
 
     def find(self, name: str) -> Sources | None:
-        """Return the sources of a column that is known to be there."""
+        """Return the sources of a known column; None if there is none of that name."""
         index = self.index
         if index is None:
-            # The first of several columns of one name counts: it is written last.
+            # Of columns with the same name the first is used, so it is written last.
             index = self.index = dict(zip(reversed(self.names), reversed(self.sources), strict=True))
         return index.get(name)
 
     def infer(self, name: str) -> Sources | None:
-        """Return the sources of a column that must come through a star over an unknown table, if one can tell."""
+        """Return the sources of a column that must come from a star over an unknown table, if that is unambiguous."""
         return self.opens[0].find(name) or self.opens[0].infer(name) if len(self.opens) == 1 else None
 
     def columns(self) -> Iterable[tuple[str, Sources]]:
@@ -219,12 +219,12 @@ class Relation:
         return zip(self.names, self.sources, strict=True)
 
     def renamed(self, names: Sequence[str]) -> Relation:
-        """Return the relation with its first columns renamed, as an alias's column list does."""
+        """Return the relation with its first columns renamed, as by an alias with a column list."""
         if not names:
             return self
         sources = list(self.sources)
         if STAR in self.names:
-            # Behind a star the count is unknown: each listed name may be any of its columns.
+            # After a star the number of columns is unknown: each listed name may be any of them.
             star = self.sources[self.names.index(STAR)]
             sources = [*sources[: self.names.index(STAR)], *(star for _ in names)][: len(names)]
             return Relation(list(names), sources, self.rows)
@@ -232,9 +232,9 @@ class Relation:
         return Relation([*names[: len(sources)], *kept], sources, self.rows)
 
     def told_apart(self) -> Relation:
-        """Return the relation with `_1`, `_2`, … behind each name that stands for a column before it.
+        """Return the relation with `_1`, `_2`, … appended to names that an earlier column has.
 
-        It is how DuckDB names the columns of what stands in FROM; a name that this gives may be taken in turn.
+        DuckDB names the columns of a FROM item this way. A generated name may itself be a duplicate.
         """
         if len(set(self.names)) == len(self.names):
             return self
@@ -250,7 +250,7 @@ class Relation:
 
 
 class TemporaryTable(Relation):
-    """A table of a script that is composed away: what it holds at a place of the script, under its name."""
+    """A script's temporary table, which is composed away: its name, and its content at a statement of the script."""
 
     __slots__ = ("name",)
 
@@ -263,7 +263,7 @@ _MAX_SHARED = 50_000
 
 
 class BaseTable(Relation):
-    """A table of the database. Without a schema, its columns are inferred from their use."""
+    """A table of the database. If its schema is unknown, columns are inferred from use."""
 
     __slots__ = ("_columns", "_make", "known", "name")
 
@@ -299,7 +299,7 @@ class BaseTable(Relation):
         return found
 
     def infer(self, name: str) -> Sources:
-        """Return the sources of a column, whether a schema knows it or not."""
+        """Return the sources of a column, whether or not the schema has it."""
         found = self._columns.get(name)
         if found is None:
             made: Sources = {(self._make(self.name, column_text(name)), IDENTITY): None}
@@ -307,7 +307,7 @@ class BaseTable(Relation):
         return found
 
     def columns(self) -> Iterable[tuple[str, Sources]]:
-        """Return the schema's columns, or the entry `*` where there is no schema."""
+        """Return the schema's columns, or the entry `*` if the schema is unknown."""
         if self.known is None:
             return ((STAR, self.infer(STAR)),)
         return ((name, self.infer(name)) for name in self.known)
@@ -322,7 +322,7 @@ class BaseTable(Relation):
 
 
 class BaseTables:
-    """The objects that stand for tables and columns of the database, shared by the statements of one catalog."""
+    """Interned tables and columns of the database, shared by the statements of one catalog."""
 
     __slots__ = ("_rows", "_sources", "_tables")
 
@@ -332,36 +332,36 @@ class BaseTables:
         self._rows: dict[str, TableRows] = {}
 
     def begin_statement(self) -> None:
-        """Begin anew before ever new names fill the memory; within a statement there is one object for one column."""
+        """Clear the cache if it is large. Within a statement there is one object a column."""
         if len(self._sources) + len(self._tables) > _MAX_SHARED:
             self._tables.clear()
             self._sources.clear()
             self._rows.clear()
 
     def source(self, table: str, column: str, ambiguous: bool = False) -> ColumnSource:
-        """Return the one object that stands for a column."""
+        """Return the interned object of a column."""
         key = (table, column, ambiguous)
         found = self._sources.get(key)
         if found is None:
-            # All statements share it: how one writes the name is not theirs.
+            # Shared by all statements, so without one statement's spelling.
             found = self._sources.setdefault(key, ColumnSource(str(table), str(column), ambiguous))
         return found
 
     def table(self, name: str, schema: dict[str, None] | None) -> BaseTable:
-        """Return the one object that stands for a table of this schema."""
+        """Return the interned object of a table with this schema."""
         found = self._tables.get(name)
         if found is None or found.known is not schema:
             found = self._tables[name] = BaseTable(name, schema, self.source, self.rows(name))
         return found
 
     def rows(self, table: str) -> TableRows:
-        """Return the one object that stands for the rows of a table."""
+        """Return the interned object of a table's rows."""
         found = self._rows.get(table)
         return found if found is not None else self._rows.setdefault(table, TableRows(table))
 
 
 class FunctionTable(Relation):
-    """What a function called as a table gives: columns that nobody declares, each from all the arguments."""
+    """The result of a table function: undeclared columns, each from all arguments."""
 
     __slots__ = ("declared", "value")
 
@@ -371,20 +371,20 @@ class FunctionTable(Relation):
         super().__init__(names, [value for _ in names], rows)
         self.value = value
         self.declared = declared
-        """Whether the names are all its columns; others are still read from the arguments where nothing has them."""
+        """Whether the names are all its columns; unknown names are still resolved to the arguments as a last resort."""
 
     @property
     def is_open(self) -> bool:
-        """It may have any column."""
+        """Whether it may have columns besides those named."""
         return True
 
     def infer(self, _: str) -> Sources:
-        """Return the sources of the arguments, whatever the column is called."""
+        """Return the sources of the arguments, for any column name."""
         return self.value
 
 
 class Elements(FunctionTable):
-    """The elements of an array whose type nobody knows, read by the names of their fields."""
+    """The elements of an array of unknown type, read by the names of their fields."""
 
     __slots__ = ("_field",)
 
@@ -398,7 +398,7 @@ class Elements(FunctionTable):
 
 
 class RenamedStar(Relation):
-    """A relation whose alias names columns that nobody knows: each may be any of them, and reading one is reported."""
+    """A relation whose alias renames unknown columns: each name may be any of them, and reading one is reported."""
 
     __slots__ = ("_when_read",)
 

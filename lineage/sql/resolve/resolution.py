@@ -1,4 +1,4 @@
-"""What is known and found while one statement is resolved: its dialect, its diagnostics, its unresolved names."""
+"""The state of resolving one statement: its dialect, its diagnostics, its unresolved names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Resolution"]
 
 
 class Resolution:
-    """One statement's dialect, text and findings. The resolver and the scopes share it."""
+    """One statement's dialect, text and findings, shared by the resolver and the scopes."""
 
     def __init__(self, naming: Naming, tables: TableSource, functions: FunctionEffects, text: str) -> None:
         self.naming = naming
@@ -33,14 +33,14 @@ class Resolution:
         self.diagnostics: list[Diagnostic] = []
         self.unresolved: list[UnresolvedReference] = []
         self.presumed = False
-        """Whether a name was read in the likeliest of several ways, and a schema may show that it is another."""
+        """Whether a name was resolved to the likeliest of several meanings, which a schema may correct."""
         self.source = tables.shared.source
         self._tables = tables
         self._noted: set[Diagnostic | UnresolvedReference] = set()
         self._lasting: set[Diagnostic] = set()
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
-        """Return whether a table without a schema is known, from use elsewhere, to have a column."""
+        """Return which of these tables, whose schema is unknown, have the column by its use in other statements."""
         return self._tables.seen(tables, column_text(column))
 
     def report(
@@ -53,9 +53,9 @@ class Resolution:
         *,
         lasts: bool = False,
     ) -> None:
-        """Note a finding about the statement; the same finding at the same place is noted once.
+        """Add a diagnostic; the same finding at the same span is added once.
 
-        One that `lasts` is not taken back.
+        One that `lasts` is not withdrawn.
         """
         diagnostic = Diagnostic(code, severity, message, span_of(node), hint)
         if lasts:
@@ -65,7 +65,7 @@ class Resolution:
             self.diagnostics.append(diagnostic)
 
     def withdraw(self, code: DiagnosticCode, since: int) -> None:
-        """Take back the findings of a code behind the first ones, as if they had not been noted."""
+        """Remove the diagnostics of a code from index `since` on."""
         found = self.diagnostics[since:]
         gone = {each for each in found if each.code is code and each not in self._lasting}
         self._noted.difference_update(gone)
@@ -74,7 +74,7 @@ class Resolution:
     def unresolved_name(
         self, code: DiagnosticCode, name: str, node: exp.Expr, known: Iterable[str], *, nearest: bool = True
     ) -> None:
-        """Keep a name that could not be traced, with those of the known names that it may have meant."""
+        """Record a name that could not be traced, with the known names that it may refer to."""
         candidates = difflib.get_close_matches(name.rpartition(".")[2], list(known)) if nearest else known
         reference = UnresolvedReference(name, code, span_of(node), tuple(dict.fromkeys(candidates)))
         if reference not in self._noted:
@@ -82,7 +82,7 @@ class Resolution:
             self.unresolved.append(reference)
 
     def written_text(self, node: exp.Expr) -> str:
-        """Return an expression as the text has it, up to the brackets that close it, in lower case."""
+        """Return the text of an expression, including closing brackets, in lower case."""
         span = span_of(node)
         if span is None:
             return node.key
@@ -93,7 +93,7 @@ class Resolution:
         return (written + ")" * (written.count("(") - written.count(")"))).lower()
 
     def nearest(self, name: str, known: Iterable[str]) -> str | None:
-        """Return "did you mean …?" for the nearest known name, if one is near: in quotes where it needs them."""
+        """Return "did you mean …?" with the nearest known name, quoted where necessary; None if none is near."""
         names = list(known)
         near = [other for other in names if other != name and other.lower() == name.lower()]
         near = near or difflib.get_close_matches(name, names, n=1)

@@ -1,9 +1,9 @@
-"""The resolver: one pass over a statement's syntax tree, all output columns at once.
+"""The resolver: one pass over a statement's syntax tree, for all output columns at once.
 
-It dispatches by node type to rules, one file each in `lineage.sql.resolve.rules`: relation rules turn a query into a
-`Relation`, expression rules say how what stands below a node acts on the value that is computed. The walk over
-expressions uses a stack of its own, so that a long chain of ORs does not end in a RecursionError; only queries
-within queries recurse, and their nesting is limited before parsing.
+It dispatches by node type to rules in `lineage.sql.resolve.rules`: relation rules turn a query into a `Relation`,
+expression rules define the effect of a node's operands on its value. The walk over expressions uses an explicit stack,
+so that a long chain of ORs does not raise a RecursionError; only nested queries recurse, and their nesting is limited
+before parsing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 SetOperationReferences: TypeAlias = Literal["exact", "paper"]
-"""Whether UNION ALL references its branches: no row depends on the other branch, but the LineageX paper says so."""
+"""Whether UNION ALL references its branches: "paper" follows LineageX, "exact" omits them as no row depends on them."""
 
 Stack: TypeAlias = "list[tuple[exp.Expr, int]]"
 ExpressionRule: TypeAlias = "Callable[[Resolver, Scope, exp.Expr, int, Stack, Sources], None]"
@@ -59,15 +59,15 @@ RelationRule: TypeAlias = "Callable[[Resolver, exp.Expr, Scope], Relation]"
 
 _DEFAULT_BUDGET = Budget()
 LEAVES: set[type[exp.Expr]] = set()
-"""Types below which no column is read."""
+"""Node types that contain no column references."""
 
 BINARY = frozenset(
     (exp.And, exp.Or, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Is)
 )
-"""Types with two operands and nothing else, which make up most of a WHERE."""
+"""Node types with exactly two operands, which make up most of a WHERE."""
 
 _NO_NODES = frozenset((str, bool, int, type(None)))
-"""What stands among the arguments of a node beside nodes and lists of them."""
+"""Types of a node's arguments that are neither nodes nor lists of nodes."""
 
 EXPRESSION_RULES: dict[type[exp.Expr], ExpressionRule] = {}
 RELATION_RULES: dict[type[exp.Expr], RelationRule] = {}
@@ -76,7 +76,7 @@ RELATION_RULES: dict[type[exp.Expr], RelationRule] = {}
 def expression_rule(*types: type[exp.Expr]) -> Callable[[ExpressionRule], ExpressionRule]:
     """Register a rule for expressions of these types: `rule(resolver, scope, node, effect, stack, sink)`.
 
-    The rule pushes what it wants walked, with the effect that it has, on the stack; or adds to the sink itself.
+    The rule pushes operands with their effects on the stack to be walked, or adds sources to the sink itself.
     """
 
     def register(rule: ExpressionRule) -> ExpressionRule:
@@ -97,7 +97,7 @@ def relation_rule(*types: type[exp.Expr]) -> Callable[[RelationRule], RelationRu
 
 
 class Resolver(Resolution):
-    """Resolves one statement. It collects what the statement reads and what was found about it."""
+    """Resolves one statement, and collects the tables that it reads and its diagnostics."""
 
     def __init__(
         self,
@@ -113,20 +113,20 @@ class Resolver(Resolution):
         super().__init__(naming, tables, functions, text)
         self.side_effects: list[Any] = []
         self.outermost: Scope | None = None
-        """What is around every query of the statement: the variables of a program."""
+        """The scope around every query of the statement: the variables of a program."""
         self.around: Scope | None = None
-        """The scope around a statement that stands in another's WITH."""
+        """The scope around a statement in another's WITH."""
         self.variable_places: dict[str, Span] = {}
-        """Where `@name` is first read, by the name in lower case."""
+        """The span where `@name` is first read, by the name in lower case."""
         self._budget = budget
         self._deadline = budget.deadline()
         self._write = write
         self.paper_set_operations = set_operation_references == "paper"
         self.own_schema: list[str] = []
-        """The schema of the view that is defined, where the dialect looks for names of one part there first."""
+        """The schema of the view being defined, in dialects that search it first for unqualified names."""
         self.reads: dict[str, None] = {}
         self.spellings: dict[str, str] = {}
-        """How the statement first writes names of tables, where the dialect's product shows them so."""
+        """The first spelling of each table name, for databases that show names as they were written."""
         self._base: dict[str, BaseTable | Relation] = {}
         self._shows_tables = naming.dialect.shows_tables
         self._spelled_defaults = Spelled in (type(naming.default_database), type(naming.default_schema))
@@ -134,14 +134,14 @@ class Resolver(Resolution):
         self._shared.begin_statement()
         self._steps = functions.steps
 
-    # What statements and rules ask for
+    # Used by statements and rules
 
     def new_scope(self, ctes: Mapping[str, Relation] | None = None) -> Scope:
-        """Return a scope for a query that no other query is around."""
+        """Return a scope for an outermost query."""
         return Scope(self, self.around or self.outermost, ctes)
 
     def inferred(self, edges: list[Edge]) -> tuple[ColumnRef, ...]:
-        """Return the base columns of the edges that no schema knows, but for stars and ambiguous ones."""
+        """Return the base columns of edges that are not in any schema, except stars and ambiguous ones."""
         if not self.diagnostics and all(type(r) is BaseTable and r.known is not None for r in self._base.values()):
             return ()
         schemas = {r.name: r.known for r in self._base.values() if isinstance(r, BaseTable)}
@@ -159,7 +159,7 @@ class Resolver(Resolution):
         return tuple(self._with_spelling(reference, edge.span) for reference, edge in found.items())
 
     def _with_spelling(self, reference: ColumnRef, span: Span | None) -> ColumnRef:
-        """Return a column with the spelling that the place has at which it is read."""
+        """Return a column with its spelling at the span where it is read."""
         if span is None:
             return reference
         wanted = ColumnPath.parse(reference.column).parts
@@ -168,13 +168,13 @@ class Resolver(Resolution):
         return reference if spelling is None else ColumnRef(reference.table, Spelled(reference.column, spelling))
 
     def table(self, node: exp.Table) -> Relation:
-        """Return the table (or temporary table) that a node names, and note that it is read."""
+        """Return the table (or temporary table) that a node names, and record the read."""
         name, relation = self.named(self.identifiers.table_parts(node))
         self.reads[name] = None
         return relation
 
     def location(self, text: str) -> Relation:
-        """Return the file, stage or path of that name as a table without a schema, and note that it is read."""
+        """Return the file, stage or path of that name as a table without a schema, and record the read."""
         self.reads[text] = None
         relation = self._base.get(text)
         if relation is None:
@@ -182,7 +182,7 @@ class Resolver(Resolution):
         return relation
 
     def written(self, node: exp.Expr, scope: Scope) -> Relation:
-        """Return what a data-modifying CTE returns: columns of the table that it writes. What it writes is kept."""
+        """Return the relation of a data-modifying CTE (its RETURNING), and record what it writes."""
         around, self.around = self.around, scope  # it sees the CTEs before it
         outcome = self._write(self, node)
         self.around = around
@@ -190,39 +190,39 @@ class Resolver(Resolution):
         return self.returned(node, outcome, scope) or Relation([], [])
 
     def returned(self, node: exp.Expr, outcome: Any, scope: Scope) -> Relation | None:
-        """Return what a statement gives by RETURNING, after the change of rows that `outcome` says; None: nothing."""
+        """Return the relation of a statement's RETURNING, after the changes in `outcome`; None without RETURNING."""
         query = query_of_returning(node)
         if query is None:
             return None
         held = self._base.get(outcome.target)
         if not isinstance(held, TemporaryTable):
             return self.relation(query, scope)
-        # All else of the statement sees the rows before the change.
+        # Everything else in the statement sees the rows before the change.
         self._base[outcome.target] = TemporaryTable(outcome.target, after_change(held, outcome.addition()))
         relation = self.relation(query, scope)
         self._base[outcome.target] = held
         return relation
 
     def name(self, table: exp.Table) -> str:
-        """Return the full name of a table that a statement creates, whatever is known of it."""
+        """Return the full name of a table that a statement creates."""
         parts = self.identifiers.table_parts(table)
         return self.as_written(self._tables.name(parts), parts)
 
     def existing_name(self, table: exp.Table) -> str:
-        """Return the full name of a table that a statement changes or ends, whatever is known of it."""
+        """Return the full name of a table that a statement changes or drops."""
         parts = self.identifiers.table_parts(table)
         return self.as_written(self._tables.existing_name(parts), parts)
 
     def existing_parts(self, table: exp.Table) -> list[str]:
-        """Return the parts of the name of a table that is there, with the schema of the search path that has it."""
+        """Return the parts of the name of an existing table, with the schema on the search path that contains it."""
         return list(self._tables.existing(self.identifiers.table_parts(table)))
 
     def is_temporary(self, name: str) -> bool:
-        """Return whether a table that was looked up is temporary: made so, or marked by its name."""
+        """Return whether a table that was looked up is temporary, by its definition or its name."""
         return isinstance(self._base.get(name), TemporaryTable) or name.rpartition(".")[2].startswith(("#", "@"))
 
     def named(self, parts: list[str]) -> tuple[str, Relation]:
-        """Return the full name of a table and what is known of it, without noting a read."""
+        """Return the full name of a table and its relation, without recording a read."""
         if self.own_schema and len(parts) == 1 and self._tables.in_schema(self.own_schema, parts):
             parts = [*self.own_schema, *parts]
         entry = self._tables.find(parts)
@@ -245,7 +245,7 @@ class Resolver(Resolution):
         return self.as_written(entry.name, parts), relation
 
     def as_written(self, name: str, parts: Sequence[str]) -> str:
-        """Return the full name of a table; note how its parts are written."""
+        """Return the full name of a table, and record the spelling of its parts."""
         if not self._shows_tables:
             return name
         is_spelled = self._spelled_defaults or Spelled in map(type, parts)
@@ -256,9 +256,9 @@ class Resolver(Resolution):
         return name
 
     def adopt(self, relation: Relation) -> Relation:
-        """Return the relation of a temporary table or a variable with this statement's objects for its base columns.
+        """Return the relation of a temporary table or a variable with this statement's objects for base columns.
 
-        The nodes of mention stay behind: they lie in the text that defined the table.
+        Mentions are dropped, because their nodes belong to the text that defined the table.
         """
         rows: RowSources | None = None
         if relation.rows is not None:
@@ -291,10 +291,10 @@ class Resolver(Resolution):
     # The two walks
 
     def relation(self, node: exp.Expr, scope: Scope) -> Relation:
-        """Return the relation that a query, a table or anything else in FROM stands for.
+        """Return the relation of a query, a table or another FROM item.
 
         Raises:
-            BudgetExceededError: the statement's time is over.
+            BudgetExceededError: the statement exceeds its time budget.
         """
         if type(node) is not exp.Table and monotonic() > self._deadline:
             raise self._budget.out_of_time()
@@ -312,7 +312,7 @@ class Resolver(Resolution):
     def evaluate(
         self, scope: Scope, root: exp.Expr, effect: int, sink: Sources, *, aliases_first: bool = False
     ) -> None:
-        """Add to `sink` every base column that an expression reads, each with what it does to the result."""
+        """Add to `sink` every base column that an expression reads, with its effect on the result."""
         stack: Stack = []
         push, leaves, column, binary = stack.append, LEAVES, exp.Column, BINARY
         node = root
@@ -330,7 +330,7 @@ class Resolver(Resolution):
                 right = args["expression"]
                 if type(right) not in leaves:
                     push((right, effect))
-                node = args["this"]  # the left side next, without a way over the stack
+                node = args["this"]  # the left side next, bypassing the stack
                 continue
             elif kind not in leaves:
                 rule = EXPRESSION_RULES.get(kind)
@@ -352,7 +352,7 @@ class Resolver(Resolution):
             node, effect = stack.pop()
 
     def _step(self, node: exp.Expr, kind: type[exp.Expr]) -> int:
-        """Return what a node does to the values below it: computes with them, aggregates them, hides them."""
+        """Return the effect of a node on its operands: transform, aggregate or mask."""
         if kind is exp.Anonymous:
             return self.functions.of_name(node.name)
         step = self.functions.of_type(kind) if issubclass(kind, exp.Func) else TRANSFORMATION
@@ -361,6 +361,6 @@ class Resolver(Resolution):
 
 
 def _is_one_of(path: str, names: Collection[str]) -> bool:
-    """Return whether a path is a top-level column's of one of these names, which its text may quote."""
+    """Return whether a path is a top-level column with one of these names; the path's text may quote it."""
     parts = ColumnPath.parse(path).parts
     return len(parts) == 1 and parts[0] in names

@@ -1,4 +1,4 @@
-"""RETURNING: a changing statement as the query that it is for what reads its rows."""
+"""RETURNING: the query that is equivalent to a data-modifying statement's RETURNING clause."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["query_of_returning"]
 
 
 def query_of_returning(node: exp.Expr) -> exp.Select | None:
-    """Return the query whose rows an INSERT, UPDATE, DELETE or MERGE gives by RETURNING; None: it gives none.
+    """Return the query equivalent to the RETURNING of an INSERT, UPDATE, DELETE or MERGE; None without RETURNING.
 
-    Its rows are those that were changed: what chooses them is its WHERE.
+    Its rows are the changed rows, selected by its WHERE.
     """
     returning = node.args.get("returning")
     table = node.this.this if isinstance(node.this, exp.Schema) else node.this

@@ -1,4 +1,4 @@
-"""What a table that is composed away holds after a statement that changes its rows."""
+"""Content of a temporary table after a statement that changes its rows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ __all__ = ["after_change"]
 
 
 def after_change(relation: Relation, more: Relation) -> Relation:
-    """Return a temporary table's relation after a change of its rows: rows of both, columns by name."""
-    rows = RowSources()  # flat: a table that a thousand statements fill is read by each of them
+    """Return a temporary table's relation after a change of its rows: the rows of both, with columns by name."""
+    rows = RowSources()  # flat, because a thousand statements may each read and fill one table
     absorb_rows(rows.own, relation.rows)
     absorb_rows(rows.own, more.rows)
     sources: list[Sources] = []

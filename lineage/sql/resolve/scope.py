@@ -1,6 +1,6 @@
-"""Scopes: which relations and names a query block sees, and how a column's name finds its sources.
+"""Scopes: the relations and names visible in a query block, and the resolution of column names to sources.
 
-Names without a prefix have a file of their own, `unprefixed.py`.
+Unqualified names are resolved in `unprefixed.py`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def _parts(column: exp.Expr) -> list[exp.Expr]:
 
 
 class Scope(QueryBlock):
-    """A query block that says which sources a name in it has."""
+    """A query block that resolves the names in it to sources."""
 
     __slots__ = ()
 
     def part(self, keys: Iterable[str]) -> Scope:
-        """Return a scope inside this one that sees some of its items first, with what joins between them merged."""
+        """Return a scope inside this one in which some of its items come first, with their merged join columns."""
         part = Scope(self.resolver, self, self.ctes)
         part.items = {key: self.items[key] for key in keys if key in self.items}
         unseen = set(self.items) - part.items.keys()
@@ -44,9 +44,9 @@ class Scope(QueryBlock):
         return part
 
     def resolve(self, column: exp.Expr, aliases_first: bool = False) -> Sources:
-        """Return the sources of a column reference; an unknown name is reported and has none.
+        """Return the sources of a column reference; an unknown name is reported and has no sources.
 
-        A reference that was found is remembered by its text, as long as what is visible stays the same.
+        Results are cached by the reference's text until the visible names change.
         """
         args = column.args
         node = args["this"]
@@ -83,7 +83,7 @@ class Scope(QueryBlock):
         return found
 
     def _unnamed(self, node: exp.Expr, table: exp.Expr | None) -> Sources:
-        """Return the sources of a column that is no name: `t.$1`, `t.*`, `*`."""
+        """Return the sources of a column that is not a name: `t.$1`, `t.*`, `*`."""
         if type(node) is exp.Literal and table:  # ClickHouse: `tuple.1`
             return self.value([self.resolver.identifiers.column(table), node.name]) or NO_SOURCES
         if type(node) is exp.Parameter:
@@ -122,14 +122,14 @@ class Scope(QueryBlock):
         return NO_SOURCES
 
     def _field_of_unknown(self, column: exp.Expr) -> Sources | None:
-        """Return the field of a column that only a table of unknown columns can have; None where there is none."""
+        """Return a field of a column that only a table of unknown columns can have; None if there is none."""
         if not self.resolver.naming.dialect.fields_by_dot or not any(map(may_have_any, self.chain())):
             return None
         path = [self.resolver.identifiers.column(part) for part in _parts(column)]
         return self.field(find_unprefixed(self, column, path[0]), path[1:])
 
     def _of_outer(self, alias: str, hiding: Relation, name: str) -> Sources | None:
-        """Return a column that only a table around has which goes by the same name; PostgreSQL stops at the nearest."""
+        """Return a column of an outer table with the same alias as an inner one; PostgreSQL stops at the inner one."""
         if self.resolver.naming.dialect.nearest_alias_only:
             return None
         others = (scope.items.get(alias) for scope in self.chain())
@@ -137,7 +137,7 @@ class Scope(QueryBlock):
         return next((sources for sources in found if sources is not None), None)
 
     def _field_of(self, column: exp.Expr, built: bool = False) -> Sources | None:
-        """Return the field of a column that a dotted name means; with `built`, only of a struct that is known."""
+        """Return the field that a dotted name refers to; with `built`, only of a struct that the query builds."""
         path = [self.resolver.identifiers.column(part) for part in _parts(column)]
         for depth in range(len(path) - 2):  # `t.a.b`: a field of a column of an alias
             owner = self.item(path[depth])
@@ -153,7 +153,7 @@ class Scope(QueryBlock):
         return self.field(found, path[1:])
 
     def value(self, path: list[str]) -> Sources | None:
-        """Return the sources of a column or a field of one, by its path; None where no relation has the column."""
+        """Return the sources of a column or a nested field by its path; None if no relation has the column."""
         owner = self.item(path[0]) if len(path) > 1 else None
         if owner is not None:
             found = known_column(owner, path[1])
@@ -165,9 +165,9 @@ class Scope(QueryBlock):
         return self.field(found, path[1:]) if found is not None else None
 
     def _find(self, name: str, column: exp.Expr | None = None) -> Sources | None:
-        """Return the sources of an unprefixed name that a relation is known to have.
+        """Return the sources of an unqualified name that a relation is known to have.
 
-        Where `column` is the reference, a nearer block that may have the name comes first, and that is reported.
+        If `column` is the reference, a nearer block that may have the name is preferred, and that is reported.
         """
         nearer: QueryBlock | None = None
         for scope in self.chain():
@@ -185,10 +185,10 @@ class Scope(QueryBlock):
         return None
 
     def field(self, sources: Sources, path: list[str]) -> Sources:
-        """Return the sources of a nested field, a path below a value.
+        """Return the sources of a nested field, given its path below a value.
 
-        What a struct was built of is known exactly; a field of a base column is a column with a path; of any other
-        value a field may come from all of it.
+        The fields of a struct that the query builds are known exactly. A field of a base column is a column with a
+        path. A field of any other value may come from the whole value.
         """
         for depth, name in enumerate(path):
             if isinstance(sources, Composite):

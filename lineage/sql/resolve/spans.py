@@ -1,7 +1,7 @@
-"""The place in the text that a node of the syntax tree was read from.
+"""The span of the text that a node of the syntax tree was parsed from.
 
 sqlglot's tokenizer records positions (`line`, `col`, `start`, `end`; inclusive, in code points, over the whole
-script) on identifiers, stars, literals and named functions only. Other nodes get the hull of those below them.
+script) on identifiers, stars, literals and named functions only. The span of any other node covers its descendants'.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["span_of"]
 
 
 _NOTHING_BELOW = frozenset((str, bool, int, type(None)))
-_new = tuple.__new__  # past the constructor, which takes as long again
+_new = tuple.__new__  # bypasses the constructor, which takes as long again
 
 
 def _own(node: exp.Expr) -> Span | None:
@@ -28,12 +28,12 @@ def _own(node: exp.Expr) -> Span | None:
 
 
 def span_of(node: exp.Expr | None) -> Span | None:
-    """Return the place of a node, or None where nothing in it has one (a node that sqlglot made up)."""
+    """Return the span of a node; None if nothing in it has a position (a node that sqlglot generated)."""
     if type(node) is not exp.Column:
         if node is None:
             return None
         return (_of_table(node) if type(node) is exp.Table else None) or _around(node)
-    # `a.b.c`, from its first part to its last: nearly all places are asked for columns.
+    # `a.b.c`, from its first part to its last. Columns are nearly all of the calls.
     args = node.args
     first = last = args["this"]._meta
     if len(args) > 1 and (qualifier := args.get("table")) is not None:
@@ -46,12 +46,12 @@ def span_of(node: exp.Expr | None) -> Span | None:
         start = first["start"]
         column = first["col"] - first["end"] + start
         return _new(Span, (start, last["end"] + 1, first["line"], column if column > 0 else 1))
-    except (TypeError, KeyError):  # a name that sqlglot made up
+    except (TypeError, KeyError):  # a name that sqlglot generated
         return None
 
 
 def _of_table(table: exp.Expr) -> Span | None:
-    """Return the place of a table's name and its alias; None where more belongs to it, or a part has no place."""
+    """Return the span of a table's name and alias; None if it has other clauses, or a part has no position."""
     args = table.args
     first: Any = args["this"]._meta if type(args["this"]) is exp.Identifier else None
     last: Any = first
@@ -73,7 +73,7 @@ def _of_table(table: exp.Expr) -> Span | None:
 
 
 def _around(node: exp.Expr) -> Span | None:
-    """Return the place of a node that is no column: its own, or the hull of those below it."""
+    """Return the span of a node other than a column: its own, or the one that covers its descendants'."""
     own = node._meta
     if own and "start" in own and not node.args.get("expressions"):
         return _own(node)

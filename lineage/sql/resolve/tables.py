@@ -1,4 +1,4 @@
-"""Where a statement's table names are looked up: a catalog here; a script adds what its statements define."""
+"""Look-up of a statement's table names in a catalog; a script adds the tables that its statements define."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CatalogTables", "NeedsDefinitionError", "TableEntry", "TableSource"]
 
 
 class NeedsDefinitionError(Exception):
-    """A table is defined by a statement of the script that has not been resolved yet: resolve `position` first."""
+    """A table is defined by a statement of the script that is not resolved yet: resolve `position` first."""
 
     def __init__(self, position: tuple[int, int]) -> None:
         super().__init__(position)
@@ -21,10 +21,10 @@ class NeedsDefinitionError(Exception):
 
 
 class TableEntry(NamedTuple):
-    """A table's full name; its columns in order, if a schema is known; or the relation of a temporary table.
+    """A table's full name, with its columns in order if the schema is known, or the relation of a temporary table.
 
-    `learnt`: an earlier ingest stated the columns. `candidates`: the names that it may mean, of several schemas of a
-    search path of which none is known to have it.
+    `learnt`: the columns come from an earlier ingest. `candidates`: the full names that it may mean, if no schema on
+    the search path is known to contain it.
     """
 
     name: str
@@ -35,7 +35,7 @@ class TableEntry(NamedTuple):
 
 
 class TableSource(Protocol):
-    """Looks tables up by the parts of their name, outermost first, folded as the dialect folds them."""
+    """Looks up tables by the parts of their names, outermost first, folded as the dialect folds them."""
 
     @property
     def shared(self) -> BaseTables:
@@ -45,43 +45,43 @@ class TableSource(Protocol):
         """Return the full name of a table that a statement creates."""
 
     def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the name of a table that is there with the first schema of the search path that has it, if any has."""
+        """Return the name of an existing table, with the first schema on the search path that contains it, if any."""
 
     def existing_name(self, parts: Sequence[str]) -> str:
-        """Return the full name of a table that is there."""
+        """Return the full name of an existing table."""
 
     def find(self, parts: Sequence[str]) -> TableEntry:
-        """Return what is known of a table; at the least its full name."""
+        """Return the entry of a table; it has at least the full name."""
 
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
-        """Return whether a table of one part is known in a schema, and no temporary table of that name hides it."""
+        """Return whether a schema contains a table given by one name part, and no temporary table hides it."""
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
-        """Return which of some tables, of unknown schema, other statements show to have a column."""
+        """Return which of these tables, whose schema is unknown, have a column by its use in other statements."""
 
 
 _NO_COLUMNS: dict[str, None] = {}
 _MAX_ENTRIES = 20_000
-"""A worker that reads millions of statements meets ever new names: it begins again before they fill the memory."""
+"""Maximum number of cached entries, so that a worker that reads millions of statements does not run out of memory."""
 
 
 class CatalogTables:
-    """Tables as a catalog knows them."""
+    """The tables of a catalog."""
 
     def __init__(self, catalog: Catalog, naming: Naming) -> None:
         self._catalog = catalog
         self._naming = naming
-        # Shared by all that look into this catalog with these defaults.
+        # Shared by all look-ups in this catalog with these defaults.
         self._entries: dict[tuple[str, ...], TableEntry] = catalog.memo.setdefault(naming, {})
         self._inferred: dict[str, dict[str, None]] = catalog.memo.setdefault("inferred", {})
         self.shared: BaseTables = catalog.memo.get(BaseTables) or catalog.memo.setdefault(BaseTables, BaseTables())
 
     def name(self, parts: Sequence[str]) -> str:
-        """Return a table's full name: the catalog's, if it knows the table, else the defaults fill it in."""
+        """Return a table's full name: the catalog's, if it has the table, else completed by the defaults."""
         return self.find(parts).name
 
     def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the name as it is: only the statements of a script have a search path."""
+        """Return the name unchanged: only the statements of a script have a search path."""
         return parts
 
     def existing_name(self, parts: Sequence[str]) -> str:
@@ -101,7 +101,7 @@ class CatalogTables:
             known = schema is not None and not schema.inferred
             learnt = schema is not None and schema.learnt
             columns = schema.names if schema and known else None
-            # Others share the entry: how one statement writes the name is not theirs.
+            # The entry is shared, so without one statement's spelling.
             entry = TableEntry(str(schema.name if schema else name), columns, learnt=learnt)
             if len(self._entries) >= _MAX_ENTRIES:
                 self._entries.clear()
@@ -109,23 +109,23 @@ class CatalogTables:
         return entry
 
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
-        """Return whether the catalog has a table of one part in a schema."""
+        """Return whether a schema of the catalog contains a table given by one name part."""
         name = self._naming.qualify([*schema, *parts])
         found = self._catalog.find(name)
         if found is None:
             return False
-        # A log calls a table by what it was made as.
+        # A log names a table as it was created.
         meant = (
             [part for part, _ in split_name(plain_name(name))][-2:] if self._naming.versions else [schema[-1], *parts]
         )
         return [part for part, _ in split_name(plain_name(found.name))][-2:] == meant
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
-        """Return which of some tables the catalog holds with the column, as one that was inferred from use."""
+        """Return which of these tables have the column in the catalog as inferred from use."""
         return {table for table in tables if self.infers(table, column)}
 
     def infers(self, table: str, column: str) -> bool:
-        """Return whether the catalog holds the column as one that was inferred from use."""
+        """Return whether the catalog has the column as inferred from use."""
         columns = self._inferred.get(table)
         if columns is None:
             schema = self._catalog.find(table)

@@ -1,4 +1,4 @@
-"""What a statement writes to, seen from its syntax tree alone."""
+"""Find what a statement writes to from its syntax tree alone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lineage.sql.resolve.identifiers import Identifiers, is_temporary_schema
 __all__ = ["TEMPORARY_PREFIXES", "into_parts", "is_temporary", "select_into"]
 
 TEMPORARY_PREFIXES = ("#", "@")
-"""Of T-SQL's temporary tables and table variables."""
+"""Name prefixes of T-SQL's temporary tables and table variables."""
 
 
 def select_into(tree: exp.Expr | None) -> exp.Expr | None:
-    """Return the INTO of a query, which stands in the first branch of a set operation; None where it has none."""
+    """Return the INTO of a query, which a set operation has in its first branch; None if there is none."""
     while isinstance(tree, exp.SetOperation):
         tree = tree.this
     into = tree.args.get("into") if isinstance(tree, exp.Select) else None
@@ -23,7 +23,7 @@ def select_into(tree: exp.Expr | None) -> exp.Expr | None:
 
 
 def into_parts(into: exp.Expr | None, identifiers: Identifiers, dialect: Dialect) -> list[str]:
-    """Return the parts of the name of the table that T-SQL's OUTPUT … INTO writes to; none for anything else."""
+    """Return the name parts of the table that T-SQL's OUTPUT … INTO writes to; empty for other statements."""
     if not isinstance(into, exp.Identifier | exp.Anonymous | exp.Table):
         return []
     as_written = isinstance(into, exp.Identifier) and not into.args.get("quoted") and set(into.name) & set('.["')
@@ -34,7 +34,7 @@ def into_parts(into: exp.Expr | None, identifiers: Identifiers, dialect: Dialect
 
 
 def is_temporary(create: exp.Create, dialect: Dialect) -> bool:
-    """Return whether a CREATE makes a table or view for its session only (`TEMP`, T-SQL's `#name`, `pg_temp.name`)."""
+    """Return whether a CREATE is of a temporary table or view (`TEMP`, T-SQL's `#name`, `pg_temp.name`)."""
     properties = create.args.get("properties")
     listed = properties.expressions if properties is not None else []
     named = create.this.this if isinstance(create.this, exp.Schema) else create.this

@@ -1,4 +1,4 @@
-"""Steps of lineage as small integers, and their composition as a table: the resolver composes millions of them."""
+"""Transformations as small integers, and their composition as a table, since the resolver composes millions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STEPS: tuple[StepEffect, ...] = (
     StepEffect(Subtype.SORT),
     StepEffect(Subtype.ROWS),
 )
-"""The step that each effect stands for. The last SORT is one that a LIMIT makes matter."""
+"""The transformation of each code. The last SORT is one whose order matters because of a LIMIT."""
 
 IDENTITY, TRANSFORMATION, AGGREGATION = 0, 1, 2
 MASKED_TRANSFORMATION, MASKED_AGGREGATION = 4, 5
@@ -69,7 +69,7 @@ def _composed(outer: int, inner: int) -> int:
 COMPOSE: tuple[tuple[int, ...], ...] = tuple(
     tuple(_composed(outer, inner) for inner in range(len(STEPS))) for outer in range(len(STEPS))
 )
-"""`COMPOSE[outer][inner]`: the effect of an inner step (nearer the source) seen through an outer one."""
+"""`COMPOSE[outer][inner]`: the code of an inner transformation (nearer the source) composed with an outer one."""
 
 COMPUTED: tuple[int, ...] = tuple(seen[TRANSFORMATION] for seen in COMPOSE)
-"""The effect of what is computed with, seen through each effect."""
+"""The code of a computation's operand, composed with each outer code."""

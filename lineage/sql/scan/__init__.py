@@ -1,7 +1,7 @@
-"""What must look at every character of a text: split it into statements, mask, fingerprint, measure how it nests.
+"""The scanner, which reads every character of a text: split into statements, mask, fingerprint, measure nesting.
 
-There are two twins: this package, which is the reference, and the Rust crate `lineage/native`. `engine()` says which
-one works.
+There are two implementations: this package, which is the reference, and the Rust crate `lineage/native`. `engine()`
+returns which one is in use.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = [
 
 
 def engine() -> Literal["native", "python"]:
-    """Return which of the twins is in use; `chosen_engine().reason` says why."""
+    """Return which implementation is in use; `chosen_engine().reason` states why."""
     return chosen_engine().name
 
 
 def split_statements(sql: str, dialect: str | Dialect = "ansi") -> list[tuple[int, int]]:
     """Return where each statement of a script begins and ends, in characters.
 
-    Comments before and behind a statement are left out, as are its semicolon and lines for the client (GO, DELIMITER).
+    Comments around a statement are left out, as are its semicolon and client commands (GO, DELIMITER).
 
     >>> script = "SELECT ';'; -- the second\\nSELECT 2"
     >>> [script[start:end] for start, end in split_statements(script, "postgres")]
@@ -57,9 +57,9 @@ def mask_literals(sql: str, dialect: str | Dialect = "ansi") -> str:
 
 
 def mask_for_parsing(sql: str, dialect: str | Dialect = "ansi") -> str:
-    """Return the text masked so that it still parses: a number is one, of zeros. It is not for people to read.
+    """Return the text masked so that it still parses: the digits of numbers become zeros. Not for display.
 
-    Ordinals stay: they name columns. Keys of fields that differ are masked by other marks.
+    Ordinals are kept, because they refer to columns. Different field keys are masked by different characters.
 
     >>> mask_for_parsing("SELECT a, b FROM t ORDER BY 2 LIMIT 25", "postgres")
     'SELECT a, b FROM t ORDER BY 2 LIMIT 00'
@@ -70,13 +70,13 @@ def mask_for_parsing(sql: str, dialect: str | Dialect = "ansi") -> str:
     name = dialect_named(dialect).name
     masked = chosen_engine().mask_literals(sql, name, True)
     for start, end in find_ordinals(sql, name):
-        if masked[start:end].isdigit():  # not within what is masked as a whole, a text that is never closed
+        if masked[start:end].isdigit():  # not inside an unclosed string, which is masked as a whole
             masked = masked[:start] + sql[start:end] + masked[end:]
     return with_keys_apart(sql, masked, name)
 
 
 def normal_form(sql: str, dialect: str | Dialect = "ansi") -> str:
-    """Return a statement without what cannot shape its lineage: what its fingerprint is the hash of.
+    """Return a statement's normal form: the statement without anything that cannot affect its lineage.
 
     >>> normal_form("SELECT a, 'x' AS b FROM t WHERE a IN (1, 2) AND c = 'Ann' -- hers", "postgres")
     'select a,? as b from t where a in(?)and c=?'
@@ -88,7 +88,7 @@ def normal_form(sql: str, dialect: str | Dialect = "ansi") -> str:
 
 
 def fingerprint(sql: str, dialect: str | Dialect = "ansi") -> str:
-    """Return 128 bits in hexadecimal, the same for all statements of one normal form.
+    """Return the 128-bit hash of a statement's normal form, in hexadecimal.
 
     >>> fingerprint("select 1 from t where a = 1") == fingerprint("SELECT 1 FROM t WHERE a = 2 -- again")
     True
@@ -100,7 +100,7 @@ def fingerprint(sql: str, dialect: str | Dialect = "ansi") -> str:
 
 
 def nesting_depth(sql: str, dialect: str | Dialect = "ansi") -> int:
-    """Return how deep the deepest statement of a text nests: never less than a recursive parser would go.
+    """Return the nesting depth of the deepest statement, at least as deep as a recursive parser would recurse.
 
     >>> nesting_depth("SELECT ((1))"), nesting_depth("SELECT CASE WHEN a THEN (b) END")
     (2, 2)

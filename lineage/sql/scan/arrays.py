@@ -1,6 +1,6 @@
-"""The scanner over Arrow arrays of texts: one call a batch. Nulls stay null, chunks stay chunks.
+"""The scanner over Arrow arrays of texts: one call a batch. Nulls and chunks are preserved.
 
-The native engine works on the array's own memory with the interpreter free; the Python one text by text.
+The native engine works on the array's memory without the GIL; the Python engine works text by text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STATEMENTS = pa.list_(pa.struct([("start", pa.int64()), ("end", pa.int64())]))
 
 
 def split_statements_array(texts: Any, dialect: str | Dialect = "ansi", engine: ScanEngine | None = None) -> Any:
-    """Return for each text the list of its statements' places, as structs of `start` and `end` in characters.
+    """Return for each text the list of its statements' spans, as structs of `start` and `end` in characters.
 
     Raises:
         TypeError: the array is not one of string or large_string.
@@ -34,7 +34,7 @@ def split_statements_array(texts: Any, dialect: str | Dialect = "ansi", engine: 
 
 
 def mask_literals_array(texts: Any, dialect: str | Dialect = "ansi", engine: ScanEngine | None = None) -> Any:
-    """Return the texts masked, of the type that they have.
+    """Return the masked texts, as an array of the same type.
 
     >>> mask_literals_array(pa.array(["a = 'x'", None]), "postgres").to_pylist()
     ["a = '*'", None]
@@ -59,7 +59,7 @@ def fingerprint_array(texts: Any, dialect: str | Dialect = "ansi", engine: ScanE
 
 
 def nesting_depth_array(texts: Any, dialect: str | Dialect = "ansi", engine: ScanEngine | None = None) -> Any:
-    """Return how deep each text nests, as an array of uint32.
+    """Return the nesting depth of each text, as an array of uint32.
 
     Raises:
         TypeError: the array is not one of string or large_string.
@@ -72,7 +72,7 @@ def nesting_depth_array(texts: Any, dialect: str | Dialect = "ansi", engine: Sca
 def _over(
     texts: Any, dialect: str | Dialect, engine: ScanEngine, native: str, one: Callable[[str, str], Any], kind: Any
 ) -> Any:
-    """Return what a function makes of each text, as an array of a type, by the native function where there is one."""
+    """Return a function's result for each text, as an array of a type, by the native function if there is one."""
     name = dialect_named(dialect).name
     if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
         raise TypeError(f"expected an array of string or large_string, got {texts.type}")

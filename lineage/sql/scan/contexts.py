@@ -1,7 +1,7 @@
-"""Where a literal stands, and whether its value can shape lineage there.
+"""The context of a literal, and whether its value can affect lineage there.
 
-A literal is dropped when the region of the text that it stands in allows it behind the piece that it follows. What
-is not listed here is kept.
+A literal is dropped if its region of the text allows that after the preceding piece. In any case not listed here it is
+kept.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ __all__ = ["DROPPED", "DROPPED_CONSTANTS", "Behind", "Region"]
 
 
 class Behind(IntFlag):
-    """What a piece follows. NOTHING stands for all that never lets a literal drop."""
+    """The kind of the preceding piece. After NOTHING a literal is never dropped."""
 
     NOTHING = 0
     EQUALS = 1
     COMPARISON = 2
     LIKE = 4
-    """LIKE and its kin, BETWEEN, and BETWEEN's AND."""
+    """LIKE and similar operators, BETWEEN, and BETWEEN's AND."""
     LOGIC = 8
     """AND, OR, NOT, and the word that begins a condition."""
     ARITHMETIC = 16
@@ -29,22 +29,22 @@ class Behind(IntFlag):
     ITEM = 512
     """The word that begins a select list."""
     CONCAT = 1024
-    """`||`: what it makes of texts may be a name, where a function of which nothing is known takes it."""
+    """`||`: its result may be a name, if it is the argument of an unknown function."""
 
 
 class Region(IntEnum):
-    """What a stretch of text between brackets and clause words is."""
+    """The kind of a region of text between brackets and clause keywords."""
 
     OTHER = 0
-    """Not known, or known to hold names in strings: options, arguments of table functions, procedures."""
+    """Unknown, or may contain names in strings: options, arguments of table functions, procedures."""
     FIXED = 1
-    """PIVOT: its values name columns."""
+    """PIVOT, whose values become column names."""
     PROJECTION = 2
     SOURCES = 3
     """FROM, JOIN, INTO."""
     CONDITION = 4
     GROUPED = 5
-    """In parentheses within a condition."""
+    """Parentheses within a condition."""
     KEYS = 6
     """GROUP BY, ORDER BY, PARTITION BY."""
     ASSIGNMENT = 7
@@ -55,7 +55,7 @@ class Region(IntEnum):
     LIST = 10
     """IN (…)."""
     PURE = 11
-    """Arguments of a function that makes a constant of constants, in one of the places above that take constants."""
+    """Arguments of a pure function of constants, in a region above that allows constants."""
     CALL = 12
     LIMITED = 13
     """TOP (…)."""
@@ -82,7 +82,7 @@ DROPPED: dict[Region, int] = {
     Region.CALL: _COMPARED,
     Region.LIMITED: Behind.PARENTHESIS | Behind.ARITHMETIC | Behind.CONCAT,
 }
-"""What a literal may follow in each region to be dropped."""
+"""By region, the preceding pieces after which a literal is dropped."""
 
 DROPPED_CONSTANTS: dict[Region, int] = {
     Region.PROJECTION: _COMPUTED | Behind.ITEM | Behind.COMMA | Behind.PARENTHESIS,
@@ -90,8 +90,8 @@ DROPPED_CONSTANTS: dict[Region, int] = {
     Region.ASSIGNMENT: _COMPUTED | Behind.PARENTHESIS | Behind.COMMA,
     Region.CALL: Behind.LOGIC | Behind.ARITHMETIC,
 }
-"""What a string or number may follow besides: as a value that is computed with or written, and names nothing.
+"""By region, further preceding pieces after which a string or number is dropped, as a computed or written value.
 
-Placeholders and templates stay there: they may stand for a column, and do not differ from run to run. In KEYS what
-follows the clause's word or a comma stays, since it may be an ordinal.
+Placeholders and templates are kept there: they may stand for a column, and are the same in every run. In KEYS, a
+literal after the clause's keyword or a comma is kept, because it may be an ordinal.
 """

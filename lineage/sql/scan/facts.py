@@ -1,6 +1,6 @@
-"""The scanner's table of facts, `facts.txt`: what each dialect's texts are made of, and what SQL's words do.
+"""The scanner's table of facts, `facts.txt`: lexical features of each dialect, and roles of SQL keywords.
 
-The native crate builds the same file in, so that a fact is written down once.
+The native crate compiles the same file in, so that there is one source of these facts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["dialect_features", "facts_text", "word_flags", "word_roles"]
 
 @cache
 def facts_text() -> str:
-    """Return the table as it is written: a native wheel that holds another one is out of date."""
+    """Return the text of the table; a native wheel that was built with another text is out of date."""
     return (resources.files(__package__) / "facts.txt").read_text(encoding="utf-8")
 
 
@@ -32,7 +32,7 @@ def _sections() -> dict[str, dict[str, tuple[str, ...]]]:
 
 @cache
 def dialect_features(dialect: str) -> frozenset[str]:
-    """Return the features of a dialect, by its own name (no alias).
+    """Return the features of a dialect, by its name (not an alias).
 
     >>> sorted(dialect_features("sqlite"))
     ['bracket_names']

@@ -1,11 +1,12 @@
-"""A statement's fingerprint: one for all statements that differ only in what cannot shape their lineage.
+"""A statement's fingerprint: the same for all statements that differ only in what cannot affect their lineage.
 
-The text is written anew without it, and hashed. Dropped are comments, white space, the case of keywords (of names
-where the dialect folds them), and literals that are compared, listed, limited, computed with, selected or written:
-lists of any length and rows of any number become one. Kept is all else; `contexts` says which literals stand where.
+The fingerprint is the hash of a normal form. The normal form leaves out comments, white space, the case of keywords
+(of names where the dialect folds them), and literals that are compared, listed, limited, computed with, selected or
+written; lists of any length and any number of rows become one. Everything else is kept. `contexts` defines which
+literals are dropped where.
 
-Two things bring dropped constants back, behind what they stood in: an item of a select list without AS whose column
-may be named by its text (in CREATE and INSERT BY NAME), and a text that runs SQL which it put together.
+In two cases dropped constants are appended again: after a select-list item without AS whose text may be the column's
+name (in CREATE and INSERT BY NAME), and after a text that runs dynamic SQL.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def fingerprint(sql: str, dialect: str) -> str:
 
 
 def normal_form(sql: str, dialect: str) -> str:
-    """Return what a fingerprint is the hash of."""
+    """Return the normal form, of which a fingerprint is the hash."""
     writer = _Writer(dialect)
     for kind, start, end in pieces(sql, dialect):
         writer.take(kind, sql[start:end])
@@ -72,7 +73,7 @@ def normal_form(sql: str, dialect: str) -> str:
 
 
 _NO_PATH, _PATH_GOES_ON, _IN_PATH = range(3)
-"""Whether the next word belongs to a path whose case counts, or the last piece did."""
+"""Whether the next word belongs to a case-sensitive path, or the last piece did."""
 
 
 class _Writer:
@@ -88,21 +89,21 @@ class _Writer:
         self._levels = [Level()]
         self._ended = False
         self._constants: list[str] = []
-        """The constants that were dropped as values, since the text began."""
+        """The constants dropped as values since the start of the text."""
         self._names_by_text = False
         self._runs_sql = False
         self._dynamic = word_flags("dynamic")
         self._follow()
 
     def finish(self) -> None:
-        """Take the end of the text."""
+        """Handle the end of the text."""
         for level in self._levels:
             self._end_item(level)
         if self._runs_sql:
             self._bring_back(0)
 
     def _end_item(self, level: Level) -> None:
-        """Take the end of an item of a select list, or of the list."""
+        """Handle the end of a select-list item, or of the list."""
         if level.selects:
             if self._names_by_text and not level.named:
                 self._bring_back(level.item)
@@ -121,7 +122,7 @@ class _Writer:
         level.item, level.named = len(self._constants), False
 
     def _follow(self, behind: int = Behind.NOTHING, role: str = "", *, pure: bool = False) -> None:
-        """Note what the next piece follows."""
+        """Record the kind of the current piece, for the next one."""
         self._behind = behind
         self._role = role
         self._is_pure = pure
@@ -131,7 +132,7 @@ class _Writer:
         self._path = _NO_PATH
 
     def take(self, kind: PieceKind, text: str) -> None:
-        """Take the next piece of the text."""
+        """Handle the next piece of the text."""
         if kind is PieceKind.COMMENT:
             return
         if kind is PieceKind.SEMICOLON:
@@ -232,7 +233,7 @@ class _Writer:
             self._behind_type, self._lead, self._lead_wordy = behind, lead, lead_wordy
 
     def _meaning(self, role: str, previous: str, *, starred: bool) -> int:
-        """Enter the region that a word begins; return what a literal behind it follows."""
+        """Enter the region that a word begins; return the word's kind for a literal after it."""
         level = self._levels[-1]
         if role == "case":
             if previous != "end":
@@ -280,7 +281,7 @@ class _Writer:
             return Behind.LIMIT if previous in ("projection", "distinct") else Behind.NOTHING
         elif role == "first":
             return Behind.LIMIT if previous == "fetch" else Behind.NOTHING
-        # SELECT * LIKE 'a%' chooses columns.
+        # SELECT * LIKE 'a%' selects columns by name.
         return Behind.NOTHING if starred and role in ("like", "similar") else _BEHIND.get(role, Behind.NOTHING)
 
     def _operator(self, text: str) -> None:

@@ -1,6 +1,6 @@
-"""Which of the scanner's twins works: the native one where its wheel is installed and of this source, else Python.
+"""Choose the scanner's implementation: the native one if a matching wheel is installed, else Python.
 
-`LINEAGE_NATIVE=0` asks for the Python one.
+`LINEAGE_NATIVE=0` selects the Python implementation.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ __all__ = ["PYTHON", "ScanEngine", "chosen_engine", "native_engine"]
 
 @dataclass(frozen=True, slots=True)
 class ScanEngine:
-    """The scanner's functions, of a text and a dialect's own name; those over Arrow arrays are the native one's."""
+    """The scanner's functions of a text and a dialect; the native engine has functions over Arrow arrays, too."""
 
     name: Literal["native", "python"]
     reason: str
-    """Why it is in use, for a summary."""
+    """Why this engine is in use, for summaries."""
     split_statements: Callable[[str, str], list[tuple[int, int]]]
     mask_literals: Callable[..., str]
     normal_form: Callable[[str, str], str]
     fingerprint: Callable[[str, str], str]
     nesting_depth: Callable[[str, str], int]
     arrays: Any = None
-    """The module that holds the functions over arrays; None for the Python engine."""
+    """The module with the functions over arrays; None for the Python engine."""
 
 
 def _python(reason: str) -> ScanEngine:
@@ -45,7 +45,7 @@ PYTHON = _python("it is the reference")
 
 
 def _or_python(native: Callable[..., Any], python: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the native function; a text that is no Unicode (lone surrogates) goes to its twin."""
+    """Return the native function, with the Python one for texts that are not valid Unicode (lone surrogates)."""
 
     def scan(sql: str, dialect: str, *options: Any) -> Any:
         try:
@@ -81,5 +81,5 @@ def native_engine() -> ScanEngine | None:
 def chosen_engine() -> ScanEngine:
     """Return the engine in use."""
     if os.environ.get("LINEAGE_NATIVE") == "0":
-        return _python("LINEAGE_NATIVE=0 asks for it")
-    return native_engine() or _python("lineage-native is not installed, or of another version; `make native` builds it")
+        return _python("LINEAGE_NATIVE=0 selects it")
+    return native_engine() or _python("lineage-native is missing or has another version; build it with `make native`")

@@ -1,4 +1,4 @@
-"""The strings of a statement that name fields: keys of structs that it builds, and of what it reads from them."""
+"""The strings of a statement that are field names: keys of structs that it builds or reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARKS = "*+=~^#@&%!"
 
 
 def find_keys(sql: str, dialect: str) -> Iterator[tuple[int, int]]:
-    """Yield where each string stands that is a whole subscript, or stands before a colon.
+    """Yield the span of each string that is a whole subscript, or is followed by a colon.
 
     >>> text = "SELECT s['a'], {'b': x} FROM t WHERE c = 'd'"
     >>> [text[start:end] for start, end in find_keys(text, "duckdb")]
@@ -39,7 +39,7 @@ def find_keys(sql: str, dialect: str) -> Iterator[tuple[int, int]]:
 
 
 def with_keys_apart(sql: str, masked: str, dialect: str) -> str:
-    """Return the masked text in which two keys that differ are masked otherwise, as far as their length lets them.
+    """Return the masked text with different keys masked differently, as far as their length allows.
 
     >>> with_keys_apart("SELECT {'a': x, 'b': y}['b'] FROM t", "SELECT {'*': x, '*': y}['*'] FROM t", "duckdb")
     "SELECT {'*': x, '+': y}['+'] FROM t"

@@ -1,4 +1,4 @@
-"""One level of brackets or CASE while a fingerprint is taken, and the region that an opening bracket begins."""
+"""A level of brackets or CASE in the computation of a fingerprint, and the region that an opening bracket begins."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ _GROUPS = {Region.CONDITION: Region.GROUPED, Region.ROW: Region.PURE, Region.LIS
 
 @dataclass(slots=True)
 class Level:
-    """What is known of the innermost open bracket or CASE, or of the statement itself. Places are in the output."""
+    """State of the innermost open bracket or CASE, or of the statement itself. Positions are in the output."""
 
     region: Region = Region.OTHER
     base: Region = Region.OTHER
-    """Where a CASE stands: its results stand there too."""
+    """The region of a CASE, which is also that of its results."""
     is_case: bool = False
     is_row: bool = False
     start: int = 0
     last_row: tuple[int, int] = (-1, -1)
-    """Start and end of the last row within."""
+    """Start and end of the last row in this level."""
     last_dropped: int = -1
-    """The end of the last literal within that was dropped."""
+    """The end of the last dropped literal in this level."""
     loops: bool = False
-    """FOR was read: FOR name IN (…) lists the values that a PIVOT makes columns of."""
+    """FOR was read: FOR name IN (…) lists the values that become a PIVOT's columns."""
     updates: bool = False
     inserts: bool = False
     """INSERT INTO was read: SET writes columns (MySQL)."""
     selects: bool = False
     named: bool = False
-    """The item of the select list has an AS."""
+    """The select-list item has an AS."""
     item: int = 0
-    """How many constants had been dropped where the item began."""
+    """Number of constants dropped before the item."""
     between: bool = False
 
     def enter(self, region: Region) -> None:
-        """Begin another region; what is fixed stays so."""
+        """Begin another region; a fixed region does not change."""
         if self.region is not Region.FIXED:
             self.region = region
         self.loops = self.between = False
 
 
 def takes_rows(region: Region) -> bool:
-    """Return whether VALUES in a region begins rows (elsewhere it is a name or MySQL's function)."""
+    """Return whether VALUES in a region begins rows (otherwise it is a name or MySQL's function)."""
     return region in _TAKES_ROWS
 
 
 def inner_region(level: Level, behind: int, role: str, opener: str, *, pure: bool) -> tuple[Region, bool]:
-    """Return the region that a bracket begins within a level, and whether it is a row of constants.
+    """Return the region that a bracket begins in a level, and whether it is a row of constants.
 
-    `behind` and `role` tell what stands before the bracket, `pure` whether that is the name of a pure function.
+    `behind` and `role` describe the piece before the bracket; `pure`: that piece is the name of a pure function.
     """
     region = level.region
     is_row = False

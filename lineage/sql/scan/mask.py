@@ -1,10 +1,10 @@
-"""Literals masked in place: query texts hold personal data, and what is stored must not.
+"""Mask literals in place: query texts contain personal data, which must not be stored.
 
-Every literal keeps its length and its quotes, so that a place in the raw text is the same place in the masked
-text: the characters of a string become `*`, a number becomes `?` and spaces. Comments are blanked.
+Every literal keeps its length and its quotes, so that spans in the raw text are valid in the masked text: the
+characters of a string become `*`, a number becomes `?` and spaces. Comments are blanked.
 
-A word or a number directly behind a string shows that the quotes do not pair (`'it's Ann'`, or a string that the text
-was cut in, with others behind it). Nobody can tell then what is a literal: the text is masked from there to its end.
+A word or a number directly after a string shows that the quotes are unbalanced (`'it's Ann'`, or a truncated string
+followed by others). Literals cannot be told from other text then: everything from there on is masked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BEHIND_STRINGS = frozenset(
      "having", "ilike", "in", "intersect", "into", "is", "like", "limit", "not", "on", "or", "order", "over", "rlike",
      "separator", "then", "uescape", "union", "using", "values", "when", "where", "with", "xor")
 )  # fmt: skip
-"""Words that people write directly behind a string."""
+"""Words that may directly follow a string without a space."""
 
 _TEMPLATE_STRING = re.compile(r"'[^']*+'?|\"[^\"]*+\"?")
 
@@ -29,7 +29,7 @@ _TEMPLATE_STRING = re.compile(r"'[^']*+'?|\"[^\"]*+\"?")
 def mask_literals(sql: str, dialect: str, digits: bool = False) -> str:
     """Return the text with its literals masked and its comments blanked; its length does not change.
 
-    With `digits` the digits of a number become `0`: such a text parses wherever the original does.
+    With `digits`, the digits of a number become `0`, so that the text parses wherever the original does.
     """
     masked: list[str] = []
     done, string_end = 0, -1
@@ -48,12 +48,12 @@ def mask_literals(sql: str, dialect: str, digits: bool = False) -> str:
 
 
 def _is_torn(kind: PieceKind, text: str) -> bool:
-    """Return whether what stands directly behind a string shows that the string ended too early."""
+    """Return whether the piece directly after a string shows that the string ended too early."""
     return kind is PieceKind.NUMBER or (kind is PieceKind.WORD and ascii_lower(text) not in _BEHIND_STRINGS)
 
 
 def _masked(kind: PieceKind, text: str, *, triple: bool, digits: bool) -> str | None:
-    """Return what stands for a piece; None for one that is shown."""
+    """Return the mask of a piece; None for a piece that is not masked."""
     match kind:
         case PieceKind.COMMENT:
             return re.sub(r"[^\n]", " ", text)

@@ -1,12 +1,11 @@
-"""How deep a text nests, measured before any parser sees it: one that recurses must not get what it cannot survive.
+"""Measure the nesting depth of a text before it is parsed, to protect recursive parsers from a stack overflow.
 
-Counted is what a recursive parser calls itself for: brackets, CASE … END, the angle brackets of types, runs of prefix
-operators, words like NOT whose operand is a whole comparison, subscripts of subscripts, what a quoted name would be as
-a type (parsers read it as one), pipes (`|>`: each is a query around those before it, and sqlglot copies these), and
-joins that wait for their ON. What opens is held
-until that very thing closes, and no word ends anything that could be a name, so that the count is never below the
-parser's depth. A join that never gets its ON counts more:
-sqlglot tries each of them both ways, which doubles its time with every one.
+Everything for which a recursive parser recurses is counted: brackets, CASE … END, the angle brackets of types, runs of
+prefix operators, words like NOT whose operand is a whole comparison, subscripts of subscripts, the nesting of a quoted
+name read as a type (as parsers do), pipes (`|>`: each is a query around the previous ones, which sqlglot copies), and
+joins without their ON so far. An opened level ends only at its own closer, and never at a word that could be a name, so
+the count is never below the parser's depth. A join without ON counts more, because sqlglot tries each of them both
+ways, which doubles the time with every one.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _OPEN_JOIN_WEIGHT = 16
 
 
 def nesting_depth(sql: str, dialect: str) -> int:
-    """Return how deep the deepest statement of a text nests; 0 for plain words."""
+    """Return the nesting depth of the deepest statement of a text; 0 for plain words."""
     measure = _Measure()
     for kind, start, end in pieces(sql, dialect):
         if kind is PieceKind.WORD:
@@ -57,9 +56,9 @@ class _Measure:
 
     def _reset(self) -> None:
         self._stack: list[tuple[str, int, int, int, int]] = []
-        """What is open; depth, held words, waiting joins and subscripts outside of it."""
+        """The open levels, each with the depth, prefix words, open joins and subscripts outside it."""
         self._brackets: list[int] = []
-        """Where in the stack its brackets are."""
+        """The indexes of the brackets in the stack."""
         self._depth = self._run = self._held = self._joins = self._subscripts = 0
         self._unconditional = False
         self._previous = ""
@@ -75,7 +74,7 @@ class _Measure:
         self._previous = ""
 
     def name(self, text: str) -> None:
-        """Count a quoted name, and what would nest in it."""
+        """Count a quoted name, and its nesting when read as a type."""
         self.operand()
         within = sum(map(text.count, _IN_TYPES)) if len(text) > _LONG_NAME else 0
         self.deepest = max(self.deepest, self._depth + self._held + self._joins + within)
@@ -90,7 +89,7 @@ class _Measure:
             self._held += 1
             self._note()
         elif word[0] == "_" or word == before == "from":
-            # MySQL's _utf8mb4 and the like lead a literal; DuckDB begins a query with FROM.
+            # MySQL's _utf8mb4 and the like precede a literal; DuckDB begins a query with FROM.
             self._run += 1
             self._note()
         else:

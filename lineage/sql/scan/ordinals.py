@@ -1,4 +1,4 @@
-"""Ordinals in ORDER BY and GROUP BY: numbers that name a column of the select list, and so shape lineage."""
+"""Ordinals in ORDER BY and GROUP BY: numbers that refer to a column of the select list, and so affect lineage."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lineage.sql.scan.pieces import PieceKind, ascii_lower, pieces
 __all__ = ["find_ordinals"]
 
 MAX_DIGITS = 3
-"""A longer number is a value: a select list is not so long."""
+"""A longer number is a value, because no select list is that long."""
 
 _LIKELY = re.compile(r"\bby\s", re.IGNORECASE)
 
 
 def find_ordinals(sql: str, dialect: str) -> Iterator[tuple[int, int]]:
-    """Yield where each number stands that is a whole key of ORDER BY or GROUP BY.
+    """Yield the span of each number that is a whole key of ORDER BY or GROUP BY.
 
     >>> text = "SELECT a, b FROM t WHERE c = 5 GROUP BY a, 2 ORDER BY 1 DESC, a + 3 LIMIT 7"
     >>> [text[start:end] for start, end in find_ordinals(text, "postgres")]
@@ -25,7 +25,7 @@ def find_ordinals(sql: str, dialect: str) -> Iterator[tuple[int, int]]:
     if not _LIKELY.search(sql):
         return
     lists: list[bool] = [False]
-    """For each open bracket, and for what is outside of all: whether the keys of a clause stand there."""
+    """For the outermost level and each open bracket: whether it is inside the keys of a clause."""
     begins = False
     held: tuple[int, int] | None = None
     for piece in pieces(sql, dialect):
@@ -57,4 +57,4 @@ _CLAUSES = frozenset(
     ("select", "from", "where", "having", "qualify", "window", "limit", "offset", "fetch", "union", "intersect",
      "except", "rows", "range", "groups", "settings", "format", "for", "into", "values", "set")
 )  # fmt: skip
-"""What ends the keys of a clause."""
+"""Words that end the keys of a clause."""

@@ -1,6 +1,6 @@
-"""What a text's characters belong to before any grammar: comments, strings, names, numbers, words, operators.
+"""Lexical pieces of a text: comments, strings, names, numbers, words, operators.
 
-One pattern a dialect finds the next piece. Every character that is no white space lies in exactly one piece.
+One pattern a dialect finds the next piece. Every character other than white space is in exactly one piece.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ __all__ = ["LITERALS", "Piece", "PieceKind", "ascii_lower", "pieces"]
 
 
 class PieceKind(Enum):
-    """What a piece of text is."""
+    """The kind of a piece."""
 
     COMMENT = "comment"
     STRING = "string"
     ORACLE_STRING = "oracle"
     DOLLAR_STRING = "dollar"
     UNCLOSED = "unclosed"
-    """A string, name or comment that the text ends in."""
+    """A string, name or comment that is not closed before the end of the text."""
     NUMBER = "number"
     PLACEHOLDER = "placeholder"
-    """What a client fills in: `?`, `:name`, `$1`, `%s`, `%(name)s`, `${name}`, `##name##`."""
+    """A placeholder that the client fills in: `?`, `:name`, `$1`, `%s`, `%(name)s`, `${name}`, `##name##`."""
     TEMPLATE = "template"
     """`{{ … }}` and `{% … %}`."""
     NAME = "name"
@@ -38,7 +38,7 @@ class PieceKind(Enum):
 
 
 class Piece(NamedTuple):
-    """A piece and its place."""
+    """A piece: its kind, start and end."""
 
     kind: PieceKind
     start: int
@@ -50,7 +50,7 @@ LITERALS = frozenset(
      PieceKind.TEMPLATE)
 )  # fmt: skip
 _WHITE_SPACE = "\x00-\x20\x7f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000\ufeff"
-"""As the inside of a character class. Every other character beyond ASCII can stand in a word."""
+"""As the content of a character class. Every other non-ASCII character can be part of a word."""
 
 _BEYOND = (
     "\x80-\x84\x86-\x9f\xa1-\u167f\u1681-\u1fff\u200c-\u2027\u202a-\u202e\u2030-\u205e\u2060-\u2fff\u3001-\ufefe"
@@ -58,7 +58,7 @@ _BEYOND = (
 )
 _LETTER = f"A-Za-z_{_BEYOND}"
 _WORD = f"0-9{_LETTER}"
-# What stands directly before a colon or percent sign that is an operator, not the lead of a placeholder.
+# What directly precedes a colon or percent sign that is an operator, not the start of a placeholder.
 _NOT_AFTER_OPERAND = "(?<![0-9A-Za-z_$\x80-\U0010ffff)\\]\"'`:])"
 _CLOSERS = {"[": "]", "{": "}", "(": ")", "<": ">"}
 _BRACES = {"{{": "}}", "{%": "%}", "{#": "#}"}
@@ -67,9 +67,10 @@ _KINDS = {kind.value: kind for kind in PieceKind}
 
 
 def pieces(sql: str, dialect: str, start: int = 0, absent: set[str] | None = None) -> Iterator[Piece]:
-    """Yield the pieces of a text in order, from a place between two pieces on.
+    """Yield the pieces of a text in order, from a position between two pieces on.
 
-    `absent` notes what was looked for in vain: a caller that goes on elsewhere in one text hands it in again.
+    `absent` caches closers that do not occur: a caller that continues at another position of the same text passes it
+    again.
 
     >>> [(p.kind.value, "a='x';"[p.start : p.end]) for p in pieces("a='x';", "postgres")]
     [('word', 'a'), ('operator', '='), ('string', "'x'"), ('semicolon', ';')]
@@ -95,12 +96,12 @@ def pieces(sql: str, dialect: str, start: int = 0, absent: set[str] | None = Non
 
 
 def ascii_lower(text: str) -> str:
-    """Return a text with A to Z in lower case and all else as it is: keywords have no other letters."""
+    """Return a text with only A to Z changed to lower case: keywords have no other letters."""
     return text.lower() if text.isascii() else text.translate(_LOWER)
 
 
 def _brace(sql: str, start: int, absent: set[str]) -> tuple[PieceKind, int]:
-    """Return kind and end of what a template's opening begins; a brace alone where nothing closes it."""
+    """Return the kind and end of a template; of a single brace if the template is not closed."""
     opener = sql[start : start + 2]
     closer = _BRACES[opener]
     end = -1 if closer in absent else _after(sql, closer, start + 2)
@@ -112,7 +113,7 @@ def _brace(sql: str, start: int, absent: set[str]) -> tuple[PieceKind, int]:
 
 @cache
 def _pattern(dialect: str) -> re.Pattern[str]:
-    """Return the pattern that finds the next piece, whichever stands first. Bodies are possessive: no backtracking."""
+    """Return the pattern that matches the next piece. Its parts are possessive: no backtracking."""
     has = dialect_features(dialect).__contains__
     comments = ["--[^\n]*+", r"/\*" if has("nested_comments") else r"/\*.*?\*/"]
     comments += ["#[^\n]*+"] if has("hash_comments") else []
@@ -150,7 +151,7 @@ def _pattern(dialect: str) -> re.Pattern[str]:
 
 
 def _strings(dialect: str) -> Iterator[str]:
-    """Yield the patterns of a dialect's strings, each with the prefixes that it may carry."""
+    """Yield the patterns of a dialect's strings, each with its possible prefixes."""
     has = dialect_features(dialect).__contains__
     escape = r"[^{q}\\]|\\.|{q}{q}" if has("backslash") else "[^{q}]|{q}{q}"
     plain = "(?:[nNbBxX]|[uU]&)?"
@@ -169,7 +170,7 @@ def _strings(dialect: str) -> Iterator[str]:
 
 
 def _after(sql: str, closer: str, start: int) -> int:
-    """Return the place after the closer, or -1 where there is none."""
+    """Return the index after the closer, or -1 if there is none."""
     found = sql.find(closer, start)
     return found + len(closer) if found >= 0 else -1
 

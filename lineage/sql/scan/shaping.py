@@ -1,4 +1,4 @@
-"""The mask that leaves what shapes lineage: PIVOT lists, JSON paths, ordinals, names that are written as strings."""
+"""Masking that keeps literals that affect lineage: PIVOT lists, JSON paths, ordinals, names in strings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _QUOTES = "'\""
 
 
 def mask_what_shapes_nothing(sql: str, dialect: str | Dialect, is_same: Callable[[str], bool] | None = None) -> str:
-    """Return a text masked, as far as that leaves its fingerprint: what depends on a literal keeps it.
+    """Return a text in which every literal is masked that does not affect the fingerprint.
 
-    A literal that is never closed is masked whatever depends on it, and so is all of a text with too many to try.
-    `is_same` judges in place of the fingerprint which of the literals that this would keep are needed.
+    A literal that is not closed is always masked, and so are all literals of a text with too many to try. `is_same`
+    replaces the comparison of fingerprints in deciding which literals to keep.
 
     >>> mask_what_shapes_nothing("SET search_path TO 'stage'", "postgres")
     "SET search_path TO 'stage'"
@@ -44,7 +44,7 @@ Run = tuple[int, int]
 
 
 def _runs(sql: str, masked: str) -> list[Run]:
-    """Return where the texts differ, a literal as a whole: masks are as long as what they hide."""
+    """Return the ranges in which the texts differ, each a whole literal: masks have the literal's length."""
     runs: list[Run] = []
     at = 0
     while at < len(sql):
@@ -67,10 +67,10 @@ def _is_closed(sql: str, run: Run) -> bool:
 
 
 def _needed(runs: list[Run], is_same: Callable[[list[Run]], bool]) -> list[Run]:
-    """Return the runs without which the fingerprint is another one; all others may go."""
+    """Return the runs that affect the fingerprint; all others may be masked."""
     kept = list(runs)
     if not runs or not is_same(kept):
-        return []  # what is never closed shapes it, too
+        return []  # an unclosed literal affects it, too
     step = max(1, len(runs) // 2)
     while True:
         for start in range(0, len(runs), step):

@@ -1,4 +1,4 @@
-"""A script's text into statements, by its pieces alone: it is done before anything is parsed.
+"""Split a script's text into statements by its lexical pieces, before parsing.
 
 A semicolon ends a statement, except in a block that is kept whole:
 
@@ -6,10 +6,10 @@ A semicolon ends a statement, except in a block that is kept whole:
 - where the dialect has them, a statement that starts with BEGIN (of a block, not of a transaction), DECLARE before
   such a BEGIN (Oracle, Snowflake), or IF, LOOP, WHILE, FOR, REPEAT closed by END.
 
-Openers are counted against END. A block that nothing closes was misread: its semicolons count again. Routines that
-declare before they BEGIN (Oracle) and packages go on to what closes them, a T-SQL routine without a block to the end
-of its batch.
-T-SQL's GO lines, Oracle's `/` lines and MySQL's DELIMITER are read as their clients read them.
+Openers are counted against END. A block that is not closed was misread: its semicolons end statements again. Routines
+with declarations before BEGIN (Oracle) and packages end where they are closed; a T-SQL routine without a block ends
+with its batch.
+T-SQL's GO lines, Oracle's `/` lines and MySQL's DELIMITER are interpreted as by their clients.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _TRANSACTION = frozenset(
 )  # fmt: skip
 _BEFORE_A_STATEMENT = frozenset((";", ":", ">>", "then", "else", "do", "loop", "begin", "repeat"))
 _HEAD_WORDS = 12
-"""How far into a statement CREATE's kind is looked for (OR REPLACE, DEFINER, TEMP and the like stand before it)."""
+"""Number of words in which CREATE's kind is searched (OR REPLACE, DEFINER, TEMP and the like precede it)."""
 
 
 def split_statements(sql: str, dialect: str) -> list[tuple[int, int]]:
-    """Return the place of each statement, from its first piece to its last; comments around it are left out."""
+    """Return the start and end of each statement, from its first piece to its last, without comments around it."""
     return _Splitter(sql, dialect).run()
 
 
@@ -67,7 +67,7 @@ class _Splitter:
         self._previous = ";"
 
     def run(self) -> list[tuple[int, int]]:
-        """Return the place of each statement of the text."""
+        """Return the start and end of each statement of the text."""
         position = 0
         while position >= 0:
             position = self._take_from(position)
@@ -75,7 +75,7 @@ class _Splitter:
         return self._found
 
     def _take_from(self, position: int) -> int:
-        """Take pieces up to a line that is for the client; return where to go on behind it, or -1 at the end."""
+        """Read pieces up to a client command; return the position after it, or -1 at the end of the text."""
         reads_lines = self._go_lines or self._slash_lines or self._delimiters
         for piece in pieces(self._sql, self._dialect, position, self._absent):
             if piece.kind is PieceKind.COMMENT:
@@ -90,7 +90,7 @@ class _Splitter:
         return -1
 
     def _client_line(self, piece: Piece) -> int:
-        """Return where to go on behind a GO, `/` or DELIMITER line, or a chosen delimiter, that begins here; or -1."""
+        """Return the position after a GO, `/` or DELIMITER line, or a custom delimiter, that begins here; or -1."""
         sql, (kind, start, end) = self._sql, piece
         if self._delimiter and kind not in (PieceKind.STRING, PieceKind.NAME, PieceKind.UNCLOSED):
             at = sql.find(self._delimiter, start, max(end, start + len(self._delimiter)))
@@ -107,7 +107,7 @@ class _Splitter:
             line = _SLASH_LINE.match(sql, end)
         elif self._delimiters and word == "delimiter" and self._start < 0:
             line = _DELIMITER_LINE.match(sql, end)
-        # MySQL's client finds DELIMITER anywhere outside of a statement, behind a comment too.
+        # MySQL's client accepts DELIMITER anywhere outside a statement, also after a comment.
         if line is None or not (word == "delimiter" or self._begins_line(start)):
             return -1
         if self._delimiters:
@@ -138,7 +138,7 @@ class _Splitter:
         self._previous = self._sql[start:end] if kind is PieceKind.OPERATOR else word
 
     def _head(self, word: str) -> None:
-        """Note what a statement's first words tell of its body."""
+        """Update the expected kind of body from a statement's first words."""
         if self._words == 1:
             self._defines = word in ("create", "alter")
             self._declares = self._declarations and word == "declare"
@@ -150,7 +150,7 @@ class _Splitter:
             self._declares = self._declarations
 
     def _count(self, role: str | None) -> None:
-        """Count what opens and closes blocks; whether a BEGIN does is known at the piece behind it."""
+        """Count the openers and closers of blocks; whether BEGIN opens one is decided at the next piece."""
         if role == "begin":
             starts = self._words == 1 or self._batch_bodies or self._declares
             self._begin = self._depth > 0 or self._routine or (self._blocks and starts)
@@ -177,11 +177,11 @@ class _Splitter:
         self._previous = ";"
 
     def _goes_on(self) -> bool:
-        """Return whether the statement goes on behind a semicolon that stands in no block."""
+        """Return whether the statement continues after a semicolon outside blocks."""
         return self._package or (not self._closed and (self._declares or (self._routine and self._batch_bodies)))
 
     def _finish(self) -> None:
-        """End the statement; where what was to close it never came, at each of its semicolons."""
+        """End the statement; if its block was not closed, split it at each of its semicolons."""
         if self._start >= 0:
             if self._segments and (self._depth or (self._declares and not self._closed and not self._package)):
                 self._found += self._segments

@@ -1,4 +1,4 @@
-"""What an aggregate takes besides its argument: FILTER (WHERE …), the order of its input, WITHIN GROUP."""
+"""Clauses of aggregates besides the argument: FILTER (WHERE …), the order of the input, WITHIN GROUP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ORDERED_SETS = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.Appro
 
 @expression_rule(exp.Filter)
 def filtered(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
-    """`agg(x) FILTER (WHERE test)`: the test decides which rows are aggregated, for this column alone."""
+    """`agg(x) FILTER (WHERE test)`: the test determines which rows are aggregated, for this column only."""
     stack.append((node.args["expression"].this, COMPOSE[effect][FILTER]))
     stack.append((node.args["this"], effect))
 
@@ -30,7 +30,7 @@ def ordered_input(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: St
 
 @expression_rule(exp.WithinGroup)
 def within_group(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
-    """`f(…) WITHIN GROUP (ORDER BY x)`: an ordered-set aggregate computes from x, another only orders by it."""
+    """`f(…) WITHIN GROUP (ORDER BY x)`: an ordered-set aggregate computes from x; others only order by it."""
     function, order = node.this, node.args.get("expression")
     is_ordered_set = isinstance(function, _ORDERED_SETS) or not function.args.get("this")
     step = AGGREGATION if is_ordered_set else SORT

@@ -1,7 +1,7 @@
 """Columns chosen by their names: `* LIKE 'a%'`, `* ILIKE`, `* SIMILAR TO`, `COLUMNS('regex' | list | test | *)`.
 
 DuckDB: https://duckdb.org/docs/stable/sql/expressions/star; Snowflake: SELECT, ILIKE; ClickHouse: SELECT,
-dynamic column selection. An expression with COLUMNS in it stands for itself once for each column that it chooses.
+dynamic column selection. An expression that contains COLUMNS is expanded to one expression a selected column.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from lineage.sql.resolve.scope import Choice, Scope
 __all__ = ["STAR_FORMS", "expand_choice", "expand_filtered_star", "is_filtered_star"]
 
 STAR_FORMS = frozenset((exp.Like, exp.ILike, exp.SimilarTo, exp.Glob, exp.Not, exp.Escape, exp.Apply, exp.Columns))
-"""Types of a select list's items that may be a star with a test or a function behind it."""
+"""Node types of select-list items that may be a star followed by a test or a function."""
 
 NameTest = Callable[[str], bool]
 
 
 def is_filtered_star(node: exp.Expr) -> bool:
-    """Return whether an item of a select list is a star that keeps the columns whose names pass a test."""
+    """Return whether a select-list item is a star that keeps the columns whose names pass a test."""
     while isinstance(node, exp.Not | exp.Escape | exp.Apply):
         node = node.this
     if isinstance(node, exp.Star | exp.Columns):
@@ -66,7 +66,7 @@ def expand_filtered_star(resolver: Resolver, item: exp.Expr, scope: Scope, proje
 
 
 def _test(resolver: Resolver, node: exp.Expr) -> NameTest:
-    """Return the test of a name that LIKE, ILIKE, SIMILAR TO or GLOB make with a constant."""
+    """Return the test of a column's name by LIKE, ILIKE, SIMILAR TO or GLOB with a constant."""
     text = node.expression.name
     flags = 0 if resolver.naming.dialect.quoted_column is Folding.KEEP and not isinstance(node, exp.ILike) else re.I
     if isinstance(node, exp.SimilarTo):
@@ -98,7 +98,7 @@ def _cannot_tell(resolver: Resolver, node: exp.Expr) -> None:
 def _chosen(
     resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection | None = None
 ) -> list[tuple[str, Sources]]:
-    """Return the columns that COLUMNS(…) stands for."""
+    """Return the columns that COLUMNS(…) selects."""
     what = node.this
     if _is_star(what):
         return star_columns(resolver, what, scope, projection)
@@ -120,7 +120,7 @@ def _chosen(
 
 
 def _predicate(resolver: Resolver, node: exp.Expr, variable: str) -> NameTest:
-    """Return the test that a lambda makes of a column's name, where it compares the name with constants."""
+    """Return a lambda's test of a column's name, if it compares the name with constants."""
     match node:
         case exp.Paren():
             return _predicate(resolver, node.this, variable)
@@ -161,7 +161,7 @@ def _predicate(resolver: Resolver, node: exp.Expr, variable: str) -> NameTest:
 
 @expression_rule(exp.Columns)
 def columns(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
-    """`f(COLUMNS(…))`: one column at a time in a select list; all of them elsewhere, and behind `*COLUMNS(…)`."""
+    """`f(COLUMNS(…))`: one column at a time in a select list; all of them elsewhere, and for `*COLUMNS(…)`."""
     shown = _chosen(resolver, node, scope)
     if not node.args.get("unpack"):
         if scope.choice is None:
@@ -175,9 +175,9 @@ def columns(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: St
 def expand_choice(
     resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection, value: Callable[[exp.Expr], Sources]
 ) -> None:
-    """Append an expression with COLUMNS in it, once for each column that it chooses.
+    """Append an expression that contains COLUMNS, once for each selected column.
 
-    Each takes the column's name; in an alias `\\0` is that name and `\\1` what the regular expression's group matched.
+    The output has the column's name. In an alias, `\\0` is that name and `\\1` the first group of the pattern.
     """
     choice = scope.choice
     assert choice is not None

@@ -1,4 +1,4 @@
-"""CASE, IF, NULLIF and the like: their tests are CONDITIONAL references, what they choose between contributes."""
+"""CASE, IF, NULLIF and the like: tests are CONDITIONAL references; the values that they select contribute."""
 
 from __future__ import annotations
 

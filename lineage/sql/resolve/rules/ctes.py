@@ -1,4 +1,4 @@
-"""WITH: each CTE is resolved once, in order; a recursive one too, over stand-ins for its own columns."""
+"""WITH: each CTE is resolved once, in order; a recursive CTE with placeholders for its own columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["add_named_value", "named_values", "scope_with_ctes"]
 
 
 def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
-    """Return a new scope for a query, in which the CTEs of its WITH hide tables of the same names."""
+    """Return a new scope for a query, in which the CTEs of its WITH hide tables of the same name."""
     with_ = node.args.get("with_")
     scope = Scope(resolver, outer, outer.ctes)
     if with_ is None:
@@ -45,7 +45,7 @@ def scope_with_ctes(resolver: Resolver, node: exp.Expr, outer: Scope) -> Scope:
 
 
 def add_named_value(resolver: Resolver, cte: exp.Expr, scope: Scope) -> None:
-    """ClickHouse's `WITH expression AS name`: a name for a value, seen wherever the CTEs are."""
+    """ClickHouse's `WITH expression AS name`: a named value, visible wherever the CTEs are."""
     sources: Sources = {}
     resolver.evaluate(scope, cte.this, IDENTITY, sources)
     name = resolver.identifiers.alias(cte.args["alias"].this)
@@ -53,7 +53,7 @@ def add_named_value(resolver: Resolver, cte: exp.Expr, scope: Scope) -> None:
 
 
 def named_values(node: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the named values of a WITH that are computed from the columns of the query behind it."""
+    """Yield the named values of a WITH that are computed from columns of the query that follows."""
     with_ = node.args.get("with_")
     for cte in with_.expressions if with_ is not None else ():
         if cte.args.get("scalar") and not isinstance(cte.this, exp.Subquery) and cte.find(exp.Column) is not None:
@@ -61,7 +61,7 @@ def named_values(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _with_search(resolver: Resolver, search: exp.Expr, relation: Relation) -> Relation:
-    """SEARCH … BY a SET s, CYCLE a SET c USING p: columns beside the query's, computed from the named one."""
+    """SEARCH … BY a SET s, CYCLE a SET c USING p: extra columns, computed from the named one."""
     named = search.args.get("this")
     base = relation.find(resolver.identifiers.column(named)) if isinstance(named, exp.Identifier) else None
     value: Sources = {}
@@ -82,10 +82,10 @@ def _reads(node: exp.Expr, name: str, resolver: Resolver) -> bool:
 
 
 def _recursive(resolver: Resolver, body: exp.SetOperation, name: str, columns: list[str], scope: Scope) -> Relation:
-    """Return a recursive CTE's relation: the anchor's columns, and what reaches them over any number of rounds.
+    """Return a recursive CTE's relation: the anchor's columns, with their sources over any number of iterations.
 
-    The recursive branch is resolved over stand-ins for the CTE's columns; then each stand-in is replaced by the
-    column's own sources until nothing new comes.
+    The recursive branch is resolved with placeholders for the CTE's columns; then each placeholder is replaced by the
+    column's sources until a fixed point is reached.
     """
     anchor = resolver.relation(body.this, scope).renamed(columns)
     stand_ins = [ColumnSource("", column) for column in anchor.names]
@@ -104,7 +104,7 @@ def _recursive(resolver: Resolver, body: exp.SetOperation, name: str, columns: l
 
 
 def _replace(sources: Sources, columns: list[Sources], position: dict[ColumnSource, int]) -> Sources:
-    """Return the sources with each stand-in replaced by its column's sources."""
+    """Return the sources with each placeholder replaced by its column's sources."""
     replaced: Sources = {}
     for (source, effect), place in sources.items():
         index = position.get(source)
@@ -117,7 +117,7 @@ def _replace(sources: Sources, columns: list[Sources], position: dict[ColumnSour
 
 
 def _close(columns: list[Sources], position: dict[ColumnSource, int]) -> list[Sources]:
-    """Return the columns without stand-ins: the least fixed point of their mutual dependencies."""
+    """Return the columns without placeholders: the least fixed point of their mutual dependencies."""
     closed = [{key: place for key, place in column.items() if key[0] not in position} for column in columns]
     changed = True
     while changed:

@@ -1,4 +1,4 @@
-"""FROM: its relations, joined one after the other; what ON and USING compare decides which rows there are."""
+"""FROM: its relations, joined in order; the columns in ON and USING determine which rows there are."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_sources(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
 def add_joins(
     resolver: Resolver, joins: list[exp.Expr] | tuple[()], scope: Scope, rows: RowSources, first: int = 0
 ) -> None:
-    """Add joined relations in order. JOIN binds tighter than a comma: it joins what stands after the last one."""
+    """Add joined relations in order. JOIN binds tighter than a comma: its left side begins after the last comma."""
     start = first
     for join in joins:
         if _is_comma(join):
@@ -45,7 +45,7 @@ def add_joins(
 
 
 def _is_comma(join: exp.Expr) -> bool:
-    """Return whether a join is written as a comma (or is a JOIN that compares nothing, which is the same)."""
+    """Return whether a join is written as a comma (or is an equivalent JOIN without a condition)."""
     args = join.args
     if args.get("on") or args.get("kind") or args.get("side"):
         return False
@@ -53,12 +53,12 @@ def _is_comma(join: exp.Expr) -> bool:
 
 
 _AS_IT_IS = frozenset((exp.Final, exp.Stream))
-"""ClickHouse's `t FINAL`, Databricks' `STREAM(t)`: the table as it is."""
+"""ClickHouse's `t FINAL`, Databricks' `STREAM(t)`: the table itself."""
 _BRACKETS, _IN_BRACKETS = frozenset((exp.Subquery, exp.Paren)), frozenset((exp.Table, exp.Subquery))
 
 
 def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSources) -> list[Relation]:
-    """Make one item of FROM visible, with what is joined to it inside parentheses; return its relations."""
+    """Make one FROM item visible, with the joins in its parentheses; return its relations."""
     first = len(scope.items)
     sees = scope
     if type(node) is not exp.Table:
@@ -73,7 +73,7 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSource
     relation = resolver.relation(node, sees)
     if type(relation) is BaseTable and relation.rows is not None:
         for own in relation.rows.own:
-            rows.own.setdefault(own, node)  # the place is where the table is named
+            rows.own.setdefault(own, node)  # the span is that of the table's name
     elif type(relation) is TemporaryTable and relation.rows is not None:
         for own, place in relation.rows.own.items():
             rows.own.setdefault(own, node if place is None else (place, node))
@@ -89,16 +89,16 @@ def add_source(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSource
 
 
 def _is_from_item(node: exp.Expr) -> bool:
-    """Return whether what stands in brackets is a table or a join, not a query."""
+    """Return whether parentheses contain a table or a join, not a query."""
     while type(node) is exp.Subquery and not (node.args.get("joins") or node.alias):
         node = node.this
     return type(node) in _IN_BRACKETS
 
 
 def _seen_by(resolver: Resolver, node: exp.Expr, scope: Scope) -> Scope:
-    """Return the scope that an item of FROM sees: a derived table does not see the items beside it.
+    """Return the scope visible to a FROM item: a derived table does not see its sibling items.
 
-    DuckDB treats every derived table as LATERAL where it has to:
+    DuckDB treats a derived table as LATERAL where necessary:
     https://duckdb.org/docs/stable/sql/query_syntax/from#lateral-joins
     """
     if isinstance(node, exp.Query) and not resolver.naming.dialect.implicit_lateral:
@@ -113,7 +113,7 @@ def _nested_joins(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSou
 
 
 def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str | None]:
-    """Return the name that columns are prefixed with, and the one with the schema before it."""
+    """Return the alias that qualifies columns, and the same name qualified by its schema."""
     identifiers = resolver.identifiers
     args = node.args
     alias = args.get("alias")
@@ -126,7 +126,7 @@ def _alias(resolver: Resolver, node: exp.Expr, position: int) -> tuple[str, str 
             return identifiers.column(alias), None
     if type(node) is exp.Table:
         named, schema = args["this"], args.get("db")
-        if type(named) is exp.Dot:  # of more than three parts
+        if type(named) is exp.Dot:  # more than three parts
             named, schema = named.expression, named.this.expression if type(named.this) is exp.Dot else named.this
         if type(named) is not exp.Identifier:
             return f"?{position}", None
@@ -140,7 +140,7 @@ _PLAIN_JOIN = frozenset(("this", "on", "side", "kind", "hint", "global_", "pivot
 
 
 def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, start: int) -> None:
-    """Add one join; its left side are the items from `start` on."""
+    """Add one join; its left side is the items from `start` on."""
     args = join.args
     joined, on, kind = args["this"], args.get("on"), (args.get("kind") or "").upper()
     if kind == "ARRAY":
@@ -171,7 +171,7 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, st
         _natural_over_unknown(resolver, join, scope, [*left, *right])
         _merge(scope, left, right, dict.fromkeys(_shared(scope, left, right), joined), side, rows)
     if kind in _HALF_JOINS:
-        # Only whether a row matches counts: the other side is gone after the join.
+        # Only the existence of a match matters: the other side is not visible after the join.
         gone = left if side == "RIGHT" else right
         scope.keep({key: item for key, item in scope.items.items() if key not in gone})
     if pivots := args.get("pivots"):
@@ -179,7 +179,7 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, st
 
 
 def _natural_over_unknown(resolver: Resolver, join: exp.Expr, scope: Scope, keys: list[str]) -> None:
-    """Report a NATURAL JOIN of which a side has columns that nobody knows: it may compare and merge any of them."""
+    """Report a NATURAL JOIN with a side of unknown columns: it may compare and merge any of them."""
     unknown = [key for key in keys if scope.items[key].is_open]
     if unknown:
         resolver.report(
@@ -193,10 +193,11 @@ def _natural_over_unknown(resolver: Resolver, join: exp.Expr, scope: Scope, keys
 
 
 def _pivots_of_the_join(resolver: Resolver, join: exp.Expr) -> None:
-    """In DuckDB and Spark, what stands behind `a NATURAL JOIN b` or `a CROSS JOIN b` is behind the join, not behind b.
+    """In DuckDB and Spark, a PIVOT after `a NATURAL JOIN b` or `a CROSS JOIN b` applies to the join, not to b.
 
-    Where ON or USING is still to come, it is b's. Spark's grammar: `relation: relationPrimary (joinRelation |
-    pivotClause | unpivotClause)*`; DuckDB's: `joined_table PIVOT (…)`, as PIVOT behind ON or USING is everywhere.
+    If ON or USING follows, it applies to b. Spark's grammar: `relation: relationPrimary (joinRelation |
+    pivotClause | unpivotClause)*`; DuckDB's: `joined_table PIVOT (…)`. A PIVOT after ON or USING always applies to the
+    join.
     """
     joined = join.args.get("method") or (join.args.get("kind") or "").upper() == "CROSS"
     if joined and not join.args.get("using") and resolver.naming.dialect.pivots_whole_joins:
@@ -205,7 +206,7 @@ def _pivots_of_the_join(resolver: Resolver, join: exp.Expr) -> None:
 
 
 def _pivot(resolver: Resolver, pivots: list[exp.Expr], scope: Scope, rows: RowSources, start: int) -> None:
-    """Put what the PIVOT behind a join makes in the place of all that is joined, the items from `start` on."""
+    """Replace the joined items, from `start` on, by the result of the PIVOT after the join."""
     keys = list(scope.items)
     relation = side_by_side(resolver, scope, keys[start:])
     for pivot in pivots:
@@ -219,7 +220,7 @@ def _pivot(resolver: Resolver, pivots: list[exp.Expr], scope: Scope, rows: RowSo
 
 
 def _array_join(resolver: Resolver, arrays: list[exp.Expr], scope: Scope, rows: RowSources) -> None:
-    """ClickHouse's ARRAY JOIN: each named array becomes its elements, under its alias or its own name."""
+    """ClickHouse's ARRAY JOIN: each array is replaced by its elements, under its alias or its own name."""
     for array in arrays:
         value = array.this if isinstance(array, exp.Alias) else array
         sources: Sources = {}
@@ -239,7 +240,7 @@ def _shared(scope: Scope, left: list[str], right: list[str]) -> list[str]:
 def _merge(
     scope: Scope, left: list[str], right: list[str], names: dict[str, exp.Expr], side: str, rows: RowSources
 ) -> None:
-    """USING and NATURAL: both sides' columns are compared, and one is seen from then on (SQL:2016 7.10)."""
+    """USING and NATURAL: the columns of both sides are compared and merged into one (SQL:2016 7.10)."""
     merged: dict[str, Sources] = {}
     sides = scope.part(left), scope.part(right)
     for name, mention in names.items():

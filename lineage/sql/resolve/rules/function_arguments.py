@@ -1,4 +1,4 @@
-"""Functions that the parser knows by name only and that treat their arguments unlike each other.
+"""Functions without a node type of their own whose arguments have different effects.
 
 ClickHouse's aggregate function combinators (`sumIf`, `uniqArrayIf`; documentation, Aggregate Function Combinators),
 `multiIf`, T-SQL's CHOOSE and MySQL's ELT; and functions that take `*`, as Snowflake's HASH(*) and OBJECT_CONSTRUCT(*).
@@ -25,7 +25,7 @@ from lineage.sql.resolve.transformation_codes import (
 )
 
 _DATE_PART_AT = {("snowflake", "trunc"): 1, ("snowflake", "truncate"): 1, ("tsql", "date_bucket"): 0}
-"""Where functions that the parser knows by name only take a part of a date, as a bare word."""
+"""Index of the date-part argument (an unquoted word), for functions without a node type of their own."""
 _DATE_PARTS = frozenset(
     ("year", "yy", "yyy", "yyyy", "yr", "years", "yrs", "quarter", "qq", "qtr", "qtrs", "quarters", "month",
      "mm", "mon", "mons", "months", "week", "wk", "ww", "weekofyear", "woy", "wy", "week_iso", "isowk",
@@ -39,7 +39,7 @@ _COMBINATOR = re.compile(
 
 
 def _base(name: str) -> str:
-    """Return the name of an aggregate without its combinators: `uniqArrayIf` is uniq."""
+    """Return the name of an aggregate without its combinators: `uniq` for `uniqArrayIf`."""
     while (found := _COMBINATOR.search(name)) is not None and found.start():
         name = name[: found.start()]
     return name
@@ -47,7 +47,7 @@ def _base(name: str) -> str:
 
 @expression_rule(exp.CombinedAggFunc, exp.CombinedParameterizedAgg)
 def combined(resolver: Resolver, _: Scope, node: exp.Expr, effect: int, stack: Stack, __: Sources) -> None:
-    """`sumIf(x, test)`: x is aggregated, the test filters for this column alone."""
+    """`sumIf(x, test)`: x is aggregated, the test filters for this column only."""
     name = str(node.this)
     masks = resolver.functions.of_name(_base(name)) in (MASKED_AGGREGATION, MASKED_TRANSFORMATION)
     value = COMPOSE[effect][MASKED_AGGREGATION if masks else AGGREGATION]
@@ -59,7 +59,7 @@ def combined(resolver: Resolver, _: Scope, node: exp.Expr, effect: int, stack: S
 
 @expression_rule(exp.Anonymous)
 def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
-    """A function that the parser does not know: what it does to its arguments depends on its name."""
+    """A function without a node type of its own: its effect on the arguments depends on its name."""
     name = node.name
     arguments = node.expressions
     plain = name.lower()
@@ -90,7 +90,7 @@ def by_name(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack
 
 
 def _is_date_part(resolver: Resolver, scope: Scope, node: exp.Expr) -> bool:
-    """Return whether an argument is a part of a date. Snowflake's TRUNC takes a number's scale there as well."""
+    """Return whether an argument is a date part. In Snowflake's TRUNC it may also be a number's scale."""
     if type(node) is not exp.Column or node.args.get("table") is not None:
         return False
     if not resolver.naming.dialect.truncates_by_date_part:
@@ -101,7 +101,7 @@ def _is_date_part(resolver: Resolver, scope: Scope, node: exp.Expr) -> bool:
 
 
 def _field_by_call(resolver: Resolver, scope: Scope, name: str, arguments: list[exp.Expr]) -> exp.Column | None:
-    """Return the column that PostgreSQL's `name(t)` reads: t.name, where the table has such a column.
+    """Return the column that PostgreSQL's `name(t)` reads: t.name, if the table has such a column.
 
     https://www.postgresql.org/docs/current/rowtypes.html#ROWTYPES-USAGE
     """
@@ -121,7 +121,7 @@ def _field_by_call(resolver: Resolver, scope: Scope, name: str, arguments: list[
 
 @expression_rule(exp.Elt)
 def elt(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
-    """`ELT(n, a, b)`: n only chooses."""
+    """`ELT(n, a, b)`: n is a CONDITIONAL reference."""
     _choose(node.this, node.expressions, effect, stack)
 
 
@@ -132,7 +132,7 @@ def _choose(index: exp.Expr, values: list[exp.Expr], effect: int, stack: Stack) 
 
 @expression_rule(exp.HashAgg)
 def hash_of_rows(_: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
-    """`HASH_AGG(*)`, `HASH_AGG(a, b)`: one hash of all rows."""
+    """`HASH_AGG(*)`, `HASH_AGG(a, b)`: a hash over all rows."""
     below = COMPOSE[effect][MASKED_AGGREGATION]
     for argument in node.iter_expressions():
         if type(argument) is exp.Star:
@@ -144,7 +144,7 @@ def hash_of_rows(_: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: 
 
 @expression_rule(exp.StarMap)
 def object_of_all(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
-    """`OBJECT_CONSTRUCT(*)`: an object with a field a column."""
+    """`OBJECT_CONSTRUCT(*)`: an object with one field a column."""
     star = node.this
     except_ = star.args.get("except_") or ()
     dropped = {resolver.identifiers.column(c.this if isinstance(c, exp.Column) else c) for c in except_}

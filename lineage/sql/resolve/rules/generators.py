@@ -1,4 +1,4 @@
-"""Functions of the select list that make rows: UNNEST, EXPLODE and their kin."""
+"""Set-returning functions in the select list: UNNEST, EXPLODE and the like."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lineage.sql.resolve.transformation_codes import COMPOSE, JOIN, TRANSFORMATI
 
 @expression_rule(exp.Unnest, exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
 def rows_made(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, _: Sources) -> None:
-    """`SELECT unnest(a)`: the elements come from the array, and how many rows there are depends on it."""
+    """`SELECT unnest(a)`: the elements come from the array, and the number of rows depends on it."""
     for argument in reversed(list(node.iter_expressions())):
         resolver.evaluate(scope, argument, JOIN, scope.made)
         stack.append((argument, COMPOSE[effect][TRANSFORMATION]))

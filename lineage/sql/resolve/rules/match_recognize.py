@@ -1,4 +1,4 @@
-"""MATCH_RECOGNIZE: rows that match a pattern (SQL:2016 7.6). Pattern variables are names for the rows they match."""
+"""MATCH_RECOGNIZE: rows that match a pattern (SQL:2016 7.6). Pattern variables name the rows that they match."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["recognized"]
 
 
 def recognized(resolver: Resolver, node: exp.Expr, relation: Relation, outer: Scope) -> Relation:
-    """Return the partition's columns and the measures; all the input's columns too, with ALL ROWS PER MATCH."""
+    """Return the PARTITION BY columns and the measures; with ALL ROWS PER MATCH, all input columns too."""
     args, identifiers = node.args, resolver.identifiers
     scope = Scope(resolver, outer.parent, outer.ctes)
     scope.add("", relation)

@@ -1,7 +1,7 @@
-"""Nested data: structs built and read back, elements of arrays, paths into JSON.
+"""Nested data: fields of structs, elements of arrays, paths into JSON.
 
-A field of a base column is a column with a path (`address.city`, `payload.user.id`); a field of a struct that the
-query itself builds is exactly what was put into it.
+A field of a base column is a column with a path (`address.city`, `payload.user.id`). A field of a struct that the query
+builds has exactly the sources of the field's value.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _NESTED = _with_subtypes(
     exp.Paren, exp.Struct, exp.Dot, exp.Bracket, exp.Array, exp.ArrayAgg, exp.JSONObject, exp.Cast, exp.Subquery,
     exp.Tuple, *_JSON, *_JSON_TEXT,
 )  # fmt: skip
-"""The types that `nested_value` looks at: nearly all expressions are none of them."""
+"""The node types that `nested_value` handles; nearly all expressions are of other types."""
 
 
 def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
-    """Return the sources of a struct, of a field, of an element or of a path; None for any other expression."""
+    """Return the sources of a struct, a field, an element or a path; None for any other expression."""
     kind = type(node)
     if kind not in _NESTED or (kind is exp.Cast and type(node.args["this"]) is not exp.Struct):
         return None
@@ -78,7 +78,7 @@ def nested_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | 
 
 
 def nested_or_plain(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
-    """Return the sources of any expression, with its fields where it has some."""
+    """Return the sources of any expression, with its fields if it has any."""
     while type(node) is exp.Paren:
         node = node.this
     if type(node) is exp.Column:
@@ -125,7 +125,7 @@ def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
 
 
 def _row_of(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
-    """BigQuery's `(SELECT AS STRUCT a, b FROM t)`: one row, whose fields are the columns."""
+    """BigQuery's `(SELECT AS STRUCT a, b FROM t)`: one row with the columns as fields."""
     relation = resolver.relation(node, scope)
     deciding: Sources = {}
     absorb_rows(deciding, relation.rows, IDENTITY)
@@ -138,12 +138,12 @@ def _row_of(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
 
 
 def _add_field(fields: dict[str, Sources], name: str, sources: Sources) -> None:
-    """Add a field; names that were masked may be two fields' names, and then it is not known which of them is read."""
+    """Add a field. Two masked names may be equal; then a read of the name may be of either field."""
     fields[name] = {**fields[name], **sources} if name in fields else sources
 
 
 def _json_object(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
-    """`JSON_OBJECT('k': a)`, `OBJECT_CONSTRUCT('k', a)`: an object whose fields are what was put into it."""
+    """`JSON_OBJECT('k': a)`, `OBJECT_CONSTRUCT('k', a)`: an object with known fields."""
     fields: dict[str, Sources] = {}
     total: Sources = {}
     for item in node.expressions:
@@ -170,7 +170,7 @@ def _cast_struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite 
 
 
 def _collected(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
-    """`ARRAY_AGG(STRUCT(a, b) ORDER BY c)`, `ARRAY_AGG(t)`: elements with the fields of the struct or row."""
+    """`ARRAY_AGG(STRUCT(a, b) ORDER BY c)`, `ARRAY_AGG(t)`: elements with the struct's or row's fields."""
     inner = node.this
     while isinstance(inner, exp.Limit | exp.Order | exp.IgnoreNulls | exp.RespectNulls):
         inner = inner.this
@@ -185,7 +185,7 @@ def _collected(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | 
 
 
 class _CollectedFields(Mapping[str, Sources]):
-    """The fields of elements that were collected: each aggregated, and decided by what orders and filters them."""
+    """The fields of ARRAY_AGG's elements: each is aggregated, and influenced by ORDER BY and FILTER."""
 
     def __init__(self, fields: Mapping[str, Sources], deciding: Sources) -> None:
         self._fields = fields
@@ -205,7 +205,7 @@ class _CollectedFields(Mapping[str, Sources]):
 
 
 def _subscript(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
-    """`a[1]` is an element of a, `m['key']` the field of a map or struct; the subscript itself computes."""
+    """`a[1]`, an element of an array; `m['key']`, a field of a map or struct; the subscript is an operand, too."""
     keys = [key for key in node.expressions if isinstance(key, exp.Literal) and key.is_string]
     value = nested_or_plain(resolver, node.this, scope)
     if len(keys) == 1 and len(node.expressions) == 1:
@@ -217,7 +217,7 @@ def _subscript(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources:
 
 
 def element_of(value: Sources) -> Composite:
-    """Return the sources of an element of an array: a transformation of the whole, whose fields are the whole's."""
+    """Return the sources of an array element: a transformation of the array, with the array's fields."""
     lifted: Sources = {}
     absorb(lifted, value, TRANSFORMATION, None)
     if isinstance(value, Composite):
@@ -226,11 +226,11 @@ def element_of(value: Sources) -> Composite:
 
 
 _JSON_PATH_MODE = re.compile(r"^\s*(?:lax|strict)\s+(?=\$)", re.IGNORECASE)
-"""What a path of SQL's own JSON language may begin with (SQL:2016, 9.39)."""
+"""The mode at the beginning of an SQL/JSON path (SQL:2016, 9.39)."""
 
 
 def json_keys(path: exp.Expr | None) -> list[str] | None:
-    """Return the keys of a constant JSON path, without its subscripts; None where it is not constant.
+    """Return the keys of a constant JSON path, without its subscripts; None if it is not constant.
 
     >>> import sqlglot
     >>> json_keys(sqlglot.parse_one("SELECT v:a.b[0].c", dialect="snowflake").find(exp.JSONPath))
@@ -271,7 +271,7 @@ def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack:
             _packaged(resolver, node, effect, stack)
         return
     found = nested_value(resolver, node, scope)
-    if found is None:  # an object whose keys are computed
+    if found is None:  # an object with computed keys
         below = COMPOSE[effect][TRANSFORMATION]
         stack.extend((child, below) for child in reversed(list(node.iter_expressions())))
         return
@@ -279,17 +279,17 @@ def nested(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack:
 
 
 _METHODS = re.compile(r"value|query|exist|nodes|modify|ToString|GetAncestor|GetLevel|IsDescendantOf|ST[A-Z]\w+")
-"""Methods of T-SQL's types xml, hierarchyid and geography, whose case counts there."""
+"""Methods of T-SQL's types xml, hierarchyid and geography, which are case-sensitive."""
 _FUNCTION_SCHEMAS = frozenset(("dbo", "sys"))
 
 
 def _value_with_methods(resolver: Resolver, node: exp.Expr, scope: Scope) -> exp.Expr | None:
-    """Return the value whose method a call of T-SQL is (`t.doc.value('…', 'int')`); None for `dbo.f(…)`."""
+    """Return the value on which T-SQL calls a method (`t.doc.value('…', 'int')`); None for `dbo.f(…)`."""
     if not resolver.naming.dialect.has_type_methods or not isinstance(node.expression, exp.Anonymous):
         return None
     before = node.this
     if isinstance(before, exp.Dot):
-        if not isinstance(before.expression, exp.Identifier):  # a method of what a method gives
+        if not isinstance(before.expression, exp.Identifier):  # a method of a method's result
             return before
         table = before.this
         if not isinstance(table, exp.Identifier) or scope.item(resolver.identifiers.alias(table)) is None:
@@ -301,7 +301,7 @@ def _value_with_methods(resolver: Resolver, node: exp.Expr, scope: Scope) -> exp
 
 
 def _packaged(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> None:
-    """`package.f(x)`: what is said of the function under its full name, else under its own."""
+    """`package.f(x)`: the effect listed for the full name, else for the function's own name."""
     call = node.expression
     if resolver.naming.dialect.has_column_patterns and call.name.upper() == "COLUMNS":
         message = "COLUMNS qualified by a table alias is not supported: its columns are missing"
@@ -317,7 +317,7 @@ def _packaged(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack) -> 
 
 @expression_rule(exp.Comprehension)
 def comprehension(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
-    """`[f(x) FOR x IN xs IF test]`: x is an element of xs, the test only chooses."""
+    """`[f(x) FOR x IN xs IF test]`: x is an element of xs, the test is a CONDITIONAL reference."""
     args = node.args
     inner = Scope(resolver, scope)
     element = element_of(nested_or_plain(resolver, args["iterator"], scope))

@@ -1,4 +1,4 @@
-"""Nodes that hand a value on unchanged, and leaves that hold no column."""
+"""Nodes that pass a value through unchanged, and leaves without columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lineage.sql.resolve.scope import Scope
 
 @expression_rule(exp.Paren, exp.Alias)
 def same_value(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
-    """`(x)` and `x AS y` are x."""
+    """`(x)` and `x AS y` as x."""
     stack.append((node.this, effect))
 
 
@@ -40,13 +40,13 @@ def ordered(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, _
 
 @expression_rule(exp.Kwarg, exp.PropertyEQ)
 def named_argument(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
-    """`name => value`: the name is no column."""
+    """`name => value`: the name is not a column."""
     stack.append((node.expression, effect))
 
 
 @expression_rule(exp.Parameter)
 def parameter(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, __: Stack, sink: Sources) -> None:
-    """`$1` is a column of a staged file where one is read, `@v` a variable, else a parameter of the statement."""
+    """`$1`, a column if a staged file is read; `@v`, a variable; otherwise a parameter of the statement."""
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
         absorb(sink, scope.positional(node.name), effect, node)
     elif resolver.outermost is not None:
@@ -60,7 +60,7 @@ def parameter(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, __:
 
 @expression_rule(exp.Placeholder)
 def bound(resolver: Resolver, _: Scope, node: exp.Expr, effect: int, __: Stack, sink: Sources) -> None:
-    """`:v` is a variable of the program around the statement, else what a client binds."""
+    """`:v`, a variable of the enclosing program, or else a bind variable of the client."""
     if resolver.outermost is not None and node.name:
         name = resolver.naming.dialect.fold_column(node.name)
         absorb(sink, resolver.outermost.merged.get(name) or {}, effect, node)

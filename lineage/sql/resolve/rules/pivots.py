@@ -1,4 +1,4 @@
-"""PIVOT and UNPIVOT behind a relation, and DuckDB's statements of these names."""
+"""PIVOT and UNPIVOT of a relation, and DuckDB's statements of these names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["pivoted"]
 
 
 def pivoted(resolver: Resolver, pivot: exp.Expr, relation: Relation, outer: Scope) -> Relation:
-    """Return the relation that a PIVOT or UNPIVOT makes of another."""
+    """Return the relation that results from a PIVOT or UNPIVOT of another."""
     scope = Scope(resolver, outer.parent, outer.ctes)
     scope.add("", relation)
     made = (
@@ -29,9 +29,9 @@ def pivoted(resolver: Resolver, pivot: exp.Expr, relation: Relation, outer: Scop
 
 
 def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope) -> Relation:
-    """PIVOT (sum(v) FOR k IN (a, b)): a column a value of k. What is neither v nor k groups the rows.
+    """PIVOT (sum(v) FOR k IN (a, b)): one column for each value of k. All columns other than v and k are group keys.
 
-    Each new column is `sum(CASE WHEN k = a THEN v END)`: v contributes, k decides.
+    Each new column is `sum(CASE WHEN k = a THEN v END)`: v contributes, k is a reference.
     """
     aggregated: list[Sources] = []
     used: set[str] = set()
@@ -74,7 +74,7 @@ def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope
 
 
 def _decided_by_data(resolver: Resolver, field: exp.Expr, scope: Scope) -> Sources | None:
-    """Return what names the columns of Snowflake's `IN (ANY)` and `IN (SELECT …)`; None where the values are listed.
+    """Return the sources of the column names in Snowflake's `IN (ANY)` and `IN (SELECT …)`; None for listed values.
 
     https://docs.snowflake.com/en/sql-reference/constructs/pivot
     """
@@ -91,7 +91,7 @@ def _decided_by_data(resolver: Resolver, field: exp.Expr, scope: Scope) -> Sourc
 
 
 def _open_pivot(names: list[str], columns: list[Sources], values: list[Sources], rows: RowSources) -> Relation:
-    """Return a pivot whose new columns, one a value of the data, nobody knows: a star of all of them."""
+    """Return a pivot whose new columns depend on the data: they are represented by a star."""
     total: Sources = {}
     for value in values:
         absorb(total, value, IDENTITY, None)
@@ -162,7 +162,7 @@ def _pivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, sco
 
 
 def _made_names(resolver: Resolver, keys: list[exp.Expr], aggregates: list[exp.Expr]) -> list[str] | None:
-    """Return the columns that a PIVOT statement makes: each value of each key, `_`, the aggregate if it is named."""
+    """Return the new column names of a PIVOT statement: key values joined by `_`, then the aggregate's name, if any."""
     names = [""]
     for key in keys:
         if not isinstance(key, exp.In) or not all(isinstance(value, exp.Literal) for value in key.expressions):
@@ -206,7 +206,7 @@ def _unpivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, s
 
 
 def _unpivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope) -> Relation:
-    """UNPIVOT (v FOR k IN (a, b)): a row a column. v holds the values of a and b, k their names."""
+    """UNPIVOT (v FOR k IN (a, b)): one row for each column. v contains the values of a and b, k their names."""
     values = [name for item in pivot.expressions for name in _names(resolver, item)]
     names: list[str] = []
     turned: list[Sources] = [{} for _ in values]
@@ -233,7 +233,7 @@ def _unpivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Sco
 
 
 def _without_nulls(relation: Relation, turned: list[Sources], node: exp.Expr) -> RowSources | None:
-    """Return what decides the rows of an UNPIVOT: it leaves NULLs out, so the values too, unless it says otherwise."""
+    """Return what determines the rows of an UNPIVOT: the values too, unless it has INCLUDE NULLS."""
     if node.args.get("include_nulls"):
         return relation.rows
     rows = RowSources()
@@ -245,7 +245,7 @@ def _without_nulls(relation: Relation, turned: list[Sources], node: exp.Expr) ->
 
 
 def _names(resolver: Resolver, node: exp.Expr) -> list[str]:
-    """Return the names of `v`, of `(v, w)`, quoted or not."""
+    """Return the names in `v` or `(v, w)`, quoted or not."""
     if isinstance(node, exp.Tuple | exp.Paren):
         inner = node.expressions if isinstance(node, exp.Tuple) else [node.this]
         return [name for item in inner for name in _names(resolver, item)]

@@ -1,4 +1,4 @@
-"""SELECT: one query block, its clauses in the order in which names become visible."""
+"""SELECT: one query block, with its clauses in the order in which names become visible."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def select(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
 
 
 def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSources) -> Relation:
-    """Return the relation of a query block whose FROM is in the scope already."""
+    """Return the relation of a query block whose FROM is already in the scope."""
     args = node.args
     for definition in args.get("windows") or ():
         scope.windows = {**scope.windows, resolver.identifiers.alias(definition.this): definition}
@@ -52,7 +52,7 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
         with scope.read_as(outputs):
             resolver.evaluate(scope, having.this, FILTER, rows.own)
         scope.see_aliases(Clause.SELECT, seen=False)
-        for name, _ in outputs:  # HAVING min(n) > n: the argument is FROM's
+        for name, _ in outputs:  # HAVING min(n) > n: the argument is FROM's column
             if sum(column.name == name.name for column in having.find_all(exp.Column)) > 1:
                 resolver.evaluate(scope, having.this, FILTER, rows.own)
     if connect := args.get("connect"):
@@ -73,9 +73,9 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
 def _outputs_named(
     resolver: Resolver, having: exp.Expr, group: exp.Expr | None, scope: Scope, projection: Projection
 ) -> list[tuple[exp.Expr, Sources]]:
-    """Return the names in HAVING that mean an output column, though FROM has one of the name as well.
+    """Return the names in HAVING that refer to an output column, although FROM has a column of that name.
 
-    Outside an aggregate a column that is no key of GROUP BY cannot be meant: it has no one value in a group.
+    Outside an aggregate, a column that is not a GROUP BY key is not possible: it has no single value in a group.
     """
     if not scope.aliases:
         return []
@@ -103,7 +103,7 @@ def _outputs_named(
 
 
 _GROUPED = (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Query, exp.Window, exp.Anonymous)
-"""What names in HAVING stand within without being outputs: arguments of aggregates, queries of their own."""
+"""Nodes in which names in HAVING are not output columns: aggregates and sub-queries."""
 
 
 _SETS_CLAUSES = ("grouping_sets", "cube", "rollup")
@@ -111,7 +111,7 @@ _SETS_OF_KEYS = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren)
 
 
 def _keys(group: exp.Expr) -> list[exp.Expr]:
-    """Return the keys of GROUP BY, those inside ROLLUP, CUBE and GROUPING SETS too."""
+    """Return the keys of GROUP BY, including those in ROLLUP, CUBE and GROUPING SETS."""
     found: list[exp.Expr] = []
     args = group.args
     stack = [item for name in _SETS_CLAUSES if name in args for item in reversed(args[name] or ())]
@@ -137,10 +137,10 @@ def _bare_name(resolver: Resolver, key: exp.Expr) -> str | None:
 def _outputs_as_keys(
     resolver: Resolver, keys: Sequence[exp.Expr], names: Iterable[str | None], scope: Scope
 ) -> set[str]:
-    """Return the aliases by which GROUP BY surely groups, where no known column has their name.
+    """Return the GROUP BY keys that are certainly aliases, where no known column has their name.
 
-    What such an alias is made of would have no one value in a group if the key were a column of FROM. `names` are
-    those of the keys; None is one that is no bare name.
+    If such a key were a column of FROM, the alias's expression would have no single value in a group. `names` are the
+    names of the keys; None for a key that is not a single name.
     """
     found: set[str] = set()
     if not scope.outputs or not resolver.alias_visibility.group_by:
@@ -184,7 +184,7 @@ def _group_by(resolver: Resolver, group: exp.Expr, scope: Scope, projection: Pro
 
 
 def _distinct(resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
-    """DISTINCT compares every output column, DISTINCT ON the named ones."""
+    """DISTINCT, which compares every output column, and DISTINCT ON, which compares the listed ones."""
     scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.order_by_expression)
     if (on := distinct.args.get("on")) is None:
         for sources, expression in zip(projection.sources, projection.expressions, strict=True):
@@ -197,7 +197,7 @@ def _distinct(resolver: Resolver, distinct: exp.Expr, scope: Scope, projection: 
 def _sort_key(
     resolver: Resolver, key: exp.Expr, effect: int, scope: Scope, projection: Projection, sink: Sources
 ) -> None:
-    """Add a key of ORDER BY, which DISTINCT ON reads in the same way: an ordinal, an output name, an expression."""
+    """Add a key of ORDER BY or DISTINCT ON: an ordinal, an output name or an expression."""
     output = projection.ordinal(key)
     if output is None:
         output = projection.named(key, resolver)
@@ -209,7 +209,7 @@ def _sort_key(
 
 
 _SELDOM = frozenset(("offset", "fetch", "sort", "cluster", "distribute"))
-"""What an ordering or its limit may be besides ORDER BY and LIMIT."""
+"""Rare clauses that order or limit, besides ORDER BY and LIMIT."""
 
 
 def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Projection, sink: Sources) -> None:
@@ -217,7 +217,7 @@ def order_by(resolver: Resolver, node: exp.Expr, scope: Scope, projection: Proje
     args = node.args
     if args.get("order") is None and args.get("limit") is None and _SELDOM.isdisjoint(args):
         return
-    # DISTINCT ON keeps the first row of each group, and the order says which that is.
+    # DISTINCT ON keeps the first row of each group, which ORDER BY determines.
     distinct = args.get("distinct")
     limited = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None
     for clause in ("limit", "offset", "fetch"):

@@ -1,4 +1,4 @@
-"""The select list: what the output columns are called and where each comes from."""
+"""The select list: names and sources of the output columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["output_name", "project"]
 
 
 def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
-    """Return the output columns of a query block. Aliases become visible to what is evaluated after them."""
+    """Return the output columns of a query block. Aliases become visible to expressions evaluated later."""
     projection = Projection()
     identifiers = resolver.identifiers
     scope.see_aliases(Clause.SELECT, seen=resolver.alias_visibility.select_list)
@@ -60,7 +60,7 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
 
 
 def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:
-    """Return the sources of an expression. A column that is handed on shares them with the relation it is from."""
+    """Return the sources of an expression. A column that is passed through shares its relation's sources."""
     if type(expression) is exp.Column:
         return placed(scope.resolve(expression), expression)
     nested = nested_value(resolver, expression, scope)
@@ -72,7 +72,7 @@ def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:
 
 
 def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
-    """`explode(m) AS (k, v)`: one expression that gives several columns."""
+    """`explode(m) AS (k, v)`: one expression with several output columns."""
     sources = value_of(resolver, item.this, scope)
     for alias in item.args["expressions"]:
         name = resolver.identifiers.alias(alias)
@@ -81,7 +81,7 @@ def _several(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Proje
 
 
 def _transformed(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
-    """`TRANSFORM(a, b) USING 'script' AS (x, y)`: each column may come from every argument; `key`, `value` unnamed.
+    """`TRANSFORM(a, b) USING 'script' AS (x, y)`: every column may come from every argument; default `key`, `value`.
 
     https://cwiki.apache.org/confluence/display/Hive/LanguageManual+Transform
     """
@@ -95,14 +95,14 @@ def _transformed(resolver: Resolver, item: exp.Expr, scope: Scope, projection: P
 
 
 _AROUND = (exp.Paren, exp.Cast, exp.Window, exp.Filter, exp.WithinGroup)
-"""What leaves the name of what stands in it."""
+"""Nodes that keep the output name of the expression inside."""
 
 
 def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
-    """Return the name that an output column without an alias gets.
+    """Return the name of an output column without an alias.
 
-    PostgreSQL names it after the function or the column that it casts (parse_target.c, FigureColname);
-    elsewhere the name is generated text that nobody refers to, and its place stands in for it.
+    PostgreSQL uses the name of the function or of the cast column (parse_target.c, FigureColname). Elsewhere the name
+    is generated text that nobody refers to, and the column's position is used.
     """
     node: exp.Expr = expression
     while isinstance(node, _AROUND):
@@ -130,13 +130,13 @@ def output_name(resolver: Resolver, expression: exp.Expr, position: int) -> str:
 
 
 def _function_name(resolver: Resolver, node: exp.Func) -> str:
-    """Return a function's name as it is written: the parser knows several by one type."""
+    """Return a function's name as it is written, since sqlglot has one node type for several names."""
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower()
     own, text = node.meta, resolver.text
     if "start" in own:
         written = text[own["start"] : own["end"] + 1]
-    else:  # the parser kept no place of the name: it stands before that of the arguments
+    else:  # sqlglot keeps no position of the name: search for it before the arguments
         span = span_of(node)
         before = _CALL.search(text, max(0, span.start - 80), span.start) if span is not None else None
         written = before.group(1) if before is not None else ""

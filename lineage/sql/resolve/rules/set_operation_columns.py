@@ -1,7 +1,7 @@
-"""What one set operation makes of two relations: which columns meet, and what decides which rows remain.
+"""One set operation of two relations: which columns are paired, and what determines the remaining rows.
 
-By the keyword table of the LineageX paper every branch's columns are referenced; the one difference is UNION ALL,
-where no row depends on the other branch. EXCEPT's right branch contributes no value.
+As in the keyword table of the LineageX paper, the columns of every branch are references, except for UNION ALL, where
+no row depends on the other branch. The right branch of EXCEPT contributes no value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["combine"]
 
 
 def combine(resolver: Resolver, operation: exp.Expr, left: Relation, right: Relation) -> Relation:
-    """Return what one set operation makes of two relations."""
+    """Return the result of one set operation of two relations."""
     rows = RowSources()
     rows.inputs.extend(side.rows for side in (left, right) if side.rows is not None)
     keeps_all = isinstance(operation, exp.Union) and not operation.args.get("distinct")
@@ -40,7 +40,7 @@ def combine(resolver: Resolver, operation: exp.Expr, left: Relation, right: Rela
 def _paired(
     resolver: Resolver, operation: exp.Expr, left: Relation, right: Relation
 ) -> list[tuple[str, Sources, Sources]]:
-    """Return the columns that meet: by name where the statement says so, else by position."""
+    """Return the pairs of columns: by name if the statement has BY NAME, else by position."""
     ours, theirs = list(left.columns()), list(right.columns())
     if operation.args.get("by_name"):
         others = dict(theirs)
@@ -49,7 +49,7 @@ def _paired(
     if len(ours) == len(theirs):
         return [(name, a, b) for (name, a), (_, b) in zip(ours, theirs, strict=True)]
     if left.is_open or right.is_open or STAR in left.names or STAR in right.names:
-        # Behind a star the positions are unknown; what has a name meets by it.
+        # After a star the positions are unknown; named columns are paired by name.
         others = dict(theirs)
         met = [(name, sources, others.pop(name, {})) for name, sources in ours]
         return met + [(name, {}, sources) for name, sources in others.items() if left.is_open]

@@ -1,4 +1,4 @@
-"""UNION, INTERSECT and EXCEPT: a chain of them, walked from the left, and the ORDER BY behind it."""
+"""UNION, INTERSECT and EXCEPT: a chain of set operations, evaluated from the left, and its ORDER BY."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineage.sql.resolve.scope import Scope
 
 @relation_rule(exp.Union, exp.Intersect, exp.Except)
 def set_operation(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
-    """Return the relation of a chain of set operations; the chain is walked, not recursed into."""
+    """Return the relation of a chain of set operations, without recursion."""
     scope = scope_with_ctes(resolver, node, outer)
     chain: list[exp.Expr] = []
     leftmost: exp.Expr = node
@@ -31,7 +31,7 @@ def set_operation(resolver: Resolver, node: exp.Expr, outer: Scope) -> Relation:
 
 
 def _ordered(resolver: Resolver, operation: exp.Expr, relation: Relation, around: Scope) -> Relation:
-    """ORDER BY after a set operation sees the output's names only."""
+    """ORDER BY of a set operation, to which only output names are visible."""
     if not any(operation.args.get(clause) for clause in ("order", "limit", "offset", "fetch")):
         return relation
     scope = resolver.new_scope(around.ctes)

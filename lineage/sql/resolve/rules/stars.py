@@ -18,11 +18,11 @@ from lineage.sql.resolve.scope import Scope
 __all__ = ["expand_star", "side_by_side", "star_columns"]
 
 _Shown: TypeAlias = "tuple[str, Sources, Relation | None]"
-"""A column behind a star: its name, its sources, and the relation that it is from unless a join merged it."""
+"""A column of a star: its name, its sources, and its relation unless a join merged the column."""
 
 
 def expand_star(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
-    """Append what a star stands for. Over an unknown table it stays a star, and is reported."""
+    """Append the columns of a star. Over an unknown table it stays a star, and is reported."""
     for name, sources in star_columns(resolver, item, scope, projection):
         projection.add(name, sources, None)
 
@@ -30,7 +30,7 @@ def expand_star(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Pr
 def star_columns(
     resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection | None
 ) -> list[tuple[str, Sources]]:
-    """Return the columns that a star stands for; where some are unknown, tell the projection and report it."""
+    """Return the columns of a star; if some are unknown, mark the projection as open and report it."""
     star = item if isinstance(item, exp.Star) else (item.expression if isinstance(item, exp.Dot) else item.this)
     if not _stands_in_text(resolver, star):
         star._meta = None
@@ -66,18 +66,18 @@ def star_columns(
 
 
 def _stands_in_text(resolver: Resolver, star: exp.Expr) -> bool:
-    """Return whether a star has a place: `FROM t` alone selects one that the parser makes up, at the text's start."""
+    """Return whether a star is in the text; for a query without SELECT (`FROM t`) sqlglot generates one."""
     own = star._meta
     return not own or own.get("start") != 0 or own.get("end") != 0 or resolver.text[:1] == STAR
 
 
 def _ilike(text: str) -> re.Pattern[str]:
-    """Return the pattern of `* ILIKE 'text'`, which compares names without case."""
+    """Return the pattern of `* ILIKE 'text'`, which is case-insensitive."""
     return re.compile("".join({"%": ".*", "_": "."}.get(c, re.escape(c)) for c in text), re.IGNORECASE)
 
 
 def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Shown], str | None, Sources | None] | None:
-    """Return the columns of a star and, where these are fields of a value, the value's name and sources."""
+    """Return the columns of a star and, if these are fields of a value, the value's name and sources."""
     if isinstance(item, exp.Star):
         return _all_columns(resolver, scope), None, None
     if isinstance(item, exp.Column):
@@ -110,7 +110,7 @@ def _behind(resolver: Resolver, item: exp.Expr, scope: Scope) -> tuple[list[_Sho
 
 
 def _fields(scope: Scope, value: Sources) -> list[_Shown]:
-    """Return the fields of a value; those that nobody knows as a star."""
+    """Return the fields of a value; a star if they are unknown."""
     while isinstance(value, Composite) and value.fields is None and value.whole is not None:
         value = value.whole
     if isinstance(value, Composite) and value.fields is not None:
@@ -123,7 +123,7 @@ def _columns(relation: Relation) -> list[_Shown]:
 
 
 def side_by_side(resolver: Resolver, scope: Scope, keys: Sequence[str]) -> Relation:
-    """Return some relations of a scope as the one that `SELECT *` over them would make."""
+    """Return relations of a scope as the relation of `SELECT *` over them."""
     part = Scope(resolver, scope, scope.ctes)
     part.items = {key: scope.items[key] for key in keys}
     part.merges = scope.merges
@@ -134,9 +134,9 @@ def side_by_side(resolver: Resolver, scope: Scope, keys: Sequence[str]) -> Relat
 
 
 def _all_columns(resolver: Resolver, scope: Scope) -> list[_Shown]:
-    """Return the columns of FROM in the order in which `*` shows them; each join's merged columns once.
+    """Return the columns of FROM in the order of `*`, with each join's merged columns once.
 
-    SQL:2016 7.10 puts a join's merged columns first, DuckDB leaves them where the left side has them.
+    SQL:2016 7.10 puts a join's merged columns first; DuckDB leaves them at their position in the left side.
     """
     blocks = {key: _columns(relation) for key, relation in scope.items.items()}
     in_place = resolver.naming.dialect.using_keeps_positions
@@ -160,12 +160,12 @@ def _all_columns(resolver: Resolver, scope: Scope) -> list[_Shown]:
 
 
 def _distinct(blocks: dict[str, list[_Shown]], keys: Iterable[str]) -> list[list[_Shown]]:
-    """Return the blocks of some items in order, that of several items once."""
+    """Return the distinct blocks of some items, in order."""
     return list({id(blocks[key]): blocks[key] for key in keys if key in blocks}.values())
 
 
 def _without(columns: list[_Shown], name: str) -> list[_Shown]:
-    """Return the columns without the first of a name."""
+    """Return the columns without the first one of a name."""
     at = next((i for i, column in enumerate(columns) if column[0] == name), None)
     return columns if at is None else [*columns[:at], *columns[at + 1 :]]
 

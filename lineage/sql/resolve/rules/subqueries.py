@@ -13,7 +13,7 @@ from lineage.sql.resolve.transformation_codes import COMPOSE, FIRST_REFERENCE
 
 @expression_rule(exp.Subquery, exp.Select, exp.Union, exp.Intersect, exp.Except, exp.Values)
 def scalar(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Stack, sink: Sources) -> None:
-    """A query as a value: its columns are the value, what decides its rows influences it."""
+    """A query as a value: its columns are the value, and what determines its rows influences it."""
     relation = resolver.relation(node, scope)
     for _name, sources in relation.columns():
         absorb(sink, sources, effect, None)
@@ -22,26 +22,26 @@ def scalar(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, _: Sta
 
 @expression_rule(exp.Exists)
 def exists(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, sink: Sources) -> None:
-    """`EXISTS (query)`: only whether there is a row counts, not what the query selects."""
+    """`EXISTS (query)`: only the existence of a row matters, not what the query selects."""
     if not isinstance(node.this, exp.Query):  # EXISTS(array, x -> test)
         stack.extend((child, COMPOSE[effect][1]) for child in reversed(list(node.iter_expressions())))
         return
     known = len(resolver.diagnostics)
     absorb_rows(sink, resolver.relation(node.this, scope).rows, effect)
-    if len(resolver.diagnostics) > known:  # what its star stands for is not asked
+    if len(resolver.diagnostics) > known:  # the columns of its star do not matter
         resolver.withdraw(DiagnosticCode.UNRESOLVED_STAR, known)
 
 
 @expression_rule(exp.In)
 def membership(_: Resolver, __: Scope, node: exp.Expr, effect: int, stack: Stack, ___: Sources) -> None:
-    """`x IN (query | list)`: a computed truth value, of x and of what it is looked for in."""
+    """`x IN (query | list)`: a Boolean value, computed from x and from the query or list."""
     below = COMPOSE[effect][1] if effect < FIRST_REFERENCE else effect
     args = node.args
     if (field := args.get("field")) is not None:
         stack.append((field, below))
     for item in reversed(args.get("expressions") or []):
         stack.append((item, below))
-    if (unnest := args.get("unnest")) is not None:  # IN UNNEST(array) looks the value up: it makes no rows
+    if (unnest := args.get("unnest")) is not None:  # IN UNNEST(array) looks the value up: it returns no rows
         stack.extend((array, below) for array in reversed(unnest.expressions))
     if (query := args.get("query")) is not None:
         stack.append((query, below))

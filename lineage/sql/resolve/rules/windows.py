@@ -1,4 +1,4 @@
-"""Window functions: the argument is the value, partition and order are WINDOW references. Named windows too."""
+"""Window functions: the argument is the value; PARTITION BY and ORDER BY are WINDOW references. Named windows too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each kind of statement writes, one a file. Importing this package registers them."""
+"""Rules for what each kind of statement writes, one kind a file. Importing this package registers them."""
 
 from lineage.sql.resolve.statements import copy, create, ddl, delete, files, insert, merge, multi_insert, query, update
 from lineage.sql.resolve.statements.outcome import STATEMENT_RULES, Outcome, statement_rule, write

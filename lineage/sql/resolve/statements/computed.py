@@ -1,4 +1,4 @@
-"""Computed columns: `b int GENERATED ALWAYS AS (a * 2)` comes from a, another column of the same table."""
+"""Computed columns: `b int GENERATED ALWAYS AS (a * 2)` is computed from column a of the same table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["computed_columns"]
 def computed_columns(
     resolver: Resolver, outcome: Outcome, definitions: Iterable[exp.Expr], own: BaseTable | Relation
 ) -> None:
-    """Add to the outcome those of the column definitions that compute; `own` is the table that they stand in."""
+    """Add the computed columns of a table definition to the outcome; `own` is the relation of the table itself."""
     if outcome.target is None:
         return
     scope = resolver.new_scope()

@@ -1,4 +1,4 @@
-"""COPY: a table filled from files, or written to them; Snowflake's with a query in between."""
+"""COPY: a table loaded from files or written to files; in Snowflake also through a query."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.transformation_codes import IDENTITY
 
 _STREAMS = frozenset(("STDIN", "STDOUT", "PROGRAM"))
-"""What PostgreSQL's COPY reads from or writes to that is no dataset: https://www.postgresql.org/docs/current/sql-copy.html"""
+"""COPY's sources and targets that are not datasets, PostgreSQL: https://www.postgresql.org/docs/current/sql-copy.html"""
 
 
 @statement_rule(exp.Copy)
 def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """Return what a COPY writes: a table's columns from a file's, or a file's from a table's or query's."""
+    """Return what a COPY writes: a table from a file, or a file from a table or query."""
     places = [place for place in tree.args.get("files") or () if isinstance(place, exp.Expr)]
     inner = tree.this.this if isinstance(tree.this, exp.Schema | exp.Subquery) else tree.this
     if not tree.args.get("kind"):
@@ -37,7 +37,7 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
             relation = resolver.relation(query, resolver.new_scope()).renamed(listed)
             outcome.rows = rows_of(relation)
         else:
-            # Which of the file's columns fills which of the table's is in the file.
+            # The mapping of the file's columns to the table's is known from the file only.
             columns = {} if _is_stream(place) else dict(resolver.location(_path(place)).columns())[STAR]
             names = listed or ([STAR] if columns else [])
             relation = Relation(names, [columns for _ in names])

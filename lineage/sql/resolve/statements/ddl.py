@@ -1,4 +1,4 @@
-"""DROP and ALTER TABLE: they move or end a dataset as a whole, or change its columns."""
+"""DROP and ALTER TABLE: they drop or rename a dataset, or change its columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lineage.sql.resolve.transformation_codes import TRANSFORMATION
 
 @statement_rule(exp.Drop)
 def drop(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """DROP TABLE and DROP VIEW, of one or several."""
+    """DROP TABLE and DROP VIEW, of one or more objects."""
     kind = (tree.args.get("kind") or "").upper()
     operation = f"DROP_{kind.replace(' ', '_')}"
     listed = tree.args.get("tables") or [tree.this]
@@ -31,7 +31,7 @@ def drop(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 @statement_rule(exp.Alter)
 def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """ALTER TABLE a RENAME TO b; SWAP WITH b; ADD, DROP and RENAME COLUMN, which later statements see."""
+    """ALTER TABLE a RENAME TO b; SWAP WITH b; ADD, DROP and RENAME COLUMN, which affect later statements."""
     if not isinstance(tree.this, exp.Table):
         return Outcome("ALTER")
     actions = tree.args.get("actions") or ()
@@ -52,7 +52,7 @@ def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
         outcome.spells = True
         resolver.spellings.pop(new, None)
         resolver.as_written(new, [*outer, *parts])
-        if new != target:  # else in other letters only: it stays the table that it is
+        if new != target:  # otherwise only the spelling changes: it is the same table
             spelling = resolver.spellings.get(new)
             to_name = new if spelling is None else Spelled(new, spelling)
             changes.append(TableChange(ChangeKind.RENAME, target, to_name))
@@ -64,9 +64,9 @@ def alter(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 
 def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> list[TableChange]:
-    """Give the outcome the columns that the table has from here on, where they were known; return what happens to them.
+    """Set the outcome's columns to those after the change, if they were known before; return the changes.
 
-    What a new column or a new type is computed from is lineage; the column itself is not, it goes on.
+    The sources of a new column or a new type are lineage; unchanged columns have none.
     """
     target, known = resolver.named(resolver.identifiers.table_parts(tree.this))
     changes: list[TableChange] = []
@@ -109,7 +109,7 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
 
 
 def _convert(resolver: Resolver, outcome: Outcome, alteration: ColumnAlteration, known: Relation) -> None:
-    """ALTER COLUMN a TYPE t USING expression: other columns that the new values are computed from."""
+    """ALTER COLUMN a TYPE t USING expression: add the other columns from which the new values are computed."""
     if alteration.node is None or outcome.target is None:
         return
     scope = resolver.new_scope()
@@ -130,7 +130,7 @@ def _renamed(columns: dict[str, Sources], old: str, new: str, known: Relation) -
 
 
 def _written_parts(name: str, spelling: str) -> list[str]:
-    """Return the parts of a full name, each with its spelling."""
+    """Return the parts of a full name with their spelling."""
     pairs = zip(split_name(plain_name(name)), split_name(spelling), strict=False)
     return [part if part == written else Spelled(part, written) for (part, _), (written, _) in pairs]
 

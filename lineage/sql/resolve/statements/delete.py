@@ -1,4 +1,4 @@
-"""DELETE and TRUNCATE: what is compared decides which rows the target keeps."""
+"""DELETE and TRUNCATE: the columns in the condition determine which rows the target keeps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY, LIMITED_S
 
 @statement_rule(exp.Delete)
 def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """Return what decides a DELETE."""
+    """Return the outcome of a DELETE."""
     rows = RowSources()
     if isinstance(tree.this, exp.Subquery):
         return _through_query(resolver, tree)
@@ -45,7 +45,7 @@ def delete(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 
 def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """Oracle's `DELETE FROM (query)`, T-SQL's `DELETE d FROM (query) d`: the rows of the table that the query reads."""
+    """Oracle's `DELETE FROM (query)`, T-SQL's `DELETE d FROM (query) d`: delete from the table in the query."""
     scope = resolver.new_scope()
     relation = resolver.relation(tree.this, scope)
     tables = {source.table for _, sources in relation.columns() for source, effect in sources if effect == IDENTITY}
@@ -64,7 +64,7 @@ def _through_query(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 @statement_rule(exp.TruncateTable)
 def truncate(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """TRUNCATE empties tables, whatever was in them."""
+    """TRUNCATE, which deletes all rows without a condition."""
     tables = [resolver.identifiers.table_parts(t) for t in tree.expressions if isinstance(t, exp.Table)]
     names = list(dict.fromkeys(resolver.named(parts)[0] for parts in tables))
     others = [Outcome("TRUNCATE", name) for name in names[1:]]

@@ -1,4 +1,4 @@
-"""LOAD DATA and EXPORT DATA: tables filled from files and written to them; INSERT into a directory or a file."""
+"""LOAD DATA and EXPORT DATA: tables loaded from and written to files; INSERT into a directory or a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["file_written", "written_to_file"]
 def load_data(resolver: Resolver, tree: exp.Expr) -> Outcome:
     """Hive's `LOAD DATA INPATH 'p' INTO TABLE t`, BigQuery's `LOAD DATA INTO t (a INT64) FROM FILES (uris = […])`.
 
-    Which of a file's columns fills which of the table's is in the file.
+    The mapping of the file's columns to the table's is known from the file only.
     """
     named = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     if not isinstance(named, exp.Table):
@@ -46,7 +46,7 @@ def export_data(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 
 def file_written(target: exp.Expr) -> str | None:
-    """Return the path that an INSERT writes in place of a table: a directory, ClickHouse's `FUNCTION s3('…')`."""
+    """Return the path that an INSERT writes instead of a table: a directory, ClickHouse's `FUNCTION s3('…')`."""
     if isinstance(target, exp.Directory):
         return str(target.this.name)
     if isinstance(target, exp.Anonymous):
@@ -56,7 +56,7 @@ def file_written(target: exp.Expr) -> str | None:
 
 
 def written_to_file(resolver: Resolver, operation: str, path: str | None, query: exp.Expr, scope: Scope) -> Outcome:
-    """Return what a query writes to a file: its columns under their names."""
+    """Return the outcome of writing a query to a file: the query's columns with their names."""
     relation = resolver.relation(query, scope_with_ctes(resolver, query.parent or query, scope))
     pairs = list(relation.columns())
     return Outcome(
@@ -70,7 +70,7 @@ def written_to_file(resolver: Resolver, operation: str, path: str | None, query:
 
 
 def _locations(tree: exp.Expr) -> list[exp.Expr]:
-    """Return the literals that name files: of INPATH, or of the options uri and uris."""
+    """Return the literals with file names: those of INPATH, or of the options uri and uris."""
     inpath = tree.args.get("inpath")
     if isinstance(inpath, exp.Literal):
         return [inpath]

@@ -1,4 +1,4 @@
-"""INSERT: columns meet by list, by name, or by the target's order; ON CONFLICT updates what was there."""
+"""INSERT: columns are paired by list, by name, or by the target's order; ON CONFLICT updates existing rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
 def target_columns(
     resolver: Resolver, tree: exp.Expr, relation: Relation, known: Relation, target: str
 ) -> list[tuple[str, Sources]]:
-    """Return the target's columns and what each gets."""
+    """Return the target's columns, each with its sources."""
     listed: list[str] = []
     if isinstance(tree.this, exp.Schema):
         listed = _listed_columns(resolver, tree.this.expressions, known)
@@ -90,7 +90,7 @@ def target_columns(
 
 
 def _listed_columns(resolver: Resolver, items: list[exp.Expr], known: Relation) -> list[str]:
-    """Return the columns that a list names; ClickHouse's `(* EXCEPT (a))` names the others of a known table."""
+    """Return the columns of a column list; ClickHouse's `(* EXCEPT (a))` is expanded if the table is known."""
     if len(items) != 1 or not isinstance(items[0], exp.Star):
         return [resolver.identifiers.written(column) for column in items]
     dropped = {resolver.identifiers.written(column) for column in items[0].args.get("except_") or ()}
@@ -98,7 +98,7 @@ def _listed_columns(resolver: Resolver, items: list[exp.Expr], known: Relation) 
 
 
 def _partitions(resolver: Resolver, tree: exp.Expr, *, fixed: bool) -> list[str]:
-    """Return the columns that `PARTITION (dt = 'x', hour)` gives a value to (`fixed`), or takes from the query."""
+    """Return the columns of `PARTITION (dt = 'x', hour)` with constants (`fixed`), or with values from the query."""
     table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     partition = table.args.get("partition") or tree.args.get("partition")
     if not isinstance(partition, exp.Partition):
@@ -144,9 +144,9 @@ def _on_conflict(
 
 
 def _match(resolver: Resolver, conflict: exp.Expr, scope: Scope, proposed: Relation) -> Sources:
-    """Return what decides whether a row is inserted or meets one: the key of both, `(lower(email)) WHERE live`.
+    """Return what determines whether a row conflicts with an existing one: both keys, `(lower(email)) WHERE live`.
 
-    It is what MERGE states in its ON. A constraint's name and ON DUPLICATE KEY do not tell the columns.
+    It corresponds to MERGE's ON. For a constraint's name and for ON DUPLICATE KEY the columns are unknown.
     """
     matched: Sources = {}
     for part in (*(conflict.args.get("conflict_keys") or ()), conflict.args.get("index_predicate")):

@@ -1,4 +1,4 @@
-"""MERGE, branch by branch: where it inserts or deletes, the match decides rows; where it updates, columns."""
+"""MERGE, branch by branch: the match influences the target's rows (INSERT, DELETE) or updated columns (UPDATE)."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def merge(resolver: Resolver, tree: exp.Expr) -> Outcome:
     outcome = Outcome("MERGE", target)
     columns: dict[str, Sources] = {}
     decided: Sources = {}
-    # A branch is for the rows that no branch of its kind before it was for. What an earlier one inserts or deletes
-    # decides the rows already.
+    # A branch applies to the rows that no earlier branch of its kind applied to. The conditions of an earlier INSERT or
+    # DELETE already influence the rows.
     passed: dict[tuple[bool, bool], Sources] = {}
     whens = tree.args.get("whens")
     for when in whens.expressions if whens is not None else ():
@@ -112,10 +112,10 @@ def _inserted(
 
 
 def _without(scope: Scope, own: str, *, source: bool) -> Scope:
-    """Return the scope where the target's row (or the source's) is missing: an unprefixed name is the other's.
+    """Return the scope without the target (or without the source): unqualified names refer to the other one.
 
-    A row that is inserted has no row of the target beside it, what NOT MATCHED BY SOURCE finds none of the source.
-    `own` is the target's alias: where a table is merged with itself, both have the same relation.
+    NOT MATCHED has no target row, NOT MATCHED BY SOURCE no source row. `own` is the target's alias: if a table is
+    merged with itself, both have the same relation.
     """
     visible = Scope(scope.resolver, scope.parent, scope.ctes)
     visible.items = {alias: item for alias, item in scope.items.items() if (alias == own) is source}

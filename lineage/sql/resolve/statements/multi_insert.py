@@ -1,4 +1,4 @@
-"""One query, several targets: Oracle's and Snowflake's INSERT ALL and FIRST, Hive's FROM … INSERT … INSERT."""
+"""One query with several targets: Oracle's and Snowflake's INSERT ALL and FIRST, Hive's FROM … INSERT … INSERT."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lineage.sql.resolve.transformation_codes import FILTER, IDENTITY
 
 @statement_rule(exp.MultitableInserts)
 def multi_insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """Return what each branch writes: the first as the statement's own target, the others beside it."""
+    """Return what each branch writes: the first as the outcome itself, the others in its `others`."""
     rows = RowSources()
     scope = scope_with_ctes(resolver, tree, resolver.new_scope())
     source = tree.args.get("source")
@@ -35,7 +35,7 @@ def multi_insert(resolver: Resolver, tree: exp.Expr) -> Outcome:
             resolver.evaluate(scope, test, FILTER, own)
         conditions = dict(own)
         absorb_rows(conditions, rows)
-        if is_first or (conditional and branch.args.get("else_")):  # it is reached where the tests before failed
+        if is_first or (conditional and branch.args.get("else_")):  # reached only if all earlier conditions are false
             absorb(conditions, tested, IDENTITY, None)
         absorb(tested, own, IDENTITY, None)
         outcomes.append(_branch(resolver, branch.this if conditional else branch, scope, conditions))

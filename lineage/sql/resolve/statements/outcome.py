@@ -1,4 +1,4 @@
-"""What a statement rule finds: what is written, column by column, and what decides the rows."""
+"""The result of a statement rule: what is written, column by column, and what influences the rows."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["STATEMENT_RULES", "Outcome", "statement_rule", "write"]
 class Outcome:
     """A statement's target and, for each column that it writes, the sources; `rows` influences the whole target.
 
-    `relation` is what later statements of a script read where the target is a temporary table that this one makes;
-    `others` is what one statement writes besides (INSERT ALL, a data-modifying CTE). `opens` are the relations behind
-    a `*` among the columns. `spells`: it names the target that is there anew.
+    `relation` is what later statements of a script read, if the target is a temporary table that this one creates.
+    `others` is what the statement writes besides (INSERT ALL, a data-modifying CTE). `opens` are the relations of a `*`
+    among the columns. `spells`: the statement sets the spelling of an existing target.
     """
 
     operation: str
@@ -43,18 +43,18 @@ class Outcome:
 
     @property
     def adds_to_temporary(self) -> bool:
-        """Whether it changes the rows of a temporary table that is there."""
+        """Whether it changes the rows of an existing temporary table."""
         return self.target_kind is DatasetKind.TEMPORARY and not self.defines and not self.changes
 
     @property
     def output_columns(self) -> list[str]:
-        """The names of the columns that are written; of a nested field, that of its column."""
+        """The names of the written columns; for a nested field, the name of its column."""
         if FieldPath not in map(type, self.names):
             return list(self.names)
         return list(dict.fromkeys(ColumnPath.parse(n).parts[0] if type(n) is FieldPath else n for n in self.names))
 
     def addition(self) -> Relation:
-        """Return what the target's columns take in, and what decides the rows."""
+        """Return the relation that is added to the target: the sources of its columns and of its rows."""
         rows = RowSources()
         rows.own = self.rows
         return Relation(list(self.names), list(self.columns), rows, self.opens)
@@ -76,5 +76,5 @@ def statement_rule(*types: type[exp.Expr]) -> Callable[[StatementRule], Statemen
 
 
 def write(resolver: Resolver, tree: exp.Expr) -> Outcome:
-    """Return what a statement inside another one (a data-modifying CTE) writes."""
+    """Return what a nested statement (a data-modifying CTE) writes."""
     return STATEMENT_RULES[type(tree)](resolver, tree)

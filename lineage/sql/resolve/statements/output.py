@@ -1,4 +1,4 @@
-"""T-SQL's OUTPUT … INTO: rows that a statement changed, written to a second table.
+"""T-SQL's OUTPUT … INTO: the changed rows are written to a second table.
 
 https://learn.microsoft.com/sql/t-sql/queries/output-clause-transact-sql
 """
@@ -24,13 +24,13 @@ def output_into(
 ) -> None:
     """Add to an outcome what its OUTPUT clause writes: columns before (`deleted`) and after (`inserted`) the change.
 
-    `conditions` decide which rows were changed, and so which are written.
+    `conditions` determine which rows were changed, and so which are written.
     """
     returning = tree.args.get("returning")
     if returning is None:
         return
     into = returning.args.get("into")
-    if isinstance(into, exp.Func) and into._meta and "start" in into._meta:  # `INTO log (a)` reads as the function
+    if isinstance(into, exp.Func) and into._meta and "start" in into._meta:  # `INTO log (a)` is parsed as the function
         name = resolver.text[into._meta["start"] : into._meta["end"] + 1]
         into = exp.Anonymous(this=name, expressions=list(into.iter_expressions()))
     if not isinstance(into, exp.Identifier | exp.Anonymous | exp.Table):

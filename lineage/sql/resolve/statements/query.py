@@ -12,14 +12,14 @@ from lineage.sql.resolve.targets import select_into
 
 
 def rows_of(relation: Relation) -> Sources:
-    """Return what decides the rows of a relation, flattened."""
+    """Return the influences on a relation's rows, flattened."""
     rows: Sources = {}
     absorb_rows(rows, relation.rows)
     return rows
 
 
 def define_by_query(outcome: Outcome, target: str) -> None:
-    """Make a bare query the definition of a dataset, as a view would be."""
+    """Make a bare query the definition of a dataset, like a view."""
     outcome.target, outcome.target_kind, outcome.defines = target, DatasetKind.VIEW, True
     if STAR not in outcome.names:
         outcome.schema = tuple(ColumnSchema(name) for name in outcome.names)

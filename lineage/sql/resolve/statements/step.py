@@ -1,7 +1,7 @@
-"""Steps of programs: what a variable takes, what a condition reads; and variables as statements see them.
+"""Steps of programs: assignments to variables, conditions, and the variables that are visible to statements.
 
-A variable is a table of one row that lives in its program: what it takes is composed into what reads it. An
-assignment states its edges as a bare query does, to columns that no table has.
+A variable is a one-row table of its program that is composed away: its sources become those of its readers. The edges
+of an assignment are those of a bare query.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["step_outcome", "variable_scope"]
 
 
 def step_outcome(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outcome:
-    """Return what a step's query gives to its variables; which row that is influences the value."""
+    """Return what a step's query assigns to its variables; what selects the row influences the value."""
     if not isinstance(tree, exp.Query):
         return _written(resolver, tree, step)
     if step.operation == "TRIGGER":
@@ -40,7 +40,7 @@ def step_outcome(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outco
 
 
 def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
-    """What a trigger's NEW and OLD are: a row of its table, whatever columns are asked for."""
+    """A trigger's NEW and OLD: a row of its table, with any column."""
     table = resolver.relation(tree.args["from_"].this, resolver.new_scope())
     pairs = [] if table.is_open else list(table.columns())
     opens = [table] if table.is_open else []
@@ -49,7 +49,7 @@ def _row_of(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> Outcome:
 
 
 def _written(resolver: Resolver, tree: exp.Expr, step: ProgramStep) -> Outcome:
-    """`INSERT … RETURNING id INTO v` writes its table, and gives the variable what it wrote."""
+    """`INSERT … RETURNING id INTO v`, which writes its table and assigns the written values to the variable."""
     outcome = STATEMENT_RULES[type(tree)](resolver, tree)
     if (returned := resolver.returned(tree, outcome, resolver.new_scope())) is not None:
         assigned = _assigned(Outcome(step.operation), returned, step)
@@ -76,7 +76,7 @@ def _assigned(outcome: Outcome, relation: Relation, step: ProgramStep) -> Outcom
 
 
 def variable_scope(resolver: Resolver, variables: Mapping[str, Relation | None]) -> Scope:
-    """Return the scope around a statement's own: variables by name, rows and cursors with their columns."""
+    """Return the scope around a statement's scopes: variables by name, rows and cursors with their columns."""
     scope = resolver.new_scope()
     rows: dict[str, Relation] = {}
     values: dict[str, Sources] = {}

@@ -1,6 +1,6 @@
-"""Queries that T-SQL and Oracle write through: the temporary table behind one.
+"""Updatable queries of T-SQL and Oracle: find the temporary table that is written through one.
 
-Of other tables the traced columns tell it; those of a temporary table are traced to what it was made from.
+Other tables are found by the traced columns; columns of a temporary table are traced further, to its sources.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ __all__ = ["temporary_behind"]
 
 
 def temporary_behind(resolver: Resolver, tree: exp.Expr, node: exp.Expr, names: list[str]) -> str | None:
-    """Return the temporary table whose rows a sub-query or CTE of a statement hands on under these names, if it does.
+    """Return the temporary table whose columns a sub-query or CTE passes through under these names, if there is one.
 
-    `node` is the sub-query, or the name of the CTE.
+    `node` is the sub-query or the name of the CTE.
     """
     identifiers = resolver.identifiers
     with_ = tree.args.get("with_")
@@ -45,7 +45,7 @@ def temporary_behind(resolver: Resolver, tree: exp.Expr, node: exp.Expr, names: 
 
 
 def _column(resolver: Resolver, select: exp.Select, wanted: str | None) -> exp.Column | None:
-    """Return the column that a query hands on under a name."""
+    """Return the column that a query passes through under a name."""
     for item in select.expressions:
         inner = item.this if isinstance(item, exp.Alias) else item
         named = item.args["alias"] if isinstance(item, exp.Alias) else getattr(inner, "this", None)

@@ -1,4 +1,4 @@
-"""UPDATE: every condition influences the columns that are written, and nothing else of the target."""
+"""UPDATE: every condition influences the written columns, and no other column of the target."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
             absorb(sources, conditions, IDENTITY, None)
             written.names.append(name)
             written.columns.append(sources)
-    if not outcome.names and others:  # MySQL's first table may be one that is only read
+    if not outcome.names and others:  # in MySQL the first table may be only read
         target, outcome = next(iter(others.items()))
         del others[target]
     outcome.others.extend(others.values())
@@ -62,7 +62,7 @@ def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 
 def _other_target(resolver: Resolver, assignment: exp.Expr, scope: Scope, target: str) -> str | None:
-    """Return the table that MySQL's `SET t.a = x` writes, where it is not the first one."""
+    """Return the table that MySQL's `SET t.a = x` writes, if it is not the first one."""
     left = assignment.this
     qualifier = left.args.get("table") if isinstance(left, exp.Column) else None
     relation = scope.items.get(resolver.identifiers.alias(qualifier)) if qualifier is not None else None
@@ -86,7 +86,7 @@ def target_scope(resolver: Resolver, tree: exp.Expr, rows: RowSources) -> tuple[
             for each in items:
                 add_source(resolver, each, scope, rows)
             view = scope.items[identifiers.alias(table.this)]
-            if isinstance(view, TemporaryTable):  # which rows it has decides nothing of the change
+            if isinstance(view, TemporaryTable):  # its rows do not influence the change
                 rows.inputs = [one for one in rows.inputs if one is not view.rows]
                 return view.name, scope
             base = None if isinstance(view, BaseTable) else base_of(view, _set_names(resolver, tree))
@@ -115,9 +115,9 @@ def _set_names(resolver: Resolver, tree: exp.Expr) -> list[str]:
 
 
 def base_of(relation: Relation, names: list[str]) -> str | None:
-    """Return the one table whose columns a query hands on under these names: T-SQL writes a table through it.
+    """Return the single table whose columns a query passes through under these names, for writing through the query.
 
-    Without such names (DELETE) all its columns count. None: they are of no table, or of several.
+    Without names (DELETE), all columns are checked. None if the columns are of no table or of several tables.
     """
     columns = [found for name in names if (found := relation.find(name)) is not None] or relation.sources
     tables = {source.table for sources in columns for source, effect in sources if effect == IDENTITY}
@@ -125,7 +125,7 @@ def base_of(relation: Relation, names: list[str]) -> str | None:
 
 
 def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Expr | None:
-    """Return the table or query that an item of FROM, or what is joined to it, gives this alias (or has this name)."""
+    """Return the table or query with this alias or name in a FROM item or its joins."""
     tables = [item, *(join.this for join in item.args.get("joins") or ())]
     for table in tables:
         if isinstance(table, exp.Subquery) and resolver.naming.dialect.targets_by_query:
@@ -141,7 +141,7 @@ def _aliased(resolver: Resolver, item: exp.Expr, name: str) -> exp.Expr | None:
 
 
 def _is_target(resolver: Resolver, table: exp.Table, found: exp.Expr) -> bool:
-    """Return whether what FROM has by the target's name is the target, not another table beside it."""
+    """Return whether the FROM table with the target's name is the target, not a different table."""
     if resolver.naming.dialect.targets_by_alias or not isinstance(found, exp.Table):
         return True
     name, relation = resolver.named(resolver.identifiers.table_parts(table))
@@ -153,9 +153,9 @@ def _is_target(resolver: Resolver, table: exp.Table, found: exp.Expr) -> bool:
 def assignments(
     resolver: Resolver, expressions: list[exp.Expr], scope: Scope, through: Relation | None = None
 ) -> Iterator[tuple[str, Sources]]:
-    """Yield the columns that SET writes and their sources; `(a, b) = (x, y)` and `(a, b) = (SELECT …)` too.
+    """Yield the columns that SET writes and their sources, including `(a, b) = (x, y)` and `(a, b) = (SELECT …)`.
 
-    `through` is the relation that is updated, where it may be a query over the table that is written.
+    `through` is the updated relation, if it may be a query over the written table.
     """
     for assignment in expressions:
         if not isinstance(assignment, exp.EQ | exp.PropertyEQ):
@@ -181,12 +181,12 @@ def assignments(
 
 
 def _is_default(value: exp.Expr) -> bool:
-    """`SET a = DEFAULT`: the parser takes the word for a column."""
+    """`SET a = DEFAULT`, which sqlglot parses as a column."""
     return isinstance(value, exp.Column) and value.name.upper() == "DEFAULT" and not value.this.args.get("quoted")
 
 
 def _written(resolver: Resolver, name: exp.Expr, scope: Scope, through: Relation | None) -> str:
-    """Return the base column that SET writes: in the query `through` it may have another name."""
+    """Return the base column that SET writes; the query `through` may rename it."""
     written = resolver.identifiers.written(name)
     if isinstance(name, exp.Column) and len(name.parts) > 1:
         path = [resolver.identifiers.column(part) for part in name.parts]
@@ -198,7 +198,7 @@ def _written(resolver: Resolver, name: exp.Expr, scope: Scope, through: Relation
 
 
 def column_behind(name: str, relation: Relation) -> str:
-    """Return the column of the table that is written through a query, where the query gives it this name."""
+    """Return the base column that a query passes through under this name."""
     if not isinstance(relation, BaseTable | TemporaryTable) and (found := relation.find(name)):
         sources = list(found)
         if len(sources) == 1 and sources[0][1] == IDENTITY:

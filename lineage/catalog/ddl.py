@@ -12,7 +12,7 @@ from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialects import Dialect
 from lineage.model.names import format_name, split_name
 from lineage.model.statement import ColumnSchema
-from lineage.sql.parse.alterations import Alteration, altered_columns, new_table_name, placed
+from lineage.sql.parse.alterations import Alteration, altered_columns, new_table_name, reorder_columns
 from lineage.sql.parse.ddl import parse_ddl
 
 __all__ = ["read_ddl", "schema_columns", "type_text"]
@@ -89,7 +89,7 @@ def _alter(tables: dict[str, TableSchema], statement: exp.Alter, dialect: Dialec
             new = one.to.name
             listed = (replace(column, name=new) if key == own else column for key, column in columns.items())
             columns = {column.name: column for column in listed}
-        columns = placed(columns, one)
+        columns = reorder_columns(columns, one)
     tables[name] = TableSchema(name, tuple((only or columns).values()))
     if (to := new_table_name(statement)) is not None:
         before, after = split_name(name), split_name(_name(to, dialect))

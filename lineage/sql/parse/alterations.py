@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from lineage.model.names import ColumnPath, split_name
 
-__all__ = ["MOVED", "Alteration", "ColumnAlteration", "altered_columns", "new_table_name", "placed"]
+__all__ = ["MOVED", "Alteration", "ColumnAlteration", "altered_columns", "new_table_name", "reorder_columns"]
 
 ColumnValue = TypeVar("ColumnValue")
 Fold: TypeAlias = "Callable[[exp.Expr], str]"
@@ -60,7 +60,7 @@ class ColumnAlteration:
         return self.column.name if self.column.parent is None else None
 
 
-def placed(columns: dict[str, ColumnValue], alteration: ColumnAlteration) -> dict[str, ColumnValue]:
+def reorder_columns(columns: dict[str, ColumnValue], alteration: ColumnAlteration) -> dict[str, ColumnValue]:
     """Return the columns in their order after an alteration, all other effects of which are already applied."""
     name, after = alteration.name, alteration.after
     if name not in columns or not (alteration.first or (after is not None and after.name in columns)):

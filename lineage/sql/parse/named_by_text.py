@@ -40,7 +40,7 @@ def name_by_text(tree: exp.Expr) -> tuple[exp.Expr, bool]:
     """Return the tree with these strings replaced by names, and whether any name is known at run time only."""
     unknown = False
     for node in list(tree.find_all(exp.DynamicIdentifier, exp.Anonymous, exp.TableFromRows)):
-        said = _said(node)
+        said = _name_argument(node)
         if said is None:
             continue
         if not (isinstance(said, exp.Literal) and said.is_string):
@@ -61,7 +61,7 @@ def name_by_text(tree: exp.Expr) -> tuple[exp.Expr, bool]:
     return tree, unknown
 
 
-def _said(node: exp.Expr) -> exp.Expr | None:
+def _name_argument(node: exp.Expr) -> exp.Expr | None:
     """Return the expression that holds the name; None if the node is not such a call."""
     if isinstance(node, exp.Anonymous):
         is_form = str(node.this).upper() == "IDENTIFIER" and len(node.expressions) == 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from lineage.sql.procedural.tokens import made, word_of
+from lineage.sql.procedural.tokens import make_token, word_of
 from lineage.sql.procedural.walk import Walk, head
 
-__all__ = ["QUERIES", "assignment", "selected", "without_into"]
+__all__ = ["QUERIES", "assignment", "assignments_in_select", "without_into"]
 
 QUERIES = frozenset(("SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"))
 """The first words of a query."""
@@ -107,11 +107,11 @@ def _set_tuple(walk: Walk, names: list[str], at: int, end: int) -> int | None:
             del query[1]
         walk.query_into("SET", names, query)
     elif query:
-        walk.query_into("SET", names, [made(TokenType.SELECT, "SELECT", query[0]), *query[1:-1]])
+        walk.query_into("SET", names, [make_token(TokenType.SELECT, "SELECT", query[0]), *query[1:-1]])
     return walk.after(end)
 
 
-def selected(walk: Walk, position: int, end: int) -> tuple[list[Token], list[str]] | None:
+def assignments_in_select(walk: Walk, position: int, end: int) -> tuple[list[Token], list[str]] | None:
     """Return the query of `SELECT @a = x, @b := y FROM t` without the assignments, and the variables."""
     at = position + 1
     while walk.word(at) in ("DISTINCT", "ALL", "TOP"):

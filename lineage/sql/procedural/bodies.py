@@ -8,11 +8,11 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.procedural.assignments import QUERIES, without_into
 from lineage.sql.procedural.declarations import declares
-from lineage.sql.procedural.dynamic import executed
+from lineage.sql.procedural.dynamic import execution_of
 from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.returning import function_body
 from lineage.sql.procedural.routines import body_of, holds_statements, is_routine
-from lineage.sql.procedural.tokens import STRINGS, fragment_of, made, tokens_of, word_of
+from lineage.sql.procedural.tokens import STRINGS, fragment_of, make_token, tokens_of, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
 _ALL_OF = ((TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM"))
@@ -28,7 +28,7 @@ def execute(walk: Walk, position: int) -> int | None:
 def execute_from(walk: Walk, position: int, end: int, targets: list[str]) -> int | None:
     """Read the constant parts of the SQL that EXECUTE runs."""
     tokens, into = without_into(walk, position, end)
-    call = executed(tokens, walk.reader.constants, walk.names)
+    call = execution_of(tokens, walk.reader.constants, walk.names)
     if call is None:  # a procedure or prepared statement: read where it is defined
         walk.reader.pieces.append(ProgramPiece(tokens, ProgramStep("EXECUTE", blocks=walk.blocks()), has_sql=False))
         return walk.after(end)
@@ -147,7 +147,7 @@ def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:
     if end > len(words) or walk.dialect.triggers_prefix_rows:
         return
     first = header[at]
-    select = [made(kind_, text, first) for kind_, text in _ALL_OF]
+    select = [make_token(kind_, text, first) for kind_, text in _ALL_OF]
     for name in ("inserted", "deleted") if walk.batches else ("new", "old"):
         walk.query_into("TRIGGER", [walk.names.fold(name)], [*select, *header[at:end]], is_row=True)
 
@@ -170,7 +170,9 @@ def returned(walk: Walk, position: int) -> int | None:
         elif walk.word(at) == "(" and walk.word(at + 1) in ("SELECT", "WITH") and walk.close(at) >= end - 1:
             walk.add(walk.tokens[at + 1 : walk.close(at)], ProgramStep("RETURN"))
         else:
-            walk.add([made(TokenType.SELECT, "SELECT", walk.tokens[at]), *walk.tokens[at:end]], ProgramStep("RETURN"))
+            walk.add(
+                [make_token(TokenType.SELECT, "SELECT", walk.tokens[at]), *walk.tokens[at:end]], ProgramStep("RETURN")
+            )
     return walk.after(end)
 
 
@@ -181,7 +183,7 @@ def perform(walk: Walk, position: int) -> int | None:
     if not walk.inside():
         return None
     first = walk.tokens[position]
-    walk.add([made(TokenType.SELECT, "SELECT", first), *walk.tokens[position + 1 : end]], ProgramStep("PERFORM"))
+    walk.add([make_token(TokenType.SELECT, "SELECT", first), *walk.tokens[position + 1 : end]], ProgramStep("PERFORM"))
     return walk.after(end)
 
 

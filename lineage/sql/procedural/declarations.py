@@ -6,7 +6,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.sql.procedural.assignments import QUERIES, result_of_query
 from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
-from lineage.sql.procedural.tokens import made
+from lineage.sql.procedural.tokens import make_token
 from lineage.sql.procedural.walk import Frame, Walk, head
 
 _HANDLED_BY = frozenset(
@@ -138,5 +138,5 @@ def _table_variable(walk: Walk, name: int, table: int, end: int) -> None:
     last = walk.tokens[table - 1] if walk.words[table - 1] != "AS" else walk.tokens[table - 2]
     text = walk.text[at.start : last.end + 1]
     named = Token(TokenType.VAR, text, last.line, last.col, at.start, last.end, [])
-    created = [made(TokenType.CREATE, "CREATE", at), kind, named, *walk.tokens[table + 1 : end]]
+    created = [make_token(TokenType.CREATE, "CREATE", at), kind, named, *walk.tokens[table + 1 : end]]
     walk.add(created)

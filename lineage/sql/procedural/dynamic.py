@@ -15,7 +15,7 @@ from lineage.model.dialects import Dialect
 from lineage.sql.procedural.tokens import STRINGS, Fragment, fragment_of, word_of
 from lineage.sql.procedural.variables import Names
 
-__all__ = ["HOLE", "Constants", "Execution", "executed"]
+__all__ = ["HOLE", "Constants", "Execution", "execution_of"]
 
 HOLE = "lineage_unknown_part"
 """Placeholder in dynamic SQL for a part that is known at run time only."""
@@ -170,7 +170,7 @@ def _operands(
     return [part for part in found if part]
 
 
-def executed(tokens: Sequence[Token], constants: Constants, names: Names) -> Execution | None:
+def execution_of(tokens: Sequence[Token], constants: Constants, names: Names) -> Execution | None:
     """Return what an EXECUTE statement runs; None if it calls a procedure."""
     at = 0
     while at < len(tokens) and word_of(tokens[at]) in _LEADS:

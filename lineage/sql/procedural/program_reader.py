@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.dialects import Dialect
 from lineage.sql.procedural import bodies, control  # noqa: F401  registers the rules
-from lineage.sql.procedural.assignments import assignment, selected, without_into
+from lineage.sql.procedural.assignments import assignment, assignments_in_select, without_into
 from lineage.sql.procedural.declarations import declaration
 from lineage.sql.procedural.program_steps import ProgramPiece, ProgramStep
 from lineage.sql.procedural.routines import is_routine
@@ -103,7 +103,7 @@ def _plain(walk: Walk, position: int) -> int:
     end = walk.end(position)
     targets: list[str] = []
     tokens = walk.tokens[position:end]
-    if walk.words[position] == "SELECT" and (found := selected(walk, position, end)) is not None:
+    if walk.words[position] == "SELECT" and (found := assignments_in_select(walk, position, end)) is not None:
         tokens, targets = found
     if _in_body_of_variables(walk) and walk.words[position] in (
         "SELECT",

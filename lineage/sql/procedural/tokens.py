@@ -23,8 +23,8 @@ __all__ = [
     "Fragment",
     "fragment_of",
     "is_readable",
-    "made",
-    "place_of",
+    "make_token",
+    "start_token",
     "tokenize",
     "tokens_of",
     "word_of",
@@ -98,7 +98,7 @@ def word_of(token: Token) -> str:
     return token.text.upper()
 
 
-def made(kind: TokenType, text: str, at: Token) -> Token:
+def make_token(kind: TokenType, text: str, at: Token) -> Token:
     """Return a generated token with the position of another one."""
     return Token(kind, text, at.line, at.col, at.start, at.end, [])
 
@@ -163,7 +163,7 @@ def is_readable(fragment: Fragment, dialect: Dialect) -> bool:
     return True
 
 
-def place_of(fragment: Fragment, text: str) -> Token | None:
+def start_token(fragment: Fragment, text: str) -> Token | None:
     """Return an empty token at the start of SQL inside strings; None if the SQL is empty."""
     if not fragment.text.strip():
         return None

@@ -17,7 +17,7 @@ from lineage.model.dialects import Dialect
 from lineage.sql.procedural.dynamic import Constants
 from lineage.sql.procedural.program_steps import Block, BlockKind, ProgramPiece, ProgramStep
 from lineage.sql.procedural.statement_ends import statement_end
-from lineage.sql.procedural.tokens import Fragment, is_readable, made, place_of, tokens_of, word_of
+from lineage.sql.procedural.tokens import Fragment, is_readable, make_token, start_token, tokens_of, word_of
 from lineage.sql.procedural.variables import Names
 
 __all__ = ["RULES", "Frame", "Reader", "Rule", "Walk", "head"]
@@ -207,7 +207,9 @@ class Walk:
         for value in values:
             if value:
                 query.append(
-                    made(TokenType.COMMA, ",", value[0]) if query else made(TokenType.SELECT, "SELECT", value[0])
+                    make_token(TokenType.COMMA, ",", value[0])
+                    if query
+                    else make_token(TokenType.SELECT, "SELECT", value[0])
                 )
                 query += value
         listed = tuple(names)
@@ -223,15 +225,15 @@ class Walk:
         """Emit the query of a condition, if it reads tables."""
         if "SELECT" in self.words[start:end]:
             first = self.tokens[start]
-            self.add([made(TokenType.SELECT, "SELECT", first), *self.tokens[start:end]], ProgramStep(operation))
+            self.add([make_token(TokenType.SELECT, "SELECT", first), *self.tokens[start:end]], ProgramStep(operation))
 
     def from_cursor(self, position: int) -> list[Token]:
         """Return `SELECT * FROM cursor`."""
         at = self.tokens[position]
         return [
-            made(TokenType.SELECT, "SELECT", at),
-            made(TokenType.STAR, "*", at),
-            made(TokenType.FROM, "FROM", at),
+            make_token(TokenType.SELECT, "SELECT", at),
+            make_token(TokenType.STAR, "*", at),
+            make_token(TokenType.FROM, "FROM", at),
             at,
         ]
 
@@ -276,6 +278,6 @@ class Walk:
         tokens = tokens_of(fragment, self.text, self.dialect)
         if tokens:
             self.reader.read(tokens, self.blocks())
-        elif (at := place_of(fragment, self.text)) is not None and not is_readable(fragment, self.dialect):
+        elif (at := start_token(fragment, self.text)) is not None and not is_readable(fragment, self.dialect):
             step = ProgramStep("EXECUTE", blocks=self.blocks())
             self.reader.pieces.append(ProgramPiece([at], step, has_sql=False, unreadable=True))

@@ -31,7 +31,7 @@ _Place: TypeAlias = tuple[Span | None, tuple[Span, ...], EarlierStatement | None
 _Places: TypeAlias = dict[int, _Place]
 _new = tuple.__new__  # bypasses the slower constructors
 _OFTEN = frozenset((exp.Column, exp.Table))
-_MAX_PLACES = 12
+_MAX_SPANS = 12
 """Maximum number of spans of an edge: of more spans, the first two and the last ones are kept."""
 _FIELDS = tuple((s.kind, s.subtype, s.masking, effect == LIMITED_SORT) for effect, s in enumerate(STEPS))
 
@@ -115,7 +115,7 @@ def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
             if span is whole:
                 found = (then, (), before)
             elif via:
-                found = (span, (*via, then) if len(via) < _MAX_PLACES else (via[0], *via[2:], then), before)
+                found = (span, (*via, then) if len(via) < _MAX_SPANS else (via[0], *via[2:], then), before)
             else:
                 found = (span, (then,), before)
         known[id(pair)] = found

@@ -35,8 +35,8 @@ __all__ = [
     "TemporaryTable",
     "absorb",
     "absorb_rows",
-    "placed",
-    "read_again",
+    "with_mention",
+    "nest_mention",
 ]
 
 STAR = "*"
@@ -110,7 +110,7 @@ def absorb(sink: Sources, sources: Sources, effect: int, mention: exp.Expr | Non
             sink[key] = mention if place is None else place if mention is None else (place, mention)
 
 
-def read_again(first: Mention, then: Mention) -> Mention:
+def nest_mention(first: Mention, then: Mention) -> Mention:
     """Return the mention of a source that is read at `first`, and whose result is read at `then`."""
     outer: list[exp.Expr] = []
     while isinstance(then, tuple):
@@ -125,7 +125,7 @@ def read_again(first: Mention, then: Mention) -> Mention:
     return found
 
 
-def placed(sources: Sources, mention: exp.Expr) -> Sources:
+def with_mention(sources: Sources, mention: exp.Expr) -> Sources:
     """Return the sources with `mention` where they have none; existing mentions are shared."""
     if type(sources) is dict and len(sources) == 1:  # nearly all
         [(only, at)] = sources.items()

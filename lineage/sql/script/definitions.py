@@ -17,7 +17,7 @@ from lineage.sql.resolve.targets import TEMPORARY_PREFIXES, into_parts, is_tempo
 __all__ = [
     "Definition",
     "Position",
-    "defined_by",
+    "definition_of",
     "is_bare_query",
     "named_after_text",
     "written_tables",
@@ -55,7 +55,7 @@ FullName: TypeAlias = "Callable[[Sequence[str]], str]"
 """Returns the full name of an existing table from the parts of its name."""
 
 
-def defined_by(tree: exp.Expr | None, naming: Naming, full_name: FullName) -> Definition | None:
+def definition_of(tree: exp.Expr | None, naming: Naming, full_name: FullName) -> Definition | None:
     """Return the table that a statement creates, or whose columns or name it changes; None for other statements."""
     identifiers = Identifiers(naming.dialect)
     if isinstance(tree, exp.Create) and (tree.args.get("kind") or "").upper().endswith(("TABLE", "VIEW")):

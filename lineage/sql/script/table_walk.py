@@ -11,7 +11,7 @@ from sqlglot import exp
 from lineage.model.names import Naming, format_name, split_name
 from lineage.sql.resolve.identifiers import Identifiers
 from lineage.sql.resolve.tables import TableEntry
-from lineage.sql.script.definitions import Definition, Position, defined_by, written_tables
+from lineage.sql.script.definitions import Definition, Position, definition_of, written_tables
 from lineage.sql.script.temporary_ends import ALL
 
 __all__ = ["TableWalk"]
@@ -97,7 +97,7 @@ class TableWalk:
             return self._existing(parts, naming)
 
         # The created table is not the temporary table of the same name.
-        definition = defined_by(tree, replace(naming, session_tables=()) if elsewhere else naming, full_name)
+        definition = definition_of(tree, replace(naming, session_tables=()) if elsewhere else naming, full_name)
         if isinstance(tree, exp.Drop):
             for table in tree.args.get("tables") or [tree.this]:
                 if isinstance(table, exp.Table) and (tree.args.get("kind") or "").upper() in ("TABLE", "VIEW", ""):
@@ -128,7 +128,7 @@ class TableWalk:
         return entry.columns is not None and not (entry.learnt and self._makes(name))
 
     def _makes(self, name: str) -> bool:
-        found = (defined_by(tree, naming, naming.qualify) for tree, naming in self._statements)
+        found = (definition_of(tree, naming, naming.qualify) for tree, naming in self._statements)
         return any(one is not None and one.name == name and not one.alters for one in found)
 
     def _of(self, name: str) -> _Made | None:

@@ -30,46 +30,46 @@ def rename_and_exchange(s: Statement) -> Iterator[Tokens]:
             return
         other = s.name(end + 1)
         means = "RENAME TO" if s.words[end] == "TO" else "SWAP WITH"
-        yield s.said("ALTER TABLE", s.tokens[at:end], means, s.tokens[end + 1 : other])
+        yield s.build("ALTER TABLE", s.tokens[at:end], means, s.tokens[end + 1 : other])
         at = other + 1
 
 
 @rewrite("ALTER")
 def define_anew(s: Statement) -> Iterator[Tokens]:
     """`ALTER VIEW v (a) WITH SCHEMABINDING AS query` redefines a view, as CREATE OR REPLACE VIEW does."""
-    kind = 1 + s.says("MATERIALIZED", at=1)
-    if s.says("VIEW", at=kind):
-        name = kind + 3 if s.says("IF", "EXISTS", at=kind + 1) else kind + 1
+    kind = 1 + s.matches("MATERIALIZED", at=1)
+    if s.matches("VIEW", at=kind):
+        name = kind + 3 if s.matches("IF", "EXISTS", at=kind + 1) else kind + 1
         query = s.find("AS", after=name)
         if query is not None and s.words[query + 1 : query + 2] and s.words[query + 1] in (*QUERY, "("):
-            yield s.said("CREATE OR REPLACE", s.tokens[1 : kind + 1], s.tokens[name:])
+            yield s.build("CREATE OR REPLACE", s.tokens[1 : kind + 1], s.tokens[name:])
 
 
 @rewrite("ALTER")
 def move_rows(s: Statement) -> Iterator[Tokens]:
     """ALTER TABLE that moves rows from one table to another; ClickHouse's ALTER TABLE … UPDATE."""
-    if s.says("ALTER", "MATERIALIZED", "VIEW"):
+    if s.matches("ALTER", "MATERIALIZED", "VIEW"):
         start = 3
-    elif s.says("ALTER", "TABLE") or s.says("ALTER", "VIEW"):
+    elif s.matches("ALTER", "TABLE") or s.matches("ALTER", "VIEW"):
         start = 2
     else:
         return
-    start += 2 if s.says("IF", "EXISTS", at=start) else 0
+    start += 2 if s.matches("IF", "EXISTS", at=start) else 0
     end = s.name(start)
     table = s.tokens[start:end]
-    end += 3 if s.says("ON", "CLUSTER", at=end) else 0
+    end += 3 if s.matches("ON", "CLUSTER", at=end) else 0
     rest = s.words[end:]
 
     def inserted(into: Sequence[Token], source: Sequence[Token]) -> Tokens:
-        return s.said("INSERT INTO", into, "SELECT * FROM", source)
+        return s.build("INSERT INTO", into, "SELECT * FROM", source)
 
     def table_at(position: int) -> Sequence[Token]:
         return s.tokens[position : s.name(position)]
 
     if rest[:1] == ["UPDATE"]:
-        yield s.said("UPDATE", table, "SET", s.tokens[end + 1 :])
+        yield s.build("UPDATE", table, "SET", s.tokens[end + 1 :])
     elif rest[:2] == ["RENAME", "AS"]:
-        yield s.said("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 :])
+        yield s.build("ALTER TABLE", table, "RENAME TO", s.tokens[end + 2 :])
     elif rest[:2] == ["APPEND", "FROM"] or (
         rest[:2] == ["ATTACH", "PARTITION"] and s.find("FROM", after=end) is None
     ):  # Redshift
@@ -107,19 +107,19 @@ def _column_changes(s: Statement, table: Sequence[Token], start: int) -> Iterato
         if words[0] == "ADD" and len(rest) > 1:
             place = next((i for i, word in enumerate(words) if word in ("FIRST", "AFTER") and i > len(words) - 3), None)
             behind = [] if place is None else item[place:]
-            yield s.said("ALTER TABLE", table, "ADD COLUMN", plain_column(rest, with_type=True), behind)
+            yield s.build("ALTER TABLE", table, "ADD COLUMN", plain_column(rest, with_type=True), behind)
         elif words[0] == "DROP":
-            yield s.said("ALTER TABLE", table, "DROP COLUMN", rest[:1])
+            yield s.build("ALTER TABLE", table, "DROP COLUMN", rest[:1])
         elif words[0] == "RENAME" and "COLUMN" in words and words[at + 1 : at + 2] == ["TO"]:
-            yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[2:3])
+            yield s.build("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[2:3])
         elif words[0] in ("CHANGE", "MODIFY", "ALTER"):
             name = rest[:1]
             if words[0] == "CHANGE" and len(rest) > 2:
                 name = rest[1:2]
                 if rest[0].text != rest[1].text:
-                    yield s.said("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", name)
+                    yield s.build("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", name)
             if len(rest) > 1 and (moved := _place(rest)):
-                yield s.said("ALTER TABLE", table, "ALTER COLUMN", name, "TYPE INT USING", *moved)
+                yield s.build("ALTER TABLE", table, "ALTER COLUMN", name, "TYPE INT USING", *moved)
 
 
 def _place(change: Tokens) -> list[str | Tokens]:

@@ -15,7 +15,7 @@ _OFF = frozenset(("FALSE", "OFF", "0"))
 
 
 @rewrite("EXPLAIN", "ANALYZE")
-def analyzed(s: Statement) -> Iterator[Tokens]:
+def explain_analyze(s: Statement) -> Iterator[Tokens]:
     """The statement after `EXPLAIN ANALYZE`, `EXPLAIN (ANALYZE, …)` or MariaDB's `ANALYZE`."""
     if _WRITES.isdisjoint(s.words):
         return

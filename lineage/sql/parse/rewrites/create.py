@@ -27,7 +27,7 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
     kind = next((at for at in range(1, min(len(words), 6)) if words[at] in _CREATED), None)
     if kind is None:
         return
-    end = s.name(kind + 4 if s.says("IF", "NOT", "EXISTS", at=kind + 1) else kind + 1)
+    end = s.name(kind + 4 if s.matches("IF", "NOT", "EXISTS", at=kind + 1) else kind + 1)
     if words[kind] in ("TASK", "PIPE"):  # Snowflake: the statement that they run
         begin = s.find("AS", after=end)
         if begin is not None:
@@ -36,24 +36,31 @@ def create_forms(s: Statement) -> Iterator[Tokens]:
         on = s.find("ON", "TABLE", after=end)
         if on is not None:
             table = s.tokens[on + 2 : s.name(on + 2)]
-            yield s.said("CREATE VIEW", s.tokens[kind + 1 : end], "AS SELECT * FROM", table)
+            yield s.build("CREATE VIEW", s.tokens[kind + 1 : end], "AS SELECT * FROM", table)
     elif words[kind] == "VIEW" and "RECURSIVE" in words[1:kind]:  # SQL:2016 11.32
-        listed = s.closing(end) if s.says("(", at=end) else end
+        listed = s.closing(end) if s.matches("(", at=end) else end
         name, columns = s.tokens[kind + 1 : end], s.tokens[end:listed]
         query = s.tokens[listed + 1 :]
-        body = [*s.said("AS WITH RECURSIVE"), name[-1], *columns, *s.said("AS ("), *query, *s.said(") SELECT * FROM")]
-        yield s.said("CREATE VIEW", name, columns, body, [name[-1]])
+        body = [
+            *s.build("AS WITH RECURSIVE"),
+            name[-1],
+            *columns,
+            *s.build("AS ("),
+            *query,
+            *s.build(") SELECT * FROM"),
+        ]
+        yield s.build("CREATE VIEW", name, columns, body, [name[-1]])
     elif words[kind] == "VIEW" and words[-1] == "DATA" and "WITH" in words[-3:]:  # PostgreSQL: WITH [NO] DATA
         yield s.tokens[: -3 if words[-2] == "NO" else -2]
     elif "FOREIGN" in words[1:kind]:
         server = s.find("SERVER", after=end)
-        yield s.said("CREATE TABLE", s.tokens[kind + 1 : server])
+        yield s.build("CREATE TABLE", s.tokens[kind + 1 : server])
     elif (pivot := _pivot_at(s, end)) is not None:  # DuckDB: AS PIVOT t ON … ORDER BY …
         ends = [s.find(*those, after=pivot) for those in (("ORDER", "BY"), ("ORDER BY",), ("LIMIT",))]
         behind = min((at for at in ends if at is not None), default=len(words))
-        yield s.said(s.tokens[:pivot], "SELECT * FROM (", s.tokens[pivot:behind], ")", s.tokens[behind:])
+        yield s.build(s.tokens[:pivot], "SELECT * FROM (", s.tokens[pivot:behind], ")", s.tokens[behind:])
     elif (clone := s.find("CLONE", after=end)) is not None:
-        yield s.said("CREATE TABLE", s.tokens[kind + 1 : end], "CLONE", s.tokens[clone + 1 : s.name(clone + 1)])
+        yield s.build("CREATE TABLE", s.tokens[kind + 1 : end], "CLONE", s.tokens[clone + 1 : s.name(clone + 1)])
     elif not _is_called(s, end):
         yield _without_options(s, kind, end)
 
@@ -67,14 +74,14 @@ def synonym(s: Statement) -> Iterator[Tokens]:
     start = (
         kind
         + 1
-        + sum(s.says(*words, at=kind + 1) * len(words) for words in (("IF", "NOT", "EXISTS"), ("IF", "EXISTS")))
+        + sum(s.matches(*words, at=kind + 1) * len(words) for words in (("IF", "NOT", "EXISTS"), ("IF", "EXISTS")))
     )
     end = s.name(start)
     if s.words[0] == "DROP":
-        yield s.said("DROP VIEW", s.tokens[start:end])
-    elif s.says("FOR", at=end) and (last := s.name(end + 1)) == len(s.words):
+        yield s.build("DROP VIEW", s.tokens[start:end])
+    elif s.matches("FOR", at=end) and (last := s.name(end + 1)) == len(s.words):
         replaces = "CREATE OR REPLACE VIEW" if "REPLACE" in s.words[:kind] else "CREATE VIEW"
-        yield s.said(replaces, s.tokens[start:end], "AS SELECT * FROM", s.tokens[end + 1 : last])
+        yield s.build(replaces, s.tokens[start:end], "AS SELECT * FROM", s.tokens[end + 1 : last])
 
 
 def _is_called(s: Statement, end: int) -> bool:
@@ -96,23 +103,23 @@ def _without_options(s: Statement, kind: int, end: int) -> Tokens:
     body = next((at for at in outside(s, end) if _query_follows(words, at)), None)
     columns: Tokens = []
     into: Tokens = []
-    if s.says("TO", at=end):  # ClickHouse: the table that the view fills
+    if s.matches("TO", at=end):  # ClickHouse: the table that the view fills
         into = s.tokens[end : s.name(end + 1)]
     listed = end + len(into)
-    if s.says("(", at=listed):
+    if s.matches("(", at=listed):
         for item in items(s.tokens[listed + 1 : s.closing(listed) - 1]):
             if item[0].text.upper() in NO_COLUMN and item[0].token_type is not TokenType.IDENTIFIER:
                 continue
             columns += [
-                *(s.said(",") if columns else []),
+                *(s.build(",") if columns else []),
                 *plain_column(item, with_type=words[kind] == "TABLE" and not body),
             ]
-    listing = [*s.said("("), *columns, *s.said(")")] if columns else []
+    listing = [*s.build("("), *columns, *s.build(")")] if columns else []
     query = _without_check(s.tokens[body + 1 :]) if body is not None else []
     materialized = "MATERIALIZED " if words[kind] == "VIEW" and "MATERIALIZED" in words[1:kind] else ""
     temporary = "TEMPORARY " if {"TEMP", "TEMPORARY"} & set(words[1:kind]) else ""
-    create = s.said(f"CREATE {temporary}{materialized}{words[kind]}")
-    return [*create, *s.tokens[kind + 1 : end], *into, *listing, *(s.said("AS") if query else []), *query]
+    create = s.build(f"CREATE {temporary}{materialized}{words[kind]}")
+    return [*create, *s.tokens[kind + 1 : end], *into, *listing, *(s.build("AS") if query else []), *query]
 
 
 def _query_follows(words: Sequence[str], at: int) -> bool:

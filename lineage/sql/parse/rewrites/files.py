@@ -12,11 +12,11 @@ from lineage.sql.procedural.tokens import STRINGS
 def unload(s: Statement) -> Iterator[Tokens]:
     """`UNLOAD ('query') TO 's3://…'` (Redshift), `UNLOAD (query) TO …` (Athena)."""
     to = s.find("TO")
-    if to is None or not s.says("(", at=1):
+    if to is None or not s.matches("(", at=1):
         return
     inner = s.tokens[2 : to - 1]
     query = s.inside(inner[0]) if len(inner) == 1 and inner[0].token_type in STRINGS else inner
-    yield s.said("COPY (", query, ") TO", s.tokens[to + 1 : to + 2])
+    yield s.build("COPY (", query, ") TO", s.tokens[to + 1 : to + 2])
 
 
 @rewrite("LOAD")
@@ -25,17 +25,17 @@ def load_with_options(s: Statement) -> Iterator[Tokens]:
     files, into = s.find("FROM", "FILES"), s.find("INTO") or s.find("OVERWRITE")
     if files is not None and into is not None:
         end = s.name(into + 1)
-        columns = s.tokens[end : s.closing(end)] if s.says("(", at=end) else []
-        yield s.said("LOAD DATA INTO", s.tokens[into + 1 : end], columns, s.tokens[files : s.closing(files + 2)])
+        columns = s.tokens[end : s.closing(end)] if s.matches("(", at=end) else []
+        yield s.build("LOAD DATA INTO", s.tokens[into + 1 : end], columns, s.tokens[files : s.closing(files + 2)])
 
 
 @rewrite("LOAD", "BULK")
 def load(s: Statement) -> Iterator[Tokens]:
     """`LOAD DATA INFILE 'f' INTO TABLE t (a, @b) SET c = …` (MySQL), `BULK INSERT t FROM 'f'` (T-SQL)."""
-    if s.says("BULK", "INSERT"):
+    if s.matches("BULK", "INSERT"):
         end = s.name(2)
-        if s.says("FROM", at=end):
-            yield s.said("COPY", s.tokens[2:end], "FROM", s.tokens[end + 1 : end + 2])
+        if s.matches("FROM", at=end):
+            yield s.build("COPY", s.tokens[2:end], "FROM", s.tokens[end + 1 : end + 2])
         return
     file, into = s.find("INFILE"), s.find("INTO", "TABLE")
     if file is None or into is None:
@@ -49,9 +49,9 @@ def load(s: Statement) -> Iterator[Tokens]:
         names = [t for at, t in enumerate(listed) if t.text not in (",", "@") and at not in variables]
         assigned = range(s.find("SET", after=opened) or len(s.words), len(s.words) - 1)
         names += [s.tokens[at - 1] for at in assigned if s.words[at] == "=" and s.words[at - 2] in ("SET", ",")]
-        columns = [part for name in names for part in (*s.said(","), name)][1:]
-    listing = [*s.said("("), *columns, *s.said(")")] if columns else []
-    yield s.said("COPY", s.tokens[into + 2 : end], listing, "FROM", s.tokens[file + 1 : file + 2])
+        columns = [part for name in names for part in (*s.build(","), name)][1:]
+    listing = [*s.build("("), *columns, *s.build(")")] if columns else []
+    yield s.build("COPY", s.tokens[into + 2 : end], listing, "FROM", s.tokens[file + 1 : file + 2])
 
 
 @rewrite("INSERT")
@@ -59,11 +59,11 @@ def insert_from_a_file(s: Statement) -> Iterator[Tokens]:
     """ClickHouse's `INSERT INTO t (a, b) FROM INFILE 'f' COMPRESSION 'gzip' FORMAT CSV`."""
     file = s.find("FROM", "INFILE")
     if file is not None and file + 2 < len(s.tokens):
-        into = 1 + s.says("INTO", at=1)
-        into += s.says("TABLE", at=into)
+        into = 1 + s.matches("INTO", at=1)
+        into += s.matches("TABLE", at=into)
         name = s.name(into)
-        end = s.closing(name) if s.says("(", at=name) else name
-        yield s.said("COPY", s.tokens[into:end], "FROM", s.tokens[file + 2 : file + 3])
+        end = s.closing(name) if s.matches("(", at=name) else name
+        yield s.build("COPY", s.tokens[into:end], "FROM", s.tokens[file + 2 : file + 3])
 
 
 @rewrite("SELECT", "WITH")
@@ -74,4 +74,4 @@ def into_outfile(s: Statement) -> Iterator[Tokens]:
         return
     following = s.find("FROM", after=at)
     rest = s.tokens[following:] if following is not None else []
-    yield s.said("COPY (", s.tokens[:at], rest, ") TO", s.tokens[at + 2 : at + 3])
+    yield s.build("COPY (", s.tokens[:at], rest, ") TO", s.tokens[at + 2 : at + 3])

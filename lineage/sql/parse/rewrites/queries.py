@@ -12,7 +12,7 @@ def ordered_pivot(s: Statement) -> Iterator[Tokens]:
     """DuckDB's `PIVOT … ORDER BY … LIMIT …`: sqlglot accepts ORDER BY and LIMIT after a query only."""
     ends = [at for at in (s.find("ORDER", "BY"), s.find("ORDER BY"), s.find("LIMIT")) if at is not None]
     if ends:
-        yield s.said("SELECT * FROM (", s.tokens[: min(ends)], ")", s.tokens[min(ends) :])
+        yield s.build("SELECT * FROM (", s.tokens[: min(ends)], ")", s.tokens[min(ends) :])
 
 
 @rewrite("*")
@@ -35,15 +35,15 @@ def pipe_operators(s: Statement) -> Iterator[Tokens]:
         end = _operator_end(s.words, at + 1)
         items = s.tokens[at + 2 : end]
         if operator == "DISTINCT" and depth == 0:  # sqlglot drops the DISTINCT of a SELECT after a pipe
-            total = [*s.said("SELECT DISTINCT * FROM ("), *total, *s.said(")")]
+            total = [*s.build("SELECT DISTINCT * FROM ("), *total, *s.build(")")]
             at, changed = end, True
             continue
         if operator == "DISTINCT":
-            made = s.said("SELECT DISTINCT *")
+            made = s.build("SELECT DISTINCT *")
         elif operator == "SET":
-            made = [*s.said("SELECT * REPLACE ("), *_turned(s, items), *s.said(")")]
+            made = [*s.build("SELECT * REPLACE ("), *_as_aliases(s, items), *s.build(")")]
         else:
-            made = [*s.said("SELECT * EXCEPT (" if operator == "DROP" else "SELECT * RENAME ("), *items, *s.said(")")]
+            made = [*s.build("SELECT * EXCEPT (" if operator == "DROP" else "SELECT * RENAME ("), *items, *s.build(")")]
         total += [s.tokens[at], *made]
         at, changed = end, True
     if changed:
@@ -61,7 +61,7 @@ def _operator_end(words: Sequence[str], at: int) -> int:
     return at
 
 
-def _turned(s: Statement, items: Tokens) -> Tokens:
+def _as_aliases(s: Statement, items: Tokens) -> Tokens:
     """Return `a = x, b = y` as `x AS a, y AS b`."""
     total: Tokens = []
     item: Tokens = []
@@ -69,7 +69,7 @@ def _turned(s: Statement, items: Tokens) -> Tokens:
     for token in [*items, None]:
         if token is None or (depth == 0 and token.text == ","):
             if len(item) > 2:
-                total += [*(s.said(",") if total else []), *item[2:], *s.said("AS"), item[0]]
+                total += [*(s.build(",") if total else []), *item[2:], *s.build("AS"), item[0]]
             item = []
             continue
         depth += (token.text == "(") - (token.text == ")")

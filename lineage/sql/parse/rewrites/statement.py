@@ -9,7 +9,7 @@ from sqlglot.dialects.dialect import Dialect as Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage.model.dialects import Dialect
-from lineage.sql.procedural.tokens import Fragment, fragment_of, made, place_of, tokens_of
+from lineage.sql.procedural.tokens import Fragment, fragment_of, make_token, start_token, tokens_of
 from lineage.sql.scan.pieces import PieceKind, pieces
 
 __all__ = [
@@ -80,10 +80,10 @@ class Statement:
             Fragment(inner.text[start:end], inner.origins[start:end])
             for start, end in ((0, opened), (opened, opened + 1))
         )
-        place = place_of(mark, self.text) or literal
-        return [*tokens_of(before, self.text, self.dialect), made(TokenType.QUOTE, mark.text, place)]
+        place = start_token(mark, self.text) or literal
+        return [*tokens_of(before, self.text, self.dialect), make_token(TokenType.QUOTE, mark.text, place)]
 
-    def says(self, *words: str, at: int = 0) -> bool:
+    def matches(self, *words: str, at: int = 0) -> bool:
         """Return whether these words are at a position."""
         return tuple(self.words[at : at + len(words)]) == words
 
@@ -93,7 +93,7 @@ class Statement:
         for position in range(after, len(self.words)):
             word = self.words[position]
             depth += (word == "(") - (word == ")")
-            if depth == 0 and self.says(*words, at=position):
+            if depth == 0 and self.matches(*words, at=position):
                 return position
         return None
 
@@ -113,7 +113,7 @@ class Statement:
                 return position + 1
         return len(self.words)
 
-    def said(self, *parts: str | Sequence[Token]) -> Tokens:
+    def build(self, *parts: str | Sequence[Token]) -> Tokens:
         """Return the parts as one statement; inserted words get the position of the token that follows them."""
         total: Tokens = []
         after = self.tokens[-1]

@@ -19,14 +19,14 @@ def insert_forms(s: Statement) -> Iterator[Tokens]:
         begin = next((at for at in range(directory + 1, len(s.words)) if s.words[at] in QUERY), None)
         path = next((t for t in s.tokens[directory:begin] if t.token_type is TokenType.STRING), None)
         if begin is not None and path is not None:
-            yield s.said("INSERT OVERWRITE DIRECTORY", [path], s.tokens[begin:])
-    elif s.says("INSERT", "INTO", "(", "SELECT"):
+            yield s.build("INSERT OVERWRITE DIRECTORY", [path], s.tokens[begin:])
+    elif s.matches("INSERT", "INTO", "(", "SELECT"):
         end = s.closing(2)
         origin = s.words.index("FROM") if "FROM" in s.words[:end] else end
         after = s.name(origin + 1)
         columns = s.tokens[4:origin]
-        listing = [] if any(t.text == "*" for t in columns) else [*s.said("("), *columns, *s.said(")")]
-        yield s.said("INSERT INTO", s.tokens[origin + 1 : after], listing, s.tokens[end:])
+        listing = [] if any(t.text == "*" for t in columns) else [*s.build("("), *columns, *s.build(")")]
+        yield s.build("INSERT INTO", s.tokens[origin + 1 : after], listing, s.tokens[end:])
 
 
 @rewrite("INSERT", "WITH")
@@ -35,12 +35,12 @@ def insert_with_clauses(s: Statement) -> Iterator[Tokens]:
     at = s.find("INSERT")
     if at is None:
         return
-    name = at + 1 + s.says("INTO", at=at + 1)
-    name += s.says("TABLE", at=name)
+    name = at + 1 + s.matches("INTO", at=at + 1)
+    name += s.matches("TABLE", at=name)
     end = s.name(name)
-    if s.says("WITH", "(", at=end) and s.dialect.has_table_hints:
+    if s.matches("WITH", "(", at=end) and s.dialect.has_table_hints:
         yield [*s.tokens[:end], *s.tokens[s.closing(end + 1) :]]
-    elif s.says("(", at=end) and s.says("PARTITION", "(", at=(listed := s.closing(end))):
+    elif s.matches("(", at=end) and s.matches("PARTITION", "(", at=(listed := s.closing(end))):
         behind = s.closing(listed + 1)
         yield [*s.tokens[:end], *s.tokens[listed:behind], *s.tokens[end:listed], *s.tokens[behind:]]
 
@@ -48,9 +48,9 @@ def insert_with_clauses(s: Statement) -> Iterator[Tokens]:
 @rewrite("INSERT")
 def insert_from_first(s: Statement) -> Iterator[Tokens]:
     """DuckDB's `INSERT INTO t (FROM v SELECT a) UNION …`: sqlglot takes the bracket for the column list."""
-    if s.says("INSERT", "INTO") and s.says("(", "FROM", at=(opened := s.name(2))):
+    if s.matches("INSERT", "INTO") and s.matches("(", "FROM", at=(opened := s.name(2))):
         end = s.closing(opened)
-        yield s.said(s.tokens[:opened], "(", s.tokens[opened:end], ")", s.tokens[end:])
+        yield s.build(s.tokens[:opened], "(", s.tokens[opened:end], ")", s.tokens[end:])
 
 
 @rewrite("INSERT")
@@ -59,26 +59,26 @@ def insert_of_rows_beside_it(s: Statement) -> Iterator[Tokens]:
 
     https://clickhouse.com/docs/sql-reference/statements/insert-into
     """
-    into = 1 + s.says("INTO", at=1)
-    into += s.says("TABLE", at=into)
-    is_function = s.says("FUNCTION", at=into)
+    into = 1 + s.matches("INTO", at=1)
+    into += s.matches("TABLE", at=into)
+    is_function = s.matches("FUNCTION", at=into)
     if not s.dialect.inserts_into_functions or into + is_function >= len(s.words):
         return
     name = s.name(into + is_function)
     if is_function:
         name = s.closing(name)
-    end = s.closing(name) if s.says("(", at=name) else name
+    end = s.closing(name) if s.matches("(", at=name) else name
     begin = s.find("FORMAT", after=end) if s.words[-1] != "VALUES" else len(s.words) - 1
     if begin is None or any(word in ("SELECT", "WITH", "FROM") for word in s.words[end:begin]):
         return
     listed = s.tokens[name:end]
     if is_function:
-        yield s.said(s.tokens[:name], "VALUES (NULL)")
+        yield s.build(s.tokens[:name], "VALUES (NULL)")
     elif not listed or any(word in ("*", "EXCEPT") for word in s.words[name:end]):
-        yield s.said("INSERT INTO", s.tokens[into:name], "DEFAULT VALUES")
+        yield s.build("INSERT INTO", s.tokens[into:name], "DEFAULT VALUES")
     else:
         nulls = ", ".join("NULL" for word in s.words[name:end] if word in ("(", ","))
-        yield s.said("INSERT INTO", s.tokens[into:end], f"VALUES ({nulls})")
+        yield s.build("INSERT INTO", s.tokens[into:end], f"VALUES ({nulls})")
 
 
 @rewrite("REPLACE", "DELETE", "UPDATE", "INSERT")
@@ -88,7 +88,7 @@ def modifiers(s: Statement) -> Iterator[Tokens]:
     while end < len(s.words) and s.words[end] in _MODIFIERS:
         end += 1
     if s.words[0] == "REPLACE" and s.dialect.replace_is_insert:
-        yield s.said("INSERT INTO", s.tokens[end + (1 if s.says("INTO", at=end) else 0) :])
+        yield s.build("INSERT INTO", s.tokens[end + (1 if s.matches("INTO", at=end) else 0) :])
     elif end > 1:
         yield [s.tokens[0], *s.tokens[end:]]
 
@@ -96,21 +96,21 @@ def modifiers(s: Statement) -> Iterator[Tokens]:
 @rewrite("TRUNCATE")
 def truncate(s: Statement) -> Iterator[Tokens]:
     """ClickHouse's `TRUNCATE [TABLE] [IF EXISTS] t [SYNC]`."""
-    start = 1 + s.says("TABLE", at=1)
-    start += 2 if s.says("IF", "EXISTS", at=start) else 0
+    start = 1 + s.matches("TABLE", at=1)
+    start += 2 if s.matches("IF", "EXISTS", at=start) else 0
     if start < len(s.words) and s.words[start] not in ("TABLES", "ALL", "DATABASE", "DATABASES", "VIEW"):
-        yield s.said("TRUNCATE TABLE", s.tokens[start : s.name(start)])
+        yield s.build("TRUNCATE TABLE", s.tokens[start : s.name(start)])
 
 
 @rewrite("UPDATE", "DELETE")
 def through_a_query(s: Statement) -> Iterator[Tokens]:
     """`UPDATE (query) SET …`, `DELETE FROM (query)` (Oracle); `UPDATE OR IGNORE t` (SQLite)."""
-    if s.says("UPDATE", "OR"):
-        yield s.said("UPDATE", s.tokens[3:])
-    opened = 1 if s.says("UPDATE", "(") else (2 if s.says("DELETE", "FROM", "(") else None)
+    if s.matches("UPDATE", "OR"):
+        yield s.build("UPDATE", s.tokens[3:])
+    opened = 1 if s.matches("UPDATE", "(") else (2 if s.matches("DELETE", "FROM", "(") else None)
     if opened is not None:
         end = s.closing(opened)
-        yield s.said("WITH __rows AS", s.tokens[opened:end], s.tokens[:opened], "__rows", s.tokens[end:])
+        yield s.build("WITH __rows AS", s.tokens[opened:end], s.tokens[:opened], "__rows", s.tokens[end:])
 
 
 @rewrite("INSERT", "UPDATE", "DELETE", "MERGE", "WITH")
@@ -128,12 +128,12 @@ def output_into(s: Statement) -> Iterator[Tokens]:
         whole = Token(TokenType.VAR, name, first.line, last.col, first.start, last.end)
         tokens[into + 1 : after] = [whole]
         end -= after - into - 2
-    if (deletes := s.find("DELETE")) is not None and not s.says("MERGE"):
+    if (deletes := s.find("DELETE")) is not None and not s.matches("MERGE"):
         head, tail = tokens[:at], tokens[end:]
-        if s.says("FROM", at=deletes + 1) and tail and tail[0].text.upper() == "FROM":
+        if s.matches("FROM", at=deletes + 1) and tail and tail[0].text.upper() == "FROM":
             head = [*tokens[: deletes + 1], *tokens[deletes + 2 : at]]  # DELETE FROM alias … FROM table alias
-        elif not s.says("FROM", at=deletes + 1) and not (tail and tail[0].text.upper() == "FROM"):
-            head = [*tokens[: deletes + 1], *s.said("FROM"), *tokens[deletes + 1 : at]]
+        elif not s.matches("FROM", at=deletes + 1) and not (tail and tail[0].text.upper() == "FROM"):
+            head = [*tokens[: deletes + 1], *s.build("FROM"), *tokens[deletes + 1 : at]]
         tokens = [*head, *tail, *tokens[at:end]]
     yield tokens
 
@@ -182,13 +182,13 @@ def _after_output(s: Statement, at: int) -> int:
 @rewrite("MERGE")
 def merge_forms(s: Statement) -> Iterator[Tokens]:
     """`MERGE WITH SCHEMA EVOLUTION INTO` (Databricks); `UPDATE SET … DELETE WHERE test` (Oracle)."""
-    if s.says("MERGE", "WITH", "SCHEMA", "EVOLUTION"):
+    if s.matches("MERGE", "WITH", "SCHEMA", "EVOLUTION"):
         yield [s.tokens[0], *s.tokens[4:]]
     elif (at := s.find("DELETE", "WHERE")) is not None:
         end = s.find("WHEN", after=at) or len(s.tokens)
         branch = max(p for p in range(at) if s.words[p] == "WHEN")
         where = s.find("WHERE", after=branch)  # only rows that were updated are deleted
-        updated = s.tokens[where + 1 : at] if where is not None and where < at else s.said("TRUE")
-        tests = [*updated, *s.said(") AND ("), *s.tokens[at + 2 : end]]
-        deletes = [*s.said("WHEN MATCHED AND ("), *tests, *s.said(") THEN DELETE")]
-        yield s.said(s.tokens[:at], deletes, s.tokens[end:])
+        updated = s.tokens[where + 1 : at] if where is not None and where < at else s.build("TRUE")
+        tests = [*updated, *s.build(") AND ("), *s.tokens[at + 2 : end]]
+        deletes = [*s.build("WHEN MATCHED AND ("), *tests, *s.build(") THEN DELETE")]
+        yield s.build(s.tokens[:at], deletes, s.tokens[end:])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from lineage.sql.resolve.relations import ColumnSource, Relation, RowSources, Sources, absorb, absorb_rows, read_again
+from lineage.sql.resolve.relations import ColumnSource, Relation, RowSources, Sources, absorb, absorb_rows, nest_mention
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.set_operation_columns import combine
 from lineage.sql.resolve.scope import Scope
@@ -112,7 +112,7 @@ def _replace(sources: Sources, columns: list[Sources], position: dict[ColumnSour
             replaced.setdefault((source, effect), place)
             continue
         for (base, inner), below in columns[index].items():
-            replaced.setdefault((base, COMPOSE[effect][inner]), read_again(below, place))
+            replaced.setdefault((base, COMPOSE[effect][inner]), nest_mention(below, place))
     return replaced
 
 

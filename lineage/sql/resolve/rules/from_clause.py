@@ -7,7 +7,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import STAR, BaseTable, Relation, RowSources, Sources, TemporaryTable, absorb
 from lineage.sql.resolve.resolver import Resolver
-from lineage.sql.resolve.rules.match_recognize import recognized
+from lineage.sql.resolve.rules.match_recognize import match_recognize
 from lineage.sql.resolve.rules.pivots import pivoted
 from lineage.sql.resolve.rules.stars import side_by_side
 from lineage.sql.resolve.scope import Merge, Scope
@@ -27,7 +27,7 @@ def add_sources(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
     if pattern := args.get("match"):
         name, relation = scope.items.popitem()
         alias = pattern.args.get("alias")
-        made = recognized(resolver, pattern, relation, scope)
+        made = match_recognize(resolver, pattern, relation, scope)
         if made.rows is not None:
             rows.inputs.append(made.rows)
         scope.add(resolver.identifiers.alias(alias.this) if alias is not None and alias.this else name, made)

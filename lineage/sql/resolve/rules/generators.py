@@ -11,7 +11,7 @@ from lineage.sql.resolve.transformation_codes import COMPOSE, JOIN, TRANSFORMATI
 
 
 @expression_rule(exp.Unnest, exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter, exp.Inline)
-def rows_made(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, _: Sources) -> None:
+def generate_rows(resolver: Resolver, scope: Scope, node: exp.Expr, effect: int, stack: Stack, _: Sources) -> None:
     """`SELECT unnest(a)`: the elements come from the array, and the number of rows depends on it."""
     for argument in reversed(list(node.iter_expressions())):
         resolver.evaluate(scope, argument, JOIN, scope.made)

@@ -9,10 +9,10 @@ from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.scope import Scope
 from lineage.sql.resolve.transformation_codes import FILTER, GROUP_BY, IDENTITY, SORT, TRANSFORMATION
 
-__all__ = ["recognized"]
+__all__ = ["match_recognize"]
 
 
-def recognized(resolver: Resolver, node: exp.Expr, relation: Relation, outer: Scope) -> Relation:
+def match_recognize(resolver: Resolver, node: exp.Expr, relation: Relation, outer: Scope) -> Relation:
     """Return the PARTITION BY columns and the measures; with ALL ROWS PER MATCH, all input columns too."""
     args, identifiers = node.args, resolver.identifiers
     scope = Scope(resolver, outer.parent, outer.ctes)

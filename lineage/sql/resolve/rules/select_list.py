@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from lineage.sql.resolve.alias_visibility import Clause
 from lineage.sql.resolve.projection import Projection
-from lineage.sql.resolve.relations import Sources, placed
+from lineage.sql.resolve.relations import Sources, with_mention
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.column_choice import STAR_FORMS, expand_choice, expand_filtered_star, is_filtered_star
 from lineage.sql.resolve.rules.nested import nested_value
@@ -62,7 +62,7 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
 def value_of(resolver: Resolver, expression: exp.Expr, scope: Scope) -> Sources:
     """Return the sources of an expression. A column that is passed through shares its relation's sources."""
     if type(expression) is exp.Column:
-        return placed(scope.resolve(expression), expression)
+        return with_mention(scope.resolve(expression), expression)
     nested = nested_value(resolver, expression, scope)
     if nested is not None:
         return nested

@@ -10,7 +10,16 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.projection import Projection
-from lineage.sql.resolve.relations import STAR, BaseTable, Composite, Elements, FunctionTable, Relation, Sources, placed
+from lineage.sql.resolve.relations import (
+    STAR,
+    BaseTable,
+    Composite,
+    Elements,
+    FunctionTable,
+    Relation,
+    Sources,
+    with_mention,
+)
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.nested import nested_or_plain
 from lineage.sql.resolve.scope import Scope
@@ -60,7 +69,7 @@ def star_columns(
             _stays_open(resolver, item, relation, projection, behind)
         elif name in dropped or (pattern is not None and pattern.fullmatch(name) is None):
             continue
-        own = nested_or_plain(resolver, replaced[name], scope) if name in replaced else placed(sources, star)
+        own = nested_or_plain(resolver, replaced[name], scope) if name in replaced else with_mention(sources, star)
         columns.append((renamed.get(name, name), own))
     return columns
 

@@ -8,7 +8,7 @@ from lineage.catalog.ddl import type_text
 from lineage.model.names import plain_name, split_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ChangeKind, ColumnSchema, TableChange
-from lineage.sql.parse.alterations import Alteration, ColumnAlteration, altered_columns, new_table_name, placed
+from lineage.sql.parse.alterations import Alteration, ColumnAlteration, altered_columns, new_table_name, reorder_columns
 from lineage.sql.resolve.relations import BaseTable, Relation, Sources
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.statements.computed import computed_columns
@@ -97,7 +97,7 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
             spelling = one.to.spelling
             to = str(one.to) if spelling is None else Spelled(str(one.to), spelling)
             changes.append(TableChange(ChangeKind.RENAME_COLUMN, target, to, str(one.column)))
-        columns = placed(columns, one)
+        columns = reorder_columns(columns, one)
     outcome.altered, outcome.added = tuple(altered.values()), tuple(added)
     columns = only or columns
     is_known = bool(only) or not known.is_open

@@ -118,7 +118,7 @@ with open_store(sys.argv[1]) as store:
         try:
             store.apply(checkpointing_writer.seen(number))
         except StoreFullError as error:
-            assert error.hint and "make room" in error.hint
+            assert error.hint and "free space" in error.hint
             stored = number - 1
     assert store.dump() == before
     if sys.argv[2] == "room":

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 NAMED_VALUE = "="
-"""Stands before the name of a value that WITH names (ClickHouse), among the names of the CTEs."""
+"""Prefix of the names that ClickHouse's WITH gives to values; they are kept among the names of the CTEs."""
 
 
 def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
@@ -66,7 +66,7 @@ def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
         scope = scope.parent
     if (value := start.ctes.get(NAMED_VALUE + name)) is not None:
         return value.sources[0]
-    if nearer is None:  # no block sees the alias there: the dialect may be another one than the one given
+    if nearer is None:  # no block sees the alias there: the SQL may be of another dialect
         for around in start.chain():
             if name in around.outputs:
                 return around.outputs[name]
@@ -76,7 +76,7 @@ def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
 
 
 def may_have_any(scope: QueryBlock) -> bool:
-    """Return whether a relation of a block may have columns that nobody knows."""
+    """Return whether a relation of a block may have columns that are not known."""
     return any(
         relation.is_open and not (isinstance(relation, FunctionTable) and relation.declared)
         for relation in scope.items.values()
@@ -95,7 +95,7 @@ def _candidates(scope: QueryBlock, name: str) -> tuple[dict[str, Relation], bool
 
 
 def doubtful(scope: QueryBlock, column: exp.Expr, name: str, outer: QueryBlock, known: Sources) -> Sources:
-    """Return the sources of a name that a block may have, and a block around it surely has: those of the nearer.
+    """Return the sources of a name that a block may have and an outer block has: those in the nearer block.
 
     The text does not tell whether the nearer one has it, so this is reported, unless use elsewhere shows it.
     """
@@ -107,14 +107,14 @@ def doubtful(scope: QueryBlock, column: exp.Expr, name: str, outer: QueryBlock, 
     options = _all_options(candidates, name)
     around = next((alias for alias, item in outer.items.items() if item.find(name) is not None), "the query around it")
     if not options or all(isinstance(item, FunctionTable) for item in candidates.values()):
-        # What a function gives has no column to infer; most functions give one value under a name of its own.
+        # A table function has no column to infer; most return one value under a name of its own.
         return ambiguous(scope, column, name, {**options, around: known})
     _report(scope, column, name, [*options, around], options)
     return _marked(scope, options)
 
 
 def _alias(scope: QueryBlock, column: exp.Expr, name: str) -> Sources | None:
-    """Return the sources of a visible alias that no known column hides; None where it cannot be meant.
+    """Return the sources of a visible alias that no known column hides; None where the name cannot be the alias.
 
     A table of unknown columns may have one of that name, which would hide it: then both are said.
     """
@@ -135,7 +135,7 @@ def _alias(scope: QueryBlock, column: exp.Expr, name: str) -> Sources | None:
     if not through:
         return alias
     if seen or any((s.table, s.column) in columns for found in through.values() for s, _ in found):
-        # The alias is made of a column of that name, `upper(name) AS name`: FROM has it, and that hides the alias.
+        # The alias is computed from a column of that name, `upper(name) AS name`: FROM has it, so it hides the alias.
         return next(iter(through.values())) if len(through) == 1 else ambiguous(scope, column, name, through)
     _report(scope, column, name, [*through, "the select list"], {**through, "": alias})
     return _marked(scope, {**through, "": alias})
@@ -164,7 +164,7 @@ def _inferred(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     resolver = start.resolver
     may_be_text = _is_string(resolver, column) and _is_compared_with(column)
     if may_be_text and not column.name.isidentifier():
-        return NO_SOURCES  # of a value, not a name
+        return NO_SOURCES  # its text is that of a value, not of a name
     for scope in start.chain():
         if (found := _inferred_in(scope, start, column, name, may_be_text)) is not None:
             return found
@@ -230,7 +230,7 @@ def _is_string(resolver: Resolution, column: exp.Expr) -> bool:
 
 
 def _is_compared_with(column: exp.Expr) -> bool:
-    """Return whether a value stands where something is compared with it: behind an operator, in a list of IN."""
+    """Return whether something is compared with a value: it follows an operator, or is in a list of IN."""
     parent, key = column.parent, column.arg_key
     if isinstance(parent, exp.In | exp.Between):
         return key != "this"
@@ -290,7 +290,7 @@ def _report(
 
 
 def _described(alias: str) -> str:
-    """Return how a message names a relation; those without an alias have a key that begins with `?`."""
+    """Return a relation's name for a message; the key of one without an alias begins with `?`."""
     return "what FROM has without an alias" if alias.startswith("?") else alias if " " in alias else f"`{alias}`"
 
 
@@ -307,13 +307,13 @@ def _marked(scope: QueryBlock, options: Mapping[str, Sources]) -> Sources:
 
 
 def known_column(relation: Relation, name: str) -> Sources | None:
-    """Return the sources of a column that a relation has, or may have; None where it has it not."""
+    """Return the sources of a column that a relation has, or may have; None if it has no such column."""
     found = relation.find(name)
     return found if found is not None else (relation.infer(name) if relation.is_open else None)
 
 
 def column_of(block: QueryBlock, relation: Relation, name: str, column: exp.Expr, alias: str) -> Sources:
-    """Return the sources of a column of a relation; one that it is not known to have is reported."""
+    """Return the sources of a column of a relation; report one that it is not known to have."""
     if name in block.resolver.pseudo_columns and relation.find(name) is None:
         return NO_SOURCES
     found = known_column(relation, name)

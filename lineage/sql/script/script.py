@@ -1,4 +1,4 @@
-"""Statements of a script or a folder, resolved against each other in whatever order they stand.
+"""Statements of a script or a folder, resolved against each other, whatever their order.
 
 A statement that needs a table which another statement defines is put aside, and taken up again when that one is
 resolved (the deferral stack of the LineageX paper). Of two definitions of one name the latest before the use
@@ -43,13 +43,13 @@ __all__ = ["Decision", "Script", "ambiguous_columns"]
 _DEFINES_FUNCTION = re.compile(r"\bcreate\b[^;]{0,60}\b(?:function|macro)\b", re.IGNORECASE)
 
 Decision: TypeAlias = "tuple[str, tuple[str, ...]]"
-"""An unprefixed column, and the tables of which one was seen to have it, and only one."""
+"""An unprefixed column, and the candidate tables, of which statements show exactly one to have it."""
 
 _MAX_KEPT = 2_000_000
-"""Of more characters than these the syntax trees are let go between two looks at a text."""
+"""Characters. The syntax trees of larger inputs are released between two passes over a text."""
 
 _MAX_ROUNDS = 8
-"""A loop whose variables still grow after so many rounds passes values on in a longer chain than any seen."""
+"""Rounds over a loop whose variables still gain sources; no real program needs as many."""
 
 
 class Script:
@@ -64,7 +64,7 @@ class Script:
         *,
         alone: bool = True,
     ) -> None:
-        """Take the texts; `seen` tells whether use elsewhere shows that a table of unknown schema has a column.
+        """Take the texts; `seen` returns whether use elsewhere shows that a table of unknown schema has a column.
 
         Unless they run `alone`, others may see the tables that one part of a text makes and another one drops.
         """
@@ -95,8 +95,8 @@ class Script:
         self._decisions: dict[Position, dict[Decision, None]] = {}
         self._functions = Functions(options.naming.dialect, options.budget)
         self.searched: dict[tuple[str, ...], None] = {}
-        """The full names that names without a schema may mean, in the order of the search path; of a view's own
-        schema that name alone."""
+        """The full names that names without a schema may mean, in the order of the search path; for a view's own
+        schema only the name in it."""
         self.renames = Renames()
         self._open: dict[Position, None] = {}
         self._cyclic: dict[Position, dict[str, None]] = defaultdict(dict)
@@ -118,7 +118,7 @@ class Script:
             for number in range(len(text.parsed())):
                 self._settle((index, number))
             self._go_round(index)
-            if index < len(self._texts) - 1:  # the last one may be taken up again at once
+            if index < len(self._texts) - 1:  # the last one may be resolved again at once
                 text.release()
             if progress is not None:
                 progress(index + 1, len(self._texts))
@@ -131,7 +131,7 @@ class Script:
         ]
 
     def _walk_together(self) -> None:
-        """Find out what tables mean in texts that drop, replace or rename what others make: they run in their order."""
+        """Find what table names mean in texts that drop, replace or rename tables of others; texts run in order."""
         if self._candidates is None:
             return
         walk, size = TableWalk(self.entry_of), 0
@@ -148,7 +148,7 @@ class Script:
                 self._texts[index].release()
 
     def _settle(self, position: Position) -> None:
-        """Resolve a statement, and before it those that it needs: a stack, so that a chain of any length works."""
+        """Resolve a statement after those that it needs, with a stack: a chain may have any length."""
         stack = [position]
         while stack:
             current = stack[-1]
@@ -166,7 +166,7 @@ class Script:
             stack.pop()
 
     def _resolve(self, position: Position) -> None:
-        """Resolve a statement, and keep what others may need of it.
+        """Resolve a statement, and keep what other statements may need.
 
         Raises:
             NeedsDefinitionError: another statement has to be resolved first.
@@ -174,7 +174,7 @@ class Script:
         text = self._texts[position[0]]
         tables, statement, outcome = self._resolved_over(position, self._is_lasting_view(position))
         if tables.by_name and any(one.table in tables.by_name for one in statement.inferred):
-            # The view cannot be read over what has the name in the end: it is as it was defined.
+            # The view does not fit the table that has the name in the end: it reads the table it was defined over.
             tables, statement, outcome = self._resolved_over(position, False)
         statement = self._with_cycles(statement, position)
         sources = list(tables.sources(statement.sources))
@@ -205,12 +205,12 @@ class Script:
         return tables, *resolve_statement(parsed, options, tables, text.query_targets.get(number), variables)
 
     def _with_cycles(self, statement: StatementLineage, position: Position) -> StatementLineage:
-        """Return a statement with the diagnostics of definitions that need each other."""
+        """Return a statement with a diagnostic for each cyclic definition."""
         for name in self._cyclic.pop(position, {}):
             problem = Diagnostic(
                 DiagnosticCode.CYCLIC_DEFINITION,
                 Severity.ERROR,
-                f"{name} is defined by statements that need each other",
+                f"the definition of {name} is cyclic",
                 statement.span,
                 "its columns are taken from their use",
             )
@@ -223,14 +223,14 @@ class Script:
         return statement
 
     def _with_target(self, statement: StatementLineage, position: Position) -> StatementLineage:
-        """Return a statement with its target's kind; with a diagnostic where another text ends what it makes."""
+        """Return a statement with its target's kind; with a diagnostic where another text drops or replaces it."""
         text, number = self._texts[position[0]], position[1]
         own = (text.definitions or [])[number]
         if statement.defines and (elsewhere := self._replaced_elsewhere(own, position)) is not None:
             problem = Diagnostic(
                 DiagnosticCode.REPLACED_LATER,
                 Severity.INFO,
-                f"{statement.target} is dropped or defined anew in {elsewhere}, which comes later: this ends",
+                f"{statement.target} is dropped or redefined in {elsewhere}, which runs later: this one is retired",
                 statement.span,
                 "files of one ingest run in the order of their names",
             )
@@ -257,7 +257,7 @@ class Script:
                 self._seen[reference.table].add(reference.column)
 
     def _note_contents(self, position: Position, outcome: Outcome, whole: Span | None) -> None:
-        """Note what a statement makes or adds to, for those that read it; `whole` is its place in its text."""
+        """Keep the relations that a statement makes or adds to; `whole` is its span in its text."""
         text = self._texts[position[0]]
         name, made = text.part_of[position[1]].name, outcome.relation
         if made is not None and any(one.temporary for one in (text.definitions or [])[position[1]]):
@@ -270,7 +270,7 @@ class Script:
         }
 
     def _replaced_elsewhere(self, own: Iterable[Definition], position: Position) -> str | None:
-        """Return the name of another text that ends what a statement makes."""
+        """Return the name of another text that drops or replaces what a statement makes."""
         for definition in own:
             until = definition.until
             if (
@@ -283,7 +283,7 @@ class Script:
         return None
 
     def _go_round(self, index: int) -> None:
-        """Resolve what stands in and behind a loop again, until what its variables hold does not grow."""
+        """Resolve a loop and what follows it again, until its variables gain no more sources."""
         first = self._variables.looped(index)
         if first is None:
             return
@@ -297,7 +297,7 @@ class Script:
                 return
 
     def _decide_ambiguous(self) -> None:
-        """Take up again the statements with ambiguous columns of which others have shown which table has them."""
+        """Resolve statements with ambiguous columns again where other statements show which table has them."""
         for index, text in enumerate(self._texts):
             again = [
                 number for number, result in enumerate(text.results) if result is not None and self._decides(result)
@@ -307,35 +307,35 @@ class Script:
             text.release()
 
     def _decides(self, result: StatementLineage) -> bool:
-        """Return whether of the tables that an ambiguous column may belong to one is now seen to have it."""
+        """Return whether one, and only one, of an ambiguous column's tables is known to have it by now."""
         if not any(found.code is DiagnosticCode.AMBIGUOUS_COLUMN for found in result.diagnostics):
             return False
         return any(
             sum(self.seen(table, column) for table in tables) == 1 for column, tables in ambiguous_columns(result.edges)
         )
 
-    # What the statements' table names mean
+    # The meaning of table names
 
     def definition(self, name: str, use: Position) -> tuple[Position, Definition] | None:
-        """Return the definition of a table that counts for a use: the latest before, else the first after."""
+        """Return the definition that a use of a table refers to: the latest before it, else the first after it."""
         return self._definitions.find(name, use)
 
     def final(self, name: str, use: Position) -> tuple[Position, Definition] | None:
-        """Return the definition of what has a name in the end, for a view; None where the view is part of it."""
+        """Return the definition that a name has in the end, for a view; None where that definition needs the view."""
         last = self._definitions.last(name, use)
         return last if last is not None and last[0] not in self._open else None
 
     def makes(self, name: str) -> bool:
-        """Return whether a statement makes the table, for others than itself; ask for its definition first."""
+        """Return whether a statement makes the table for other statements; call `definition` first."""
         return self._definitions.makes(name)
 
     def _is_lasting_view(self, position: Position) -> bool:
-        """Return whether a statement makes a view that is there in the end: it reads what its names mean then."""
+        """Return whether a statement makes a view that exists in the end: its names mean what they mean then."""
         own = (self._texts[position[0]].definitions or [()])[position[1]]
         return any(d.view and not d.temporary and d.until is None for d in own)
 
     def content(self, definition: Definition, position: Position, use: Position) -> Content:
-        """Return what a temporary table that a statement makes or alters holds at a use, after what changed its rows.
+        """Return what a temporary table that a statement makes or alters contains at a use, after later changes.
 
         Raises:
             NeedsDefinitionError: one of them has to be resolved first.
@@ -361,7 +361,7 @@ class Script:
         return Content([], relation, behind)
 
     def _of_session(self, name: str, position: Position) -> bool:
-        """Return whether a name means a table of the session there: that one comes and goes unseen by others."""
+        """Return whether a name is a temporary table of the session at a position, which nobody else sees."""
         found = self.definition(name, position)
         return found is not None and found[1].session and found[0] < position
 
@@ -369,13 +369,13 @@ class Script:
         """Return the tables behind a temporary table that a statement makes or alters."""
         behind = dict.fromkeys(self._reads.get(position, ()))
         for earlier in (*self._definitions.makers.get(made, ()), *self._definitions.changes_of_rows.get(made, ())):
-            if earlier < position:  # an ALTER keeps what was there
+            if earlier < position:  # an ALTER keeps the rows
                 names = self.renames.between(earlier, position)
                 behind.update(dict.fromkeys(map(names.table, self._reads.get(earlier, ()))))
         return behind
 
     def require(self, position: Position, name: str, use: Position) -> bool:
-        """Return whether a statement is resolved; put the use aside until it is; False where that is a cycle.
+        """Return True if a statement is resolved, False if it needs the use itself; else have it resolved first.
 
         Raises:
             NeedsDefinitionError: the statement has to be resolved first.
@@ -389,7 +389,7 @@ class Script:
         raise NeedsDefinitionError(position)
 
     def schema(self, position: Position) -> dict[str, None] | None:
-        """Return the columns that a resolved statement gives its target, if it says."""
+        """Return the columns that a resolved statement defines for its target; None where they are not known."""
         return self._schemas.get(position)
 
     def entry_of(self, name: str, naming: Naming) -> TableEntry:
@@ -405,11 +405,11 @@ class Script:
         )
 
     def decisions(self) -> list[Decision]:
-        """Return the unprefixed columns that use decided, each with the tables that it might have belonged to."""
+        """Return the unprefixed columns whose table was found by use elsewhere, each with its candidate tables."""
         return list(dict.fromkeys(one for found in self._decisions.values() for one in found))
 
     def catalog_tables(self, naming: Naming) -> CatalogTables:
-        """Return the catalog, as a statement sees it whose names are completed so."""
+        """Return the catalog as a statement with this naming sees it."""
         found = self._catalog_tables.get(naming)
         if found is None:
             found = self._catalog_tables[naming] = CatalogTables(self._catalog, naming)
@@ -424,7 +424,7 @@ class Script:
         return None
 
     def naming(self, position: Position) -> Naming:
-        """Return how the names of a statement are completed."""
+        """Return the naming of a statement: its defaults and its temporary tables."""
         return self._texts[position[0]].namings[position[1]]
 
 
@@ -449,12 +449,12 @@ class _ScriptTables:
         self.decisions: dict[Decision, None] = {}
         self._follows_names = follows_names
         self._unknown: tuple[str, ...] = ()
-        """The names that the last one that was looked for may mean, where no schema is known to have it."""
+        """The names that the last table looked up may have, where no schema is known to have it."""
         self.by_name: dict[str, None] = {}
-        """The tables that a view reads which have the name in the end, and another one when it is defined."""
+        """Names in a view that mean another table in the end than when it is defined."""
 
     def name(self, parts: Sequence[str]) -> str:
-        """Return the full name of a table that the statement creates; a real one may have a temporary one's name."""
+        """Return the full name of a table that the statement creates; it may equal that of a temporary one."""
         script, use = self._script, self._use
         temporary = script.temporary_name(parts, use)
         if temporary is not None:
@@ -465,13 +465,13 @@ class _ScriptTables:
         return script.catalog_tables(replace(naming, session_tables=())).name(parts)
 
     def existing_name(self, parts: Sequence[str]) -> str:
-        """Return the full name of a table that is there: a temporary one comes first."""
+        """Return the full name of an existing table; a temporary one comes first."""
         script, use = self._script, self._use
         temporary = script.temporary_name(parts, use) or script.naming(use).session_table(parts)
         return temporary or self._catalog.name(self.existing(parts))
 
     def existing(self, parts: Sequence[str]) -> Sequence[str]:
-        """Return the name of a table that is there with the first schema of the search path that has it.
+        """Return the parts of an existing table's name, with the first schema of the search path that has it.
 
         One that has it when the statement runs counts before one that gets it later.
         """
@@ -496,7 +496,7 @@ class _ScriptTables:
         return parts if later is None else later
 
     def find(self, parts: Sequence[str]) -> TableEntry:
-        """Return what the script, else the catalog knows of a table.
+        """Return a table's entry: from the script, else from the catalog.
 
         Raises:
             NeedsDefinitionError: the statement that defines it has to be resolved first.
@@ -513,7 +513,7 @@ class _ScriptTables:
         if self._follows_names and found is not None and found[1].until is not None and not found[1].session:
             found = self._final(entry.name, found)
         if found is None:
-            # It reads what it makes anew: an earlier ingest of it stated what it makes, not what it reads.
+            # It reads the table that it replaces: an earlier ingest learnt the columns it makes, not those it reads.
             return TableEntry(entry.name) if entry.learnt and script.makes(entry.name) else entry
         position, definition = found
         if entry.learnt and not definition.alters:
@@ -526,7 +526,7 @@ class _ScriptTables:
         return TableEntry(entry.name, columns if columns is not None else entry.columns)
 
     def _final(self, name: str, found: tuple[Position, Definition]) -> tuple[Position, Definition]:
-        """Return what a view reads in the end by a name that means something else when the view is defined."""
+        """Return the definition that a view's name has in the end, where it changes after the view is defined."""
         if found[1].renamed and self._script.naming(self._use).dialect.views_follow_renames:
             return found
         final = self._script.final(name, self._use)
@@ -556,14 +556,14 @@ class _ScriptTables:
         return TableEntry(name, None, relation)
 
     def seen(self, tables: Collection[str], column: str) -> set[str]:
-        """Return which of some tables other statements show to have a column."""
+        """Return those of the tables that other statements show to have a column."""
         found = {table for table in tables if self._script.seen(table, column)}
         if len(found) == 1 and len(tables) > 1:
             self.decisions[column, tuple(sorted(tables))] = None
         return found
 
     def sources(self, names: Iterable[str]) -> dict[str, None]:
-        """Return the tables read, with those behind a temporary table in its place."""
+        """Return the tables read, each temporary table replaced by the tables behind it."""
         total: dict[str, None] = {}
         for name in names:
             total.update(dict.fromkeys(self._behind.get(name, (name,))))

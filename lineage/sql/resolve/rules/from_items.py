@@ -1,4 +1,4 @@
-"""What may stand in FROM: tables and CTEs, sub-queries, VALUES, LATERAL, UNNEST and other table functions."""
+"""The items of FROM: tables and CTEs, sub-queries, VALUES, LATERAL, UNNEST and other table functions."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ _PATHS_AT = {
                      "icebergs3cluster", "deltalakecluster", "deltalakes3cluster", "hudicluster"), 1),
     **{"azureblobstorage": 2, "azureblobstoragecluster": 3},
 }  # fmt: skip
-"""ClickHouse's functions that read files, and which argument says where these are."""
+"""ClickHouse's functions that read files, and the index of the argument with their path."""
 
 _NAMES_AT = {
     "remote": 1, "remotesecure": 1, "cluster": 1, "clusterallreplicas": 1, "mysql": 1, "postgresql": 1, "mongodb": 1,
     "odbc": 1, "jdbc": 1, "dictionary": 0,
 }  # fmt: skip
-"""ClickHouse's functions that read a table which they are given by name, and where the name begins."""
+"""ClickHouse's functions that read a table named by their arguments, and the index of the name's first argument."""
 
 _UNNAMED = frozenset(("merge", "redis", "sqlite", "executable", "input", "loop", "ytsaurus", "arrowflight"))
-"""ClickHouse's functions that read what their arguments do not name as a table: merge those that fit a pattern."""
+"""ClickHouse's functions that read something their arguments do not name: tables matching a pattern, a queue."""
 
 _RUN_QUERIES = frozenset(
     ("crosstab", "crosstab2", "crosstab3", "crosstab4", "dblink", "openquery", "external_query", "postgres_query",
      "mysql_query", "query_to_xml", "connectby", "sqlite_query", "query")
 )  # fmt: skip
-"""Functions called as tables that run a query which they are given as a string, often in another database."""
+"""Table functions that run a query from a string, often in another database."""
 
 _FLATTENED = ("SEQ", "KEY", "PATH", "INDEX", "VALUE", "THIS")
-"""What Snowflake's FLATTEN gives."""
+"""The columns of Snowflake's FLATTEN."""
 
 _ONE_ROW = frozenset(("json_tuple", "jsontuple", "parse_url_tuple", "stack"))
-"""Functions called as tables whose arguments do not decide how many rows there are."""
+"""Table functions whose number of rows does not depend on their arguments."""
 
 
 _ONE_COLUMN = frozenset(
@@ -71,7 +71,7 @@ _ONE_COLUMN = frozenset(
      "generate_date_array", "generate_array", "sequence")
 )  # fmt: skip
 _ONE_COLUMN_TYPES = (exp.GenerateSeries, exp.Explode, exp.GenerateDateArray)
-"""Functions called as tables that give one column, named after themselves or their alias."""
+"""Table functions with one column, named after the function or its alias."""
 
 
 def _listed(resolver: Resolver, node: exp.Expr) -> list[str]:
@@ -113,7 +113,7 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
 
 
 def _renamed(resolver: Resolver, node: exp.Expr, relation: Relation) -> Relation:
-    """Return a relation with the columns that its alias lists; over a star each may be any column: that is reported."""
+    """Return a relation with the columns that its alias lists; over a star, report that each may be any column."""
     listed = _listed(resolver, node)
     renamed = relation.renamed(listed)
     if not listed or not relation.is_open or STAR not in (name for name, _ in relation.columns()):
@@ -172,12 +172,12 @@ def _rows_from(resolver: Resolver, functions: list[exp.Expr], scope: Scope) -> R
 
 @relation_rule(exp.TableFromRows)
 def table_from_rows(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
-    """`TABLE(f(…))`: what the function gives, as a table."""
+    """`TABLE(f(…))`: the function's rows, as a table."""
     return reshaped(resolver, node, function_table(resolver, node.this, scope, node), scope)
 
 
 def reshaped(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
-    """Return a relation after the PIVOT and UNPIVOT that stand behind it and behind the names that its alias lists."""
+    """Return a relation with the columns that its alias lists, and its PIVOT and UNPIVOT applied."""
     for pivot in node.args.get("pivots") or ():
         relation = pivoted(resolver, pivot, relation, scope)
     return relation
@@ -185,7 +185,7 @@ def reshaped(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scop
 
 @relation_rule(exp.Subquery)
 def subquery(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
-    """`(query) AS t(a, b)`. Its own ORDER BY and LIMIT stand on the query inside."""
+    """`(query) AS t(a, b)`. The parser keeps its ORDER BY and LIMIT on the query inside."""
     inner = scope_with_ctes(resolver, node, scope) if node.args.get("with_") else scope
     body = node.this
     if isinstance(body, exp.Table | exp.Subquery) and body.args.get("joins"):  # (a JOIN b USING (i)) AS j
@@ -224,7 +224,7 @@ def lateral(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
 
 @relation_rule(exp.Unnest)
 def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
-    """`UNNEST(a, b) WITH ORDINALITY AS t(x, y, n)`: each array gives its own column, the ordinal comes from none."""
+    """`UNNEST(a, b) WITH ORDINALITY AS t(x, y, n)`: one column per array; the ordinal has no source."""
     names = _listed(resolver, node)
     columns = [element_of(value_of(resolver, array, scope)) for array in node.expressions]
     alias = node.args.get("alias")
@@ -236,7 +236,7 @@ def unnest(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
     if offset:
         names = [*names[: len(columns)], *(["ordinality"] if offset is True else [resolver.identifiers.alias(offset)])]
         columns.append(Composite({}))
-    while len(names) > len(columns):  # an array of rows gives several columns
+    while len(names) > len(columns):  # an array of rows has several columns
         columns.append(columns[0] if columns else Composite({}))
     names += [f"unnest{position}" for position in range(len(names), len(columns))]
     rows = _rows_made([*columns], node)
@@ -255,7 +255,7 @@ def _elements(element: Composite, node: exp.Expr, scope: Scope, offset: list[str
 
 
 def _rows_made(values: list[Sources], mention: exp.Expr) -> RowSources | None:
-    """Return what decides how many rows a function makes: its arguments, whichever of its columns are read."""
+    """Return the influences on a function's number of rows: its arguments, whichever of its columns are read."""
     rows = RowSources()
     for value in values:
         absorb(rows.own, value, JOIN, mention)
@@ -288,7 +288,7 @@ def _as_table(column: exp.Column) -> exp.Table:
 
 
 def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) -> Relation:
-    """A function called as a table: its declared columns, else any column that is asked for, from its arguments."""
+    """A table function: its declared columns, else any column that is referenced, all from its arguments."""
     call = _called(call)
     if (found := _table_named_by(resolver, call, scope)) is not None:
         return found.renamed(_listed(resolver, node))
@@ -296,7 +296,7 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
         resolver.report(
             DiagnosticCode.DYNAMIC_SQL,
             Severity.WARNING,
-            f"the query that {_function_name(call)} is given as a string is not read",
+            f"the query in the string argument of {_function_name(call)} is not read",
             call,
             lasts=True,
         )
@@ -314,7 +314,7 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
 
 
 def _table_named_by(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relation | None:
-    """Return the table or file whose name a function's arguments are; None where they are none."""
+    """Return the table or file that a function's arguments name; None if they name neither."""
     if (location := _file_read(call)) is not None:
         return resolver.location(location)
     if resolver.naming.dialect.has_remote_functions and (found := _of_clickhouse(resolver, call, scope)) is not None:
@@ -332,7 +332,7 @@ def _value_of_call(resolver: Resolver, call: exp.Expr, scope: Scope) -> Sources:
         resolver.report(
             DiagnosticCode.UNSUPPORTED_SYNTAX,
             Severity.WARNING,
-            "the columns of a table that a function is given are not followed through it",
+            "the columns of a table argument are not followed through the function",
             given,
             lasts=True,
         )
@@ -356,7 +356,7 @@ def _function_of_unknown_columns(
     is_declared = bool(names) or _function_name(call) in _ONE_COLUMN or isinstance(call, _ONE_COLUMN_TYPES)
     alias = node.args.get("alias")
     if not is_declared:
-        names = [STAR]  # whether it gives one value or a table is not known
+        names = [STAR]  # it may return one value or a table
     if not names and isinstance(alias, exp.TableAlias) and alias.this is not None:
         names = [resolver.identifiers.alias(alias.this)]
     if not names:
@@ -365,7 +365,7 @@ def _function_of_unknown_columns(
 
 
 def _of_clickhouse(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relation | None:
-    """Return what one of ClickHouse's functions reads that name a table, or files; None where it is none of these.
+    """Return the table or files that one of ClickHouse's table functions reads; None for any other function.
 
     `remote('host', 'db', 't')`, `remote('host', db.t)`, `cluster('c', view(SELECT …))`. A table elsewhere has the name
     that it has there. https://clickhouse.com/docs/sql-reference/table-functions
@@ -387,7 +387,7 @@ def _of_clickhouse(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relation
     resolver.report(
         DiagnosticCode.UNSUPPORTED_SYNTAX,
         Severity.WARNING,
-        f"what {function} reads is not known: its arguments name no table",
+        f"the table that {function} reads is not known: its arguments do not name it",
         call,
         lasts=True,
     )
@@ -403,12 +403,12 @@ def table_of_function(call: exp.Expr) -> exp.Table | None:
 
 
 def path_of_function(call: exp.Expr) -> exp.Expr | None:
-    """Return the argument that says which files one of ClickHouse's functions reads or writes: mostly the first."""
+    """Return the argument with the path of the files that one of ClickHouse's functions reads or writes."""
     return next(iter(list(getattr(call, "expressions", ()))[_PATHS_AT.get(_function_name(call), 0) :]), None)
 
 
 def _table_named(function: str, given: list[exp.Expr], place: int) -> list[exp.Identifier]:
-    """Return the parts of the table's name among the arguments of a function; none where it is not all there."""
+    """Return the parts of the table's name among the arguments of a function; an empty tuple if a part is missing."""
     options = {one.this.name.lower(): one.expression for one in given if isinstance(one, exp.EQ)}
     if options:  # of a named collection
         listed = [options[name] for name in ("database", "db", "schema", "table", "collection") if name in options]
@@ -425,7 +425,7 @@ def _table_named(function: str, given: list[exp.Expr], place: int) -> list[exp.I
 
 
 def _parts_of(node: exp.Expr) -> list[exp.Identifier]:
-    """Return the parts of a name that is written as one or as a string, `db.t` or 'db.t'; none where it is neither."""
+    """Return the parts of a name, written as `db.t` or as the string 'db.t'; none if it is neither."""
     if isinstance(node, exp.Column):
         return [part for part in node.parts if isinstance(part, exp.Identifier)]
     if isinstance(node, exp.Literal) and node.is_string and node.name:
@@ -434,7 +434,7 @@ def _parts_of(node: exp.Expr) -> list[exp.Identifier]:
 
 
 def _stacked(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[Sources]:
-    """`stack(2, 'a', a, 'b', b)`: two rows of two columns, each column of every second value; none if unreadable."""
+    """`stack(2, 'a', a, 'b', b)`: two rows of two columns, each from every second value; none if unreadable."""
     rows, values = call.this, call.expressions
     if not isinstance(rows, exp.Literal) or not rows.name.isdigit() or not int(rows.name):
         return []

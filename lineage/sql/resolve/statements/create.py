@@ -50,7 +50,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         resolver.own_schema = resolver.identifiers.table_parts(named)[:-1]
     relation = resolver.relation(body, scope_with_ctes(resolver, tree, resolver.new_scope()))
     if resolver.naming.dialect.create_as_adds_columns and kind == "TABLE":
-        # The query's columns stand beside those that are defined, and in them where the names agree:
+        # The query's columns are added to the defined ones, or merged with those of the same name:
         # https://dev.mysql.com/doc/refman/8.4/en/create-table-select.html
         _name_columns(resolver, outcome, relation, [], tree)
         defined = tuple(column for column in schema if column.name not in outcome.names)
@@ -61,7 +61,7 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 
 def _created(resolver: Resolver, tree: exp.Expr, named: exp.Table, kind: str, properties: list[exp.Expr]) -> Outcome:
-    """Return an outcome with the dataset that a CREATE makes, and without columns."""
+    """Return an outcome with the dataset that a CREATE makes, without columns."""
     outcome = Outcome(f"CREATE_{kind.replace(' ', '_')}", resolver.naming.made(resolver.name(named)), defines=True)
     if isinstance(tree, exp.Create) and is_temporary(tree, resolver.naming.dialect):
         outcome.target, outcome.target_kind = plain_name(outcome.target or ""), DatasetKind.TEMPORARY
@@ -73,7 +73,7 @@ def _created(resolver: Resolver, tree: exp.Expr, named: exp.Table, kind: str, pr
 
 
 def _all_of(source: exp.Expr) -> exp.Select:
-    """Return `SELECT * FROM source`; the star stands where the source's name does."""
+    """Return `SELECT * FROM source`; the star has the position of the source's name."""
     star = exp.Star()
     if isinstance(name := source.this, exp.Identifier):
         star.meta.update(name.meta)
@@ -81,7 +81,7 @@ def _all_of(source: exp.Expr) -> exp.Select:
 
 
 def _report_rows(resolver: Resolver, body: exp.Expr | None, properties: list[exp.Expr], named: exp.Expr) -> None:
-    """Say so where a CREATE takes rows from what is not read: DuckDB's AS SUMMARIZE t, PostgreSQL's AS EXECUTE p."""
+    """Report rows that come from a statement that is not read: DuckDB's AS SUMMARIZE t, PostgreSQL's AS EXECUTE p."""
     executed = next((item for item in properties if isinstance(item, exp.ExecuteAsProperty)), None)
     found = body if isinstance(body, exp.Expr) else executed
     if found is not None:
@@ -112,7 +112,7 @@ def cache(resolver: Resolver, tree: exp.Expr) -> Outcome:
 
 
 def _name_columns(resolver: Resolver, outcome: Outcome, relation: Relation, listed: list[str], tree: exp.Expr) -> None:
-    """Take over the query's columns under the names of the list, which may be shorter (PostgreSQL)."""
+    """Name the query's columns by the list, which may be shorter (PostgreSQL)."""
     pairs = list(relation.columns())
     if len(listed) > len(pairs) and not relation.is_open:
         resolver.report(

@@ -6,15 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from lineage.model.batch import (
-    JobKind,
-    file_job_key,
-)
-from lineage.model.statement import (
-    StatementLineage,
-)
+from lineage.model.batch import JobKind, file_job_key
+from lineage.model.statement import StatementLineage
 
-__all__ = ["Attribute", "Attribution", "FileOrigin", "Use", "of_files"]
+__all__ = ["Attribute", "Attribution", "FileOrigin", "of_files"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +50,3 @@ def of_files(at: datetime, files: Mapping[str, FileOrigin] | None = None) -> Att
         return Attribution(file_job_key(file.key, target), JobKind.SQL_FILE, file.source, at, at, file.key)
 
     return attribute
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """What a statement of a job reads and writes: keys of datasets and of their columns. `source` names its text."""
-
-    source: str
-    job: str
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]

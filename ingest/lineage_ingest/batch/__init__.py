@@ -1,0 +1,1 @@
+"""The parts of a batch, by subject: datasets, edges, changes, diagnostics and uses."""

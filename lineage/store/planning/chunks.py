@@ -212,9 +212,9 @@ class _Parting:
 
 
 def _chunks(sizes: Mapping[str, int], at_most: int) -> Iterator[tuple[tuple[int, ...], Sequence[str]]]:
-    """Yield keys, with the lanes that they fall into, in chunks of a size; those of one lane stand far from each other.
+    """Yield chunks of keys, each with its lock stripes; chunks of one stripe are spread as far apart as possible.
 
-    Where there is less than a chunk for each lane, chunks have several lanes.
+    Where there is less than a chunk for each stripe, chunks have several stripes.
     """
     groups = LOCK_STRIPES
     while groups > 1 and sum(sizes.values()) < at_most * groups:

@@ -1,4 +1,4 @@
-"""One statement's tokens into what can be read of it: strategies in their order, each tried where those before fail."""
+"""Read one statement: strategies in their order, until one of them succeeds."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ __all__ = ["Attempt", "read_statement", "read_without_tree"]
 class Attempt:
     """A statement on its way through the strategies, with what they have found so far.
 
-    `as_written` says that the tokens are those of the text from the first one's position to the last one's; else they
-    are put together from several places, or made.
+    `as_written`: the tokens are one contiguous part of the text; else they are collected from several, or generated.
     """
 
     __slots__ = ("as_written", "budget", "dialect", "parser", "problem", "span", "text", "tokens", "trees")
@@ -57,7 +56,7 @@ class Attempt:
 
     @property
     def command(self) -> exp.Command | None:
-        """What the parser keeps as text, without an error; None where it has a tree, or refuses."""
+        """sqlglot's Command, which is unparsed text; None if it built a tree or raised an error."""
         tree = self.trees[0] if self.trees and self.problem is None else None
         return tree if isinstance(tree, exp.Command) else None
 
@@ -73,7 +72,7 @@ class Attempt:
 
 
 Strategy: TypeAlias = Callable[[Attempt], "list[ParsedStatement] | None"]
-"""Returns the statements that were read, which are several where a dialect needs no semicolon; None to try the next."""
+"""Returns the statements (several only where a dialect needs no semicolon), or None to try the next strategy."""
 
 
 def read_statement(
@@ -88,7 +87,7 @@ def read_statement(
 
 
 def read_without_tree(parsed: ParsedStatement, dialect: Dialect, budget: Budget) -> ParsedStatement:
-    """Return a statement that has no tree, or one that no rule reads, by the first strategy that needs none."""
+    """Read a statement that has no tree, or one that no rule reads, without using its tree."""
     _, parser = tools_of(dialect, budget.nesting)
     attempt = Attempt(parsed.tokens, parsed.span, parsed.text, dialect, budget, parser, as_written=False)
     attempt.trees, attempt.problem = [parsed.tree], parsed.problem
@@ -125,13 +124,13 @@ def _parse(attempt: Attempt) -> list[ParsedStatement] | None:
         attempt.problem = parse_errors.error(DiagnosticCode.PARSE_ERROR, message, span)
     else:
         attempt.trees = trees
-        if not trees or not (isinstance(trees[0], exp.Command) or _is_misread(trees[0])):
+        if not trees or not (isinstance(trees[0], exp.Command) or _is_incomplete(trees[0])):
             return _with_names(attempt, trees)
     return None
 
 
 def _rewrite(attempt: Attempt) -> list[ParsedStatement] | None:
-    """Parse the statement as a rewrite puts it, where the parser refuses it, keeps it as text or misreads it."""
+    """Parse a rewritten form of the statement, if sqlglot fails, returns a Command or an incomplete tree."""
     tokens, text, command = attempt.tokens, attempt.text, attempt.command
     if attempt.problem is not None and not attempt.is_refused:
         return None
@@ -148,19 +147,19 @@ def _rewrite(attempt: Attempt) -> list[ParsedStatement] | None:
         if command is not None:  # the rewritten tokens show more of it than the command does
             attempt.problem = parse_errors.of_parse_error(error, piece, text, attempt.span)
             attempt.tokens = piece
-        return _misread(attempt)
+        return _incomplete_tree(attempt)
     except (TokenError, RecursionError, *PARSER_DEFECTS):
-        return _misread(attempt)
+        return _incomplete_tree(attempt)
     if not trees or any(isinstance(tree, exp.Command) for tree in trees):
-        return _misread(attempt)
+        return _incomplete_tree(attempt)
     attempt.trees, attempt.problem = trees, None
     return _with_names(attempt, trees)
 
 
-def _spell_out(attempt: Attempt) -> list[ParsedStatement] | None:
-    """Take all tokens of the statement: the tokenizer keeps what follows some keywords as one, the text as it is.
+def _tokenize_rest(attempt: Attempt) -> list[ParsedStatement] | None:
+    """Tokenize what the tokenizer returned as one string, the rest of a statement after some keywords. Never succeeds.
 
-    Where quotes do not pair, the tokens end: from there on names and literals cannot be told apart.
+    Where quotes do not pair, drop the rest: from there on names and literals cannot be distinguished.
     """
     tokens, text = attempt.tokens, attempt.text
     if len(tokens) == 2 and tokens[1].token_type is TokenType.STRING:
@@ -172,7 +171,7 @@ def _spell_out(attempt: Attempt) -> list[ParsedStatement] | None:
 
 
 def _installed_rule(attempt: Attempt) -> list[ParsedStatement] | None:
-    """Leave it to an installed package that knows the statement by its keyword."""
+    """Hand over to an installed package that knows the statement by its keyword."""
     keyword = attempt.tokens[0].text.upper() if attempt.tokens else ""
     return attempt.result(ReadFrom.INSTALLED_RULE) if keyword in installed_rules().commands else None
 
@@ -216,7 +215,7 @@ def _recover(attempt: Attempt) -> list[ParsedStatement] | None:
 
 
 def _not_sql(attempt: Attempt) -> list[ParsedStatement] | None:
-    """Refuse what parses as an expression: any word does."""
+    """Report NOT_SQL if the text is only an expression: any single word parses as one."""
     tree = attempt.trees[0] if attempt.trees and attempt.problem is None else None
     if tree is None or isinstance(tree, exp.Command | exp.Query | exp.DDL | exp.DML):
         return None
@@ -226,7 +225,7 @@ def _not_sql(attempt: Attempt) -> list[ParsedStatement] | None:
 
 
 def _keywords(attempt: Attempt) -> list[ParsedStatement]:
-    """Leave the statement to its keywords, which show its tables."""
+    """Hand over to the tracing of keywords, which finds the tables."""
     tree = attempt.trees[0] if attempt.trees and attempt.problem is None else None
     if attempt.problem is None:
         name = str(tree.this).upper() if isinstance(tree, exp.Command) else type(tree).__name__.upper()
@@ -237,12 +236,12 @@ def _keywords(attempt: Attempt) -> list[ParsedStatement]:
 
 
 _WITHOUT_TREE: tuple[Strategy, ...] = (_installed_rule, _no_lineage, _query_behind_head, _recover, _not_sql, _keywords)
-STRATEGIES: tuple[Strategy, ...] = (_parse, _rewrite, _spell_out, *_WITHOUT_TREE)
+STRATEGIES: tuple[Strategy, ...] = (_parse, _rewrite, _tokenize_rest, *_WITHOUT_TREE)
 """The order in which a statement is read."""
 
 
 def _with_names(attempt: Attempt, trees: list[exp.Expr | None]) -> list[ParsedStatement]:
-    """Return the statements that were read, with names for what strings name."""
+    """Return the statements that were read, with strings that name tables replaced by those names."""
     tokens, text, span = attempt.tokens, attempt.text, attempt.span
     written = text[span.start : span.end] if attempt.as_written else None
     if not has_names_in_text(tokens, attempt.dialect, written):
@@ -257,11 +256,11 @@ def _with_names(attempt: Attempt, trees: list[exp.Expr | None]) -> list[ParsedSt
     return found
 
 
-def _is_misread(tree: exp.Expr | None) -> bool:
+def _is_incomplete(tree: exp.Expr | None) -> bool:
     """Return whether the parser's tree lacks a part of what the statement says.
 
-    That of `ALTER VIEW v AS query` lacks the columns' names; in that of ClickHouse's `FROM INFILE 'f'`, INFILE is a
-    table.
+    The tree of `ALTER VIEW v AS query` lacks the columns' names; the tree of ClickHouse's `FROM INFILE 'f'` has a table
+    INFILE.
     """
     if type(tree) is exp.Insert:
         query = tree.args.get("expression")
@@ -273,8 +272,8 @@ def _is_misread(tree: exp.Expr | None) -> bool:
     return any(isinstance(action, exp.Query) for action in tree.args.get("actions") or ())
 
 
-def _misread(attempt: Attempt) -> list[ParsedStatement] | None:
-    """Return a tree that lacks something, where there is no better one."""
+def _incomplete_tree(attempt: Attempt) -> list[ParsedStatement] | None:
+    """Return the parser's incomplete tree, where there is no better one."""
     is_tree = attempt.problem is None and attempt.command is None
     return _with_names(attempt, attempt.trees) if is_tree else None
 

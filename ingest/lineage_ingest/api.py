@@ -1,4 +1,4 @@
-"""The public functions: ingest SQL files, query logs and OpenLineage events; follow a log. The CLI calls them, too."""
+"""Public functions to ingest SQL files, query logs and OpenLineage events, and to follow a log. The CLI uses them."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def ingest_sql(
 ) -> IngestSummary:
     """Read SQL files, resolve them against each other and store their lineage. Nothing is executed.
 
-    A file that was ingested before replaces its earlier lineage; files that a folder no longer has are retired.
+    The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired.
 
     Args:
         paths: SQL files and folders of them.
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
             else `./lineage.lbug`.
         options: dialect, schemas, names, project.
-        progress: called with each stage, how much of it is done, and of how much.
+        progress: called with the name of each stage, the amount done, and the total.
 
     Raises:
         OptionError: an option has a wrong value.
@@ -72,7 +72,7 @@ def ingest_sql(
     if options.project_root is not None and options.project is None:
         raise OptionError("it requires --project", "project_root")
     extraction, catalog = _extraction_options(options), read_catalog(options.catalog, options.dialect)
-    with _opened(store) as opened:
+    with _open(store) as opened:
         summary = ingest_sql_files(
             map(Path, listed_paths(paths)),
             opened,
@@ -105,14 +105,14 @@ def ingest_log(
         store: an open store, or the address of one (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`,
             else `./lineage.lbug`. Large batches are written to Neo4j in parallel only if the address is given.
         options: format, names, schemas, engine.
-        progress: called with each stage, how much of it is done, and of how much (None if unknown).
+        progress: called with the name of each stage, the amount done, and the total (None if unknown).
 
     Raises:
         OptionError: an option has a wrong value.
         NoLogFilesError: a path has no file.
         ColumnsMissingError: the log does not have the columns of this source.
         NotOverJdbcError: the source's log is not in a database.
-        SparkMissingError: Spark is needed and is not installed, or Java is not there.
+        SparkMissingError: Spark is required, and Spark or Java is not installed.
         LogUnreachableError: the database that holds the log cannot be read.
         UndatedLogError: no statement has a time, and `observed_at` is not set.
         StoreError: the store could not be read or written.
@@ -122,7 +122,7 @@ def ingest_log(
     if bool(given.paths) == (given.jdbc is not None):
         raise OptionError("give files, or --jdbc-url", "paths")
     kind = choose_engine(given, request.options.engine)
-    with _opened(store) as opened:
+    with _open(store) as opened:
         if progress is not None:
             progress("starting Spark" if kind is EngineKind.SPARK else "starting", 0, None)
         with open_engine(given, kind, request.options.spark) as engine:
@@ -151,7 +151,7 @@ def ingest_openlineage(
         SchemasMissingError: jsonschema-rs is not installed.
         StoreError: the store could not be read or written. Ingest the files again: nothing is lost or doubled.
     """
-    with _opened(store) as opened:
+    with _open(store) as opened:
         return replace(ingest_event_files(listed_paths(paths), opened, progress), store=opened.address)
 
 
@@ -167,12 +167,12 @@ class StreamStart(NamedTuple):
 
 @dataclass(slots=True)
 class FollowSummary:
-    """The sum of a stream's micro-batches."""
+    """Totals of a stream's micro-batches."""
 
     batches: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
-    """Why statements are not resolved in full, or rows left out, with the number of their runs."""
+    """Reasons why statements are not fully resolved or rows are skipped, with the number of runs."""
     applied: AppliedChanges = field(default_factory=AppliedChanges)
     errors: int = 0
     failed_files: int = 0
@@ -212,21 +212,21 @@ def follow_log(
 
     Args:
         paths: folders, or patterns of them, into which whole files are moved; none, if `follow.kafka` is set.
-        source: the log's format; `auto` detects it from the files that are there.
+        source: the log's format; `auto` detects it from the existing files.
         store: the address of a store (a path, `bolt://…` or `http://…`); by default `LINEAGE_STORE`, else
             `./lineage.lbug`. It is closed between micro-batches.
         options: format, names, schemas, Spark.
         follow: Kafka, checkpoint, interval.
         stopping: when set, the stream stops after the current micro-batch.
-        on_start: called when Spark runs.
+        on_start: called when Spark has started.
         on_batch: called with each micro-batch that was stored and had rows.
-        on_notice: called with notices for people, such as a wait for Kafka.
+        on_notice: called with messages to display, such as a wait for Kafka.
 
     Raises:
         OptionError: an option has a wrong value.
-        SparkMissingError: Spark is not installed, Java is not there, or Kafka's connector cannot be fetched.
+        SparkMissingError: Spark or Java is not installed, or Kafka's connector cannot be fetched.
         BrokersUnreachableError: Kafka does not answer.
-        CheckpointError: the checkpoint is of another stream or in use.
+        CheckpointError: the checkpoint belongs to another stream, or is in use.
         StreamFailedError: the stream failed.
         UndatedLogError: no statement has a time, and `observed_at` is not set.
         StoreError: the store could not be read or written.
@@ -288,7 +288,9 @@ def plan_log(
     options: LogOptions | None = None,
     follow: FollowOptions | None = None,
 ) -> list[tuple[str, str, str]]:
-    """Return the stages that ingesting (or, with `follow`, following) a log runs: name, where, what. Nothing is read.
+    """Return the stages (name, where it runs, what it does) of `ingest_log`, or with `follow`, of `follow_log`.
+
+    Nothing is read.
 
     Raises:
         OptionError: an option has a wrong value.
@@ -339,8 +341,8 @@ def _is_open(store: GraphStore | str | Path | None) -> bool:
 
 
 @contextmanager
-def _opened(store: GraphStore | str | Path | None) -> Iterator[GraphStore]:
-    """Yield the store; one that is opened here is closed again."""
+def _open(store: GraphStore | str | Path | None) -> Iterator[GraphStore]:
+    """Yield the store, and close it afterwards if this function opened it."""
     if store is not None and not isinstance(store, str | Path):
         yield store
         return
@@ -349,7 +351,7 @@ def _opened(store: GraphStore | str | Path | None) -> Iterator[GraphStore]:
 
 
 def _opener(store: object) -> Opener | None:
-    """Return what opens the store in other processes, with this process's login; None if only one may write."""
+    """Return a function that opens the store in other processes with the same login; None if only one may write."""
     address = str(store or os.environ.get("LINEAGE_STORE") or "")
     if "://" not in address or address.startswith("http"):  # one writer
         return None

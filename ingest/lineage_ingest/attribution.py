@@ -1,4 +1,4 @@
-"""Whose a statement is: the job it is of, the file it stands in, what it reads and writes."""
+"""Attribution of statements to jobs and files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Attribute", "Attribution", "FileOrigin", "of_files"]
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Which job a statement is of, and when that ran."""
+    """The job that a statement belongs to, and when it ran."""
 
     key: str
     kind: JobKind
@@ -25,21 +25,21 @@ class Attribution:
 
 
 Attribute = Callable[[StatementLineage, str | None], Attribution]
-"""Takes a statement (its `source` names the text) and its target's key; returns whose it is."""
+"""Takes a statement (its `source` names the text) and its target's key; returns its attribution."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileOrigin:
-    """A file as people read it, and its key."""
+    """A file: its display name and its key."""
 
     source: str
     key: str
 
 
 def of_files(at: datetime, files: Mapping[str, FileOrigin] | None = None) -> Attribute:
-    """Return the attribution of statements that stand in files: one job is what one file says of one target.
+    """Return the attribution of statements in files: one job for each target of a file.
 
-    `files` are the files by the names of their texts; without them a text's name is all that is known of its file.
+    `files` are the files by the names of their texts; without them, the name of the text identifies the file.
     """
 
     def attribute(statement: StatementLineage, target: str | None) -> Attribution:

@@ -1,4 +1,4 @@
-"""What columns are called at different times of one batch: its RENAME COLUMNs, forward and back."""
+"""Names of columns at different times of one batch: its RENAME COLUMNs, applied forward and backward."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from lineage.model.statement import ChangeKind
 __all__ = ["TODAY", "ColumnNames"]
 
 TODAY = datetime.max.replace(tzinfo=UTC)
-"""Behind all renames: the names that a graph has which knows them."""
+"""After all renames: the names in a graph that has applied them."""
 
 
 class ColumnNames:
-    """The renames of columns that a batch brings, in order."""
+    """The renames of columns in a batch, in order."""
 
     def __init__(self, changes: Iterable[DatasetChange]) -> None:
         self._renames: dict[str, list[tuple[datetime, str, str]]] = defaultdict(list)
@@ -29,7 +29,7 @@ class ColumnNames:
             renames.sort()
 
     def key_at(self, key: str, since: datetime, until: datetime) -> str:
-        """Return the key at `until` of what has this key at `since`; a dataset's key stays."""
+        """Return the key at `until` of the column that has this key at `since`; dataset keys do not change."""
         if not self._renames or not is_column_key(key):
             return key
         dataset, path = split_column_key(key)
@@ -45,7 +45,7 @@ class ColumnNames:
         return column_key(dataset, path)
 
     def edge_at(self, edge: EdgeRecord, since: datetime, until: datetime) -> EdgeRecord:
-        """Return an edge whose names are of one time in the names of another."""
+        """Return an edge whose names are those at `since` with the names at `until`."""
         if not self._renames:
             return edge
         source, target = (self.key_at(key, since, until) for key in (edge.source, edge.target))

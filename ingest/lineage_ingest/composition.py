@@ -1,7 +1,6 @@
-"""Lineage through what is not there in the end: a column or table that was read before it was dropped.
+"""Lineage through columns and tables that were read before they were dropped.
 
-What was made of it goes on, and comes from what it was made of. So edges into it and edges out of it are joined to
-edges past it, as those of temporary tables are.
+Edges into a dropped column or table and edges out of it are composed into direct edges, as for temporary tables.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ _ORDER = tuple(Subtype)
 def edges_past(
     made: Iterable[EdgeRecord], read: Iterable[EdgeRecord], is_gone: Callable[[str], bool]
 ) -> Iterator[EdgeRecord]:
-    """Yield edges of what reads columns and tables (by key) that are gone, from what these were made of.
+    """Yield the edges that replace paths through columns and tables (by key) that no longer exist.
 
-    `made` are the edges into what is gone, `read` those out of it; what is yielded is of the job that reads, with the
-    places where it does.
+    `made` are the edges into these, `read` the edges out of them. Each yielded edge has the job and the spans of the
+    edge in `read`.
     """
     into: dict[str, list[EdgeRecord]] = defaultdict(list)
     for edge in made:
@@ -35,22 +34,22 @@ def edges_past(
         while stack:
             last = stack.pop()
             for before in into.get(last.source, ()):
-                past = _joined(before, last)
+                past = _compose_edges(before, last)
                 if is_gone(past.source):
-                    # Several ways lead there: each may say more, or that a value is not masked after all.
+                    # Several paths may lead there, with other subtypes, or without masking.
                     key = past.source, past.kind
                     known = reached.get(key)
                     every = past if known is None else merged_edge(known, past)
                     if every != known:
                         reached[key] = every
                         stack.append(every)
-                elif past.source not in (past.target, past.output):  # a table decides its own rows: that says nothing
+                elif past.source not in (past.target, past.output):  # a table always decides its own rows
                     yield past
 
 
-def _joined(first: EdgeRecord, second: EdgeRecord) -> EdgeRecord:
-    """Return what two edges of which the second goes on from the first one's end amount to, as the second one's."""
-    subtypes = first.subtypes if second.of_rows else _composed(first, second)
+def _compose_edges(first: EdgeRecord, second: EdgeRecord) -> EdgeRecord:
+    """Return the composition of two consecutive edges; job, output and spans are those of the second."""
+    subtypes = first.subtypes if second.of_rows else _compose_subtypes(first, second)
     is_value = first.kind is second.kind is EdgeKind.CONTRIBUTES
     return replace(
         second,
@@ -63,13 +62,13 @@ def _joined(first: EdgeRecord, second: EdgeRecord) -> EdgeRecord:
     )
 
 
-def _composed(first: EdgeRecord, second: EdgeRecord) -> tuple[Subtype, ...]:
+def _compose_subtypes(first: EdgeRecord, second: EdgeRecord) -> tuple[Subtype, ...]:
     found = {compose(StepEffect(one), StepEffect(other)).subtype for one in first.subtypes for other in second.subtypes}
     return tuple(sorted(found, key=_ORDER.index))
 
 
 def merged_edge(one: EdgeRecord, other: EdgeRecord) -> EdgeRecord:
-    """Return what two statements of one job say of the same pair."""
+    """Return one edge for two of the same job between the same nodes."""
     return replace(
         one,
         subtypes=tuple(sorted({*one.subtypes, *other.subtypes}, key=_ORDER.index)),

@@ -1,4 +1,4 @@
-"""Jobs of a batch: the SQL that each one's statements make, and the spans in it that prove its edges."""
+"""Jobs of a batch: the SQL of each, and the spans in it that prove its edges."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Complete
 
 
 class EarlierText(NamedTuple):
-    """A statement that made a temporary table, its literals masked."""
+    """A statement that created a temporary table, its literals masked."""
 
     text: str
     span: Span
     is_of_file: bool
-    """Whether it stands in the file of the job."""
+    """Whether it is in the file of the job."""
 
 
 @dataclass(slots=True)
 class StatedJob:
-    """A job of a batch, as its statements are added: its SQL, what it reads and writes, its edges."""
+    """Collects the statements of a job: its SQL, reads, writes and edges."""
 
     of: Attribution
     statements: list[StatementLineage] = field(default_factory=list)
@@ -54,9 +54,9 @@ class StatedJob:
     length: int = 0
     positions: list[SourcePosition] = field(default_factory=list)
     earlier: dict[tuple[str, int], EarlierText] = field(default_factory=dict)
-    """What made the temporary tables that its statements read."""
+    """The statements that created the temporary tables that its own read, by key."""
     moved: dict[tuple[str, int], int] = field(default_factory=dict)
-    """Functions from a span in the file of one of those to a span in the job's SQL."""
+    """By key of such a statement, the offset from positions in its text to positions in the job's SQL."""
     edges: dict[tuple[str, str, EdgeKind, str], list[tuple[Edge, int]]] = field(
         default_factory=lambda: defaultdict(list)
     )
@@ -64,7 +64,7 @@ class StatedJob:
     writes: dict[str, None] = field(default_factory=dict)
 
     def add_text(self, text: str, statement: StatementLineage, dialect: Dialect) -> int:
-        """Add the statement's masked text to the job's SQL; return the function that maps spans."""
+        """Append the statement's masked text to the job's SQL; return the offset of its spans in that SQL."""
         span = statement.span
         if span is None:
             return 0
@@ -79,7 +79,7 @@ class StatedJob:
         return offset
 
     def append_earlier(self) -> None:
-        """Append the statements that made temporary tables to the SQL, behind its own."""
+        """Append the statements that created temporary tables to the SQL, after its own."""
         for key, one in self.earlier.items():
             if key in self.moved:
                 continue
@@ -91,7 +91,7 @@ class StatedJob:
             self.moved[key] = start - one.span.start
 
     def record(self, dialect: Dialect) -> JobRecord:
-        """Return the job as a batch has it."""
+        """Return the record of the job."""
         operations = dict.fromkeys(statement.operation for statement in self.statements)
         completeness = max((s.completeness for s in self.statements), key=_WORST.index)
         first = self.statements[0].span
@@ -113,7 +113,7 @@ class StatedJob:
         )
 
     def edge_records(self, misplaced: list[Diagnostic]) -> Iterator[EdgeRecord]:
-        """Yield the edges; a span outside the SQL is left out, and reported in `misplaced`."""
+        """Yield the edges; a span outside the SQL is omitted and reported in `misplaced`."""
         for (source, target, kind, output), stated in self.edges.items():
             proofs = {proof for edge, offset in stated if (proof := edge.proof(offset, self.moved)) is not None}
             if not all(is_sound(proof) and max(proof) <= self.length for proof in proofs):

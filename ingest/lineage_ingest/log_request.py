@@ -1,4 +1,4 @@
-"""What an ingest of a log reads, from its options: the source, detected or named, and the values of the pipeline."""
+"""From the options of a log ingest to its source (detected or named) and the context of its pipeline."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class LogRequest(NamedTuple):
     options: LogOptions
     context: LogContext
     detected_files: tuple[Path, ...]
-    """The files from which the source was detected; none, if it was named."""
+    """The files from which the source was detected; empty if it was named."""
 
 
 def prepare_log(paths: Paths, source: str, options: LogOptions, follow: FollowOptions | None = None) -> LogRequest:
-    """Return what an ingest of a log reads. With `follow` it is a stream, whose folders may still be empty.
+    """Return the log to ingest. With `follow` it is a stream, whose folders may still be empty.
 
     Raises:
         OptionError: an option has a wrong value.
@@ -71,7 +71,7 @@ def prepare_log(paths: Paths, source: str, options: LogOptions, follow: FollowOp
         observed,
         set_operations=options.set_operations,
     )
-    try:  # a wrong file of functions is reported before anything is read
+    try:  # report an invalid functions file before reading anything
         options_for(resolved.dialect or "ansi", functions=options.functions)
     except FunctionsFileError as error:
         raise OptionError(str(error), "functions") from error
@@ -88,16 +88,16 @@ def resolve_source(
         OptionError: the source is unknown or cannot be detected, or one of its options has a wrong value.
     """
     if source.strip().lower() != _AUTO:
-        return _configured(source, options), ()
+        return _configure(source, options), ()
     if options.log_line_prefix is not None:
-        return _configured(POSTGRES_STDERR.name, options), ()
+        return _configure(POSTGRES_STDERR.name, options), ()
     detected = _detect(paths, options, follow)
-    return _configured(detected.name, options), detected.files
+    return _configure(detected.name, options), detected.files
 
 
 def _detect(paths: tuple[str, ...], options: LogOptions, follow: FollowOptions | None) -> DetectedSource:
     elsewhere = options.jdbc is not None or (follow is not None and follow.kafka is not None)
-    # Without any input, or with two, that is the error to report: any source will do.
+    # Without input, or with two inputs, the caller reports that error: return any source.
     if options.mapping or bool(paths) == elsewhere:
         return DetectedSource(GENERIC.name, ())
     if elsewhere or any("://" in path for path in paths):
@@ -123,10 +123,10 @@ _OPTION_OF = {
     MappingError: "mapping",
     UnknownDialectError: "dialect",
 }
-"""The option that each error of a source is about; any other one is about the time zone."""
+"""The option that causes each error of a source; all others are caused by the time zone."""
 
 
-def _configured(name: str, options: LogOptions) -> Source:
+def _configure(name: str, options: LogOptions) -> Source:
     try:
         return source_named(
             name,

@@ -31,7 +31,7 @@ Paths: TypeAlias = str | Path | Iterable[str | Path]
 
 
 class OptionError(ValueError):
-    """An option has a wrong value, or does not go with the others; `option` is its name."""
+    """An option has a wrong value, or conflicts with another; `option` is its name."""
 
     def __init__(self, message: str, option: str) -> None:
         super().__init__(message)
@@ -55,9 +55,9 @@ class IngestOptions:
     budget: Budget = field(default_factory=Budget)
     """Limits for one statement; a statement beyond them is traced at table level."""
     set_operations: Literal["exact", "paper"] = "exact"
-    """What the output of a set operation references: what decides its rows, or all that the LineageX paper lists."""
+    """References of a set operation's output: columns that decide its rows, or all that the LineageX paper lists."""
     observed_at: datetime | None = None
-    """SQL files: when the definitions held (default: now). Logs: when statements ran whose log has no time."""
+    """SQL files: time of the definitions (default: now). Logs: time of statements that have none in the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ class FollowOptions:
     every: float = 30
     """Seconds between the starts of two micro-batches."""
     once: bool = False
-    """Stop when everything that is there at the start has been stored."""
+    """Stop when all input that exists at the start has been stored."""
     at_once: int | None = None
     """Maximum number of files (default 1,000) or messages (default 1,000,000) in a micro-batch."""
 

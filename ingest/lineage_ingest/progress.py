@@ -18,10 +18,10 @@ _EVERY = 5.0
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Yield a function to call with a stage's name, how much of it is done, and of how much (None: nobody knows).
+    """Yield a function to call with a stage's name, the amount done, and the total (None if unknown).
 
-    The stages stay on the screen until the end, each with its own seconds. What is no terminal (a pipe, a file) gets
-    a line when the last one is five seconds old, so that what is quickly done says nothing.
+    On a terminal, all stages are shown until the end, each with its elapsed time. Elsewhere (a pipe, a file), a line is
+    printed at most every five seconds, so that a short ingest prints nothing.
     """
     terminal = console(stderr=True)
     if not terminal.is_terminal:
@@ -46,7 +46,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
 
 
 class _Lines:
-    """Prints how far a stage is, now and then."""
+    """Prints the progress of a stage periodically."""
 
     def __init__(self) -> None:
         self._began = self._printed = time.monotonic()

@@ -1,7 +1,7 @@
-"""DDL within one batch of files, or one session: what it builds and then renames had the last name all along.
+"""Renames within one batch of files, or one session: a table that it creates and renames is stored by its last name.
 
-`CREATE t_new AS …; DROP t; ALTER TABLE t_new RENAME TO t` says what t is. What the batch did not build is moved in
-the store as well.
+`CREATE t_new AS …; DROP t; ALTER TABLE t_new RENAME TO t` defines t. Tables that the batch did not create are renamed
+in the store as well.
 """
 
 from __future__ import annotations
@@ -15,52 +15,52 @@ from lineage.model.statement import ChangeKind, StatementLineage, TableChange
 __all__ = ["LaterNames", "compose_names", "is_gone", "table_after"]
 
 _GONE = "\0"
-_AS_IT_IS: Mapping[str, str] = {}
+_NO_RENAMES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class LaterNames:
-    """What tables and columns are called in the end, by the names that they have at some statement."""
+    """Final names of tables and columns, by the names that they have at one statement."""
 
     tables: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By table, as the statement calls it, and path."""
+    """By the table's name in the statement, and path."""
 
     def table(self, name: str) -> str:
-        """Return what a table is called in the end."""
+        """Return the final name of a table."""
         return self.tables.get(name, name)
 
     def column(self, table: str, path: str) -> str:
-        """Return the path that a column of a table (as the statement calls it) has in the end."""
+        """Return the final path of a column; `table` is the table's name in the statement."""
         renamed = self.columns.get(table)
         return renamed_path(path, renamed) if renamed else path
 
     def without(self, tables: Sequence[str]) -> LaterNames:
-        """Return the same without what these tables are called in the end: they are what has the name then."""
+        """Return the same without renames of these tables: they refer to whatever has the name at the end."""
         return LaterNames(
             {name: later for name, later in self.tables.items() if name not in tables},
             {name: later for name, later in self.columns.items() if name not in tables},
         )
 
     def before(self, change: TableChange, gone: str) -> LaterNames:
-        """Return what is called how in the end by the names that count before a change.
+        """Return the final names by the names that are valid before a change.
 
-        A column that is dropped has the path `gone` until then.
+        A column that the change drops has the final path `gone`.
         """
         tables, columns = dict(self.tables), dict(self.columns)
         name, other = change.table, change.other
         if change.kind is ChangeKind.RENAME_COLUMN and change.column is not None and other is not None:
-            own = dict(columns.get(name, _AS_IT_IS))
+            own = dict(columns.get(name, _NO_RENAMES))
             own[change.column] = own.pop(other, other)
             columns[name] = own
         elif change.kind is ChangeKind.DROP_COLUMN and change.column is not None:
-            columns[name] = {**columns.get(name, _AS_IT_IS), change.column: gone}
+            columns[name] = {**columns.get(name, _NO_RENAMES), change.column: gone}
         elif change.kind is ChangeKind.DROP:
             tables.pop(name, None)
             columns.pop(name, None)
         elif other is not None:
-            old_table, old_columns = tables.pop(name, name), columns.pop(name, _AS_IT_IS)
-            new_table, new_columns = tables.pop(other, other), columns.pop(other, _AS_IT_IS)
+            old_table, old_columns = tables.pop(name, name), columns.pop(name, _NO_RENAMES)
+            new_table, new_columns = tables.pop(other, other), columns.pop(other, _NO_RENAMES)
             tables[name], columns[name] = new_table, new_columns
             if change.kind is ChangeKind.SWAP:
                 tables[other], columns[other] = old_table, old_columns
@@ -68,13 +68,13 @@ class LaterNames:
 
 
 def compose_names(statements: Sequence[StatementLineage]) -> tuple[list[LaterNames], list[list[TableChange]]]:
-    """Return, for each statement, what is called how in the end (as its own changes leave it); and changes left over.
+    """Return the final names for each statement (after its own changes), and the changes left to apply to the store.
 
-    Left over are changes of what the statements did not build before, in any case without a DROP of what they build
-    again after it. A column that they build and drop has a path that `is_gone` knows.
+    Those are changes of tables that the statements did not create before, without the DROP of a table that they create
+    again later. A column that they create and drop has a final path for which `is_gone` is true.
     """
     names = [LaterNames()] * len(statements)
-    left = _left_over(statements)
+    left = _remaining_changes(statements)
     later = LaterNames()
     for position in range(len(statements) - 1, -1, -1):
         changes = statements[position].changes
@@ -89,17 +89,17 @@ def compose_names(statements: Sequence[StatementLineage]) -> tuple[list[LaterNam
 
 
 def is_gone(path: str) -> bool:
-    """Return whether a path of `compose_names` is that of a column which is dropped before the end."""
+    """Return whether a final path is that of a column that is dropped before the end."""
     return path.startswith((_GONE, f'"{_GONE}'))
 
 
 def table_after(statement: StatementLineage) -> str | None:
-    """Return what the target of a statement is called behind it."""
+    """Return the name of a statement's target after the statement."""
     renamed = (c.other for c in statement.changes if c.kind is ChangeKind.RENAME and c.table == statement.target)
     return next(renamed, statement.target)
 
 
-def _left_over(statements: Sequence[StatementLineage]) -> list[list[TableChange]]:
+def _remaining_changes(statements: Sequence[StatementLineage]) -> list[list[TableChange]]:
     left: list[list[TableChange]] = [[] for _ in statements]
     if not any(statement.changes for statement in statements):
         return left

@@ -1,4 +1,4 @@
-"""Jobs that are in the store, to be stated anew as they would have been if more had been known of what they read."""
+"""Stored jobs whose lineage is stored again, because more is known about the tables that they read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["StatedOutput", "observe_again", "stated_outputs"]
 
 @dataclass(frozen=True, slots=True)
 class StatedOutput:
-    """All that one job says of one output."""
+    """The edges of one job into one output."""
 
     job: StoredJob
     output: str
@@ -25,9 +25,9 @@ class StatedOutput:
 
 
 def stated_outputs(store: GraphStore, sources: Sequence[str], as_of: datetime | None = None) -> list[StatedOutput]:
-    """Return what jobs say of each output for which they read one of these columns, or tables as their rows.
+    """Return the outputs that jobs compute from these columns or from the rows of these tables, with all their edges.
 
-    With `as_of` it is what they said then.
+    `as_of` selects the edges that were valid at that time.
     """
     if not sources:
         return []
@@ -51,7 +51,7 @@ def stated_outputs(store: GraphStore, sources: Sequence[str], as_of: datetime | 
 
 
 def observe_again(job: StoredJob, at: datetime) -> JobRecord:
-    """Return the job as it stands, seen at a time; it did not run again."""
+    """Return the unchanged job, last seen at a time, without counting another run."""
     seen = max(job.last_seen, at)
     return JobRecord(
         key=job.key,

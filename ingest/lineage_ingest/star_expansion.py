@@ -1,8 +1,8 @@
-"""Stars that were stored over a table nobody knew, opened once its schema is known.
+"""Expand stored stars (`SELECT *`) over tables of unknown schema, once the schema is known.
 
-`SELECT * FROM t` over an unknown t is stored as an edge from the column `*` of t. When an ingest brings t's columns,
-the jobs that hold such edges are stated anew with an edge from each column in the star's place: the star's edges end,
-and a view that only lacked these columns is known in turn, and may open stars over itself.
+`SELECT * FROM t` over an unknown t is stored as an edge from the column `*` of t. When an ingest adds t's columns, the
+jobs with such edges are stored again, with an edge from each column instead of the star, and the star's edges are
+retired. The schema of a view that only lacked these columns is then known, so stars over the view can be expanded too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LEVELS = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Complet
 
 
 def may_open_stars(store: GraphStore, batch: LineageBatch) -> bool:
-    """Return, before a batch is applied, whether `expand_stars` may find a star over what it describes.
+    """Return, before a batch is applied, whether `expand_stars` may find a star over a dataset whose schema it has.
 
     Raises:
         StoreError: the store could not be read.
@@ -45,9 +45,9 @@ def may_open_stars(store: GraphStore, batch: LineageBatch) -> bool:
 
 
 def expand_stars(store: GraphStore, described: Iterable[str], at: datetime) -> Iterator[LineageBatch]:
-    """Yield batches that open the stars over datasets (by key) whose schema is known, one for each level of views.
+    """Yield batches that expand the stars over datasets (by key) of known schema, one for each level of views.
 
-    Each must be applied before the next is asked for: it shows which views are known by it.
+    Apply each batch before requesting the next: it makes the schemas of views known.
 
     Raises:
         StoreError: the store could not be read.
@@ -60,12 +60,12 @@ def expand_stars(store: GraphStore, described: Iterable[str], at: datetime) -> I
     while known:
         columns = _columns(store, known)
         stars = [column_key(key, _STAR) for key, names in sorted(columns.items()) if _STAR in names]
-        said = [one for one in stated_outputs(store, stars) if (one.job.key, one.output) not in done]
-        if not said:
+        stated = [one for one in stated_outputs(store, stars) if (one.job.key, one.output) not in done]
+        if not stated:
             return
-        done.update((one.job.key, one.output) for one in said)
-        fresh = _batch(store, said, {key: [n for n in names if n != _STAR] for key, names in columns.items()}, at)
-        yield replace(fresh, datasets=(*fresh.datasets, *_without_star(store, columns, at)))
+        done.update((one.job.key, one.output) for one in stated)
+        fresh = _batch(store, stated, {key: [n for n in names if n != _STAR] for key, names in columns.items()}, at)
+        yield replace(fresh, datasets=(*fresh.datasets, *_records_without_star(store, columns, at)))
         known = {record.key for record in fresh.datasets}
 
 
@@ -74,7 +74,7 @@ def _have_stars(store: GraphStore, datasets: Iterable[str]) -> bool:
 
 
 def _columns(store: GraphStore, datasets: Iterable[str]) -> dict[str, list[str]]:
-    """Return the top-level columns of datasets in order, a star among them where something still reads one."""
+    """Return the top-level columns of datasets in order, including the star if an edge still reads it."""
     found: dict[str, list[str]] = {key: [] for key in datasets}
     for column in store.columns(sorted(found), dropped=True):
         if column.path == _STAR or (column.parent is None and column.dropped_at is None):
@@ -82,30 +82,30 @@ def _columns(store: GraphStore, datasets: Iterable[str]) -> dict[str, list[str]]
     return found
 
 
-def _without_star(store: GraphStore, columns: dict[str, list[str]], at: datetime) -> Iterator[DatasetRecord]:
-    """Yield the datasets whose stars were opened, with the columns that they have: the star is none of them now."""
-    opened = sorted(key for key, names in columns.items() if _STAR in names)
+def _records_without_star(store: GraphStore, columns: dict[str, list[str]], at: datetime) -> Iterator[DatasetRecord]:
+    """Yield the datasets whose stars were expanded, with their columns except the star."""
+    expanded = sorted(key for key, names in columns.items() if _STAR in names)
     of: dict[str, list[ColumnRecord]] = defaultdict(list)
-    for column in store.columns(opened):
+    for column in store.columns(expanded):
         if column.path != _STAR:
             of[column.dataset].append(
                 ColumnRecord(column.path, column.data_type, column.ordinal, column.inferred, spelling=column.spelling)
             )
-    for dataset in store.datasets(opened):
+    for dataset in store.datasets(expanded):
         yield DatasetRecord(
             dataset.namespace, dataset.name, dataset.kind, dataset.dialect, tuple(of[dataset.key]), True, at
         )
 
 
-def _batch(store: GraphStore, said: list[StatedOutput], columns: dict[str, list[str]], at: datetime) -> LineageBatch:
-    stored = {dataset.key: dataset for dataset in store.datasets(sorted({one.output for one in said}))}
+def _batch(store: GraphStore, stated: list[StatedOutput], columns: dict[str, list[str]], at: datetime) -> LineageBatch:
+    stored = {dataset.key: dataset for dataset in store.datasets(sorted({one.output for one in stated}))}
     edges: dict[tuple[str, str, str, str], EdgeRecord] = {}
-    for one in said:
+    for one in stated:
         for edge in one.edges:
-            for record in _opened(edge, one.output, columns):
+            for record in _expand(edge, one.output, columns):
                 edges.setdefault((record.job, record.source, record.target, record.kind), record)
-    again = {one.job.key: _read_again(store, one.job) for one in said}
-    jobs = {one.job.key: _completed(observe_again(one.job, at), again[one.job.key]) for one in said}
+    again = {one.job.key: _extract_again(store, one.job) for one in stated}
+    jobs = {one.job.key: _with_completeness(observe_again(one.job, at), again[one.job.key]) for one in stated}
     named = "\x1f".join(sorted(f"{record.source}>{record.target}" for record in edges.values()))
     run = RunRecord(
         f"stars:{hashlib.sha256(named.encode()).hexdigest()[:24]}",
@@ -115,13 +115,13 @@ def _batch(store: GraphStore, said: list[StatedOutput], columns: dict[str, list[
         {"jobs": len(jobs), "edges": len(edges)},
     )
     datasets = (
-        _described(store, stored[one.output], one, again[one.job.key], list(edges.values()), at) for one in said
+        _output_record(store, stored[one.output], one, again[one.job.key], list(edges.values()), at) for one in stated
     )
     return LineageBatch(run, tuple(d for d in datasets if d is not None), tuple(jobs.values()), tuple(edges.values()))
 
 
-def _opened(edge: StoredEdge, output: str, columns: dict[str, list[str]]) -> Iterator[EdgeRecord]:
-    """Yield the edge, or one for each column that its star stands for."""
+def _expand(edge: StoredEdge, output: str, columns: dict[str, list[str]]) -> Iterator[EdgeRecord]:
+    """Yield the edge, or one for each column that its star expands to."""
     dataset, path = split_column_key(edge.source) if "#" in edge.source else (edge.source, "")
     stands_for = columns.get(dataset) if path == _STAR else None
     for name in stands_for or [path]:
@@ -142,22 +142,22 @@ def _opened(edge: StoredEdge, output: str, columns: dict[str, list[str]]) -> Ite
         )
 
 
-def _described(
+def _output_record(
     store: GraphStore,
     output: StoredDataset,
-    said: StatedOutput,
+    stated: StatedOutput,
     statements: list[StatementLineage],
     edges: list[EdgeRecord],
     at: datetime,
 ) -> DatasetRecord | None:
     """Return the output with its columns, if its job defines it and no star is left in it.
 
-    An older whole schema of it ends: the definition is newer, and has these columns.
+    An older full schema is replaced: the definition is newer.
     """
     star = column_key(output.key, _STAR)
-    if not said.job.kind.defines_output or any(edge.target == star for edge in edges):
+    if not stated.job.kind.defines_output or any(edge.target == star for edge in edges):
         return None
-    is_newer = output.schema_at is None or output.schema_at <= said.job.last_seen
+    is_newer = output.schema_at is None or output.schema_at <= stated.job.last_seen
     there = store.columns([output.key])
     if output.schema_known and not (is_newer and any(column.path == _STAR for column in there)):
         return None
@@ -170,7 +170,7 @@ def _described(
             return None
         names = {}
         for column in there:
-            if column.path == _STAR:  # what it stood for, in its place
+            if column.path == _STAR:  # its columns, at its position
                 names.update(fresh)
             elif column.parent is None:
                 names[column.path] = None
@@ -188,10 +188,10 @@ def _described(
     return DatasetRecord(output.namespace, output.name, output.kind, output.dialect, columns, True, at)
 
 
-def _read_again(store: GraphStore, job: StoredJob) -> list[StatementLineage]:
-    """Return the statements of a job's SQL, now that what they read is known: as a second ingest finds them.
+def _extract_again(store: GraphStore, job: StoredJob) -> list[StatementLineage]:
+    """Extract the lineage of a job's SQL again, with the schemas that are known now.
 
-    Of the edges alone, a column that comes from a constant would be lost.
+    The stored edges alone would lose columns that come from a constant.
     """
     known = [*job.reads, *job.writes]
     read = {dataset.key: dataset for dataset in store.datasets(sorted(known)) if dataset.schema_known}
@@ -203,19 +203,19 @@ def _read_again(store: GraphStore, job: StoredJob) -> list[StatementLineage]:
     tables = (TableSchema(read[key].name, tuple(listed)) for key, listed in columns.items())
     try:
         return extract(job.sql or "", dialect, Catalog(tables, dialect))
-    except UnknownDialectError:  # of a package that is not installed here
+    except UnknownDialectError:  # defined by a package that is not installed
         return []
 
 
 def _defined_columns(statements: list[StatementLineage]) -> dict[str, None] | None:
-    """Return the columns that the last definition among statements gives its target; None where it does not say."""
+    """Return the columns that the last definition among statements gives its target, or None if they are unknown."""
     schemas = [statement.schema for statement in statements if statement.defines]
     if not schemas or not schemas[-1]:
         return None
     return dict.fromkeys(column_text(column.name) for column in schemas[-1])
 
 
-def _completed(job: JobRecord, statements: list[StatementLineage]) -> JobRecord:
-    """Return the job with what its statements leave open now."""
+def _with_completeness(job: JobRecord, statements: list[StatementLineage]) -> JobRecord:
+    """Return the job with the completeness of its statements, if that is worse than its own."""
     worst = max((statement.completeness for statement in statements), key=_LEVELS.index, default=job.completeness)
     return replace(job, completeness=min(worst, job.completeness, key=_LEVELS.index))

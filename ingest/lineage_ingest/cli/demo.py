@@ -73,7 +73,7 @@ def demo(
 
 
 def _ingest(log: Path, catalog: Catalog, store: GraphStore, engine: EngineKind) -> LogSummary:
-    """Ingest the log on Spark, or in this process where Spark does not start and nobody asked for it."""
+    """Ingest the log on Spark, or in this process if Spark does not start and was not requested."""
     first = EngineKind.SPARK if engine is EngineKind.AUTO else engine
     options = LogOptions(namespace="postgres://mimic", catalog=catalog, engine=first)
     with progress_bar() as progress:

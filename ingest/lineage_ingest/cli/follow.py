@@ -74,7 +74,7 @@ def run_follow(paths: Sequence[str], flags: LogFlags, options: LogOptions, follo
         if flags.explain:
             print_plan(plan_log(paths, source=flags.source, options=options, follow=follow), flags.output)
             return
-        with _asked_to_end() as (stopping, listen):
+        with _stop_signals() as (stopping, listen):
 
             def started(stream: StreamStart) -> None:
                 totals.store = stream.store
@@ -141,8 +141,8 @@ def _print_batch(batch: BatchDone, show: int) -> None:
 
 
 @contextmanager
-def _asked_to_end() -> Iterator[tuple[threading.Event, Callable[[], None]]]:
-    """Yield what Ctrl-C and SIGTERM set, and a function that makes them do so; a second Ctrl-C ends at once."""
+def _stop_signals() -> Iterator[tuple[threading.Event, Callable[[], None]]]:
+    """Yield the event that Ctrl-C and SIGTERM set, and a function that installs the handlers; a second Ctrl-C exits."""
     stopping = threading.Event()
     before: dict[signal.Signals, object] = {}
 
@@ -163,11 +163,11 @@ def _asked_to_end() -> Iterator[tuple[threading.Event, Callable[[], None]]]:
         yield stopping, listen
     finally:
         for which, handler in before.items():
-            signal.signal(which, handler)  # type: ignore[arg-type]  # as it was
+            signal.signal(which, handler)  # type: ignore[arg-type]  # restore the previous handler
 
 
 def _span(seconds: float) -> str:
-    """Return a length of time in the largest unit of which it is two or more.
+    """Return a duration in the largest unit that gives a number of two or more.
 
     >>> _span(5.2), _span(7_300), _span(10 * 86_400)
     ('5 s', '2 h', '10 days')

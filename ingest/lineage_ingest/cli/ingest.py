@@ -1,4 +1,4 @@
-"""`lineage ingest …`: the ways in, as commands."""
+"""The commands of `lineage ingest`."""
 
 from __future__ import annotations
 
@@ -84,15 +84,13 @@ def sql(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Retire files that no longer exist, even if that is most of them.")
     ] = False,
-    observed_at: Annotated[
-        datetime | None, typer.Option(help="Time at which the definitions held (UTC); default now.")
-    ] = None,
+    observed_at: Annotated[datetime | None, typer.Option(help="Time of the definitions (UTC); default now.")] = None,
     show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Ingest SQL files: resolve them against each other, in any order, and store their lineage.
 
-    A file that was ingested before replaces its earlier lineage; files that a folder no longer has are retired.
+    The lineage of a file replaces its earlier lineage; files that no longer exist in a folder are retired.
     Nothing is executed.
 
     Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
@@ -120,7 +118,7 @@ def sql(
         try:
             summary = run(options)
         except GoneFilesError as error:
-            if not _confirmed(error.gone):
+            if not _confirm_retirement(error.gone):
                 raise
             summary = run(replace(options, retire_most=True))
     except OptionError as error:
@@ -136,8 +134,8 @@ def sql(
         raise typer.Exit(1)
 
 
-def _confirmed(gone: GoneFiles) -> bool:
-    """Ask on a terminal whether files that are gone are to be retired; elsewhere, no."""
+def _confirm_retirement(gone: GoneFiles) -> bool:
+    """Ask on a terminal whether to retire the files that no longer exist; elsewhere, return False."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     files = f"{len(gone.files):,} of {gone.known:,} known files"
@@ -145,7 +143,7 @@ def _confirmed(gone: GoneFiles) -> bool:
 
 
 def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) -> None:
-    """Print what an ingest found, its diagnostics (the worst first) beside it."""
+    """Print the counts of an ingest of SQL files, and its diagnostics, the most severe first."""
     found = sorted(summary.diagnostics, key=lambda d: (list(Severity).index(d.diagnostic.severity), d.source))
     if output is not OutputFormat.TABLE:
         figures = summary.to_dict()
@@ -176,7 +174,7 @@ def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) 
 
 
 def _print_projects(summary: IngestSummary) -> None:
-    """Print which projects the files are of, which are gone, and what else the store has of the same files."""
+    """Print the projects of the files, the retired and adopted files, and the notices."""
     for project, count in summary.projects:
         files = counted(count, "file")
         if project.name:
@@ -195,7 +193,7 @@ def _print_projects(summary: IngestSummary) -> None:
 
 
 def _file_of(record: DiagnosticRecord) -> dict[str, str | None]:
-    """Return the project of the file that a diagnostic is of, and the file's path in it."""
+    """Return the project of a diagnostic's file, and the file's path in it."""
     if record.file_key is None:
         return {}
     file = FileKey.parse(record.file_key)

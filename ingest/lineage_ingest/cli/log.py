@@ -79,13 +79,13 @@ def log(
         note(str(error), "red")
         raise typer.Exit(3) from error
     if summary.detected_files and flags.output is OutputFormat.TABLE:
-        note(_detected(summary))
+        note(_detection_line(summary))
     print_log_summary(summary, flags.output, flags.show)
     if summary.fails(flags.fail_on):
         raise typer.Exit(1)
 
 
-def _detected(summary: LogSummary) -> str:
+def _detection_line(summary: LogSummary) -> str:
     """Return the line that names the detected format, and the files that show it."""
     files = ", ".join(map(str, summary.detected_files[:_MAX_NAMED]))
     more = len(summary.detected_files) - _MAX_NAMED
@@ -95,7 +95,7 @@ def _detected(summary: LogSummary) -> str:
 
 def print_log_summary(summary: LogSummary, output: OutputFormat, show: int = 5) -> None:
     """Print the counts of an ingest of a log, and the most frequent failures."""
-    # Files first: of each something is lost that nothing else shows, in whatever form the rest is printed.
+    # Unreadable files come first, in every output format: nothing else shows the lost data.
     errors = [d for d in summary.diagnostics if d.diagnostic.severity is Severity.ERROR]
     files = [d for d in errors if d.diagnostic.code is DiagnosticCode.UNREADABLE_FILE]
     for record in files:

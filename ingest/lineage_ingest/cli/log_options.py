@@ -133,7 +133,7 @@ class SparkFlags:
 
 @dataclass(frozen=True)
 class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
-    """Options of every log, wherever it comes from."""
+    """Options of all logs."""
 
     store: StoreOption = None
     observed_at: Annotated[
@@ -154,7 +154,7 @@ class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
     output: FormatOption = OutputFormat.TABLE
 
     def options(self, engine: EngineKind = EngineKind.AUTO, jdbc: Jdbc | None = None) -> LogOptions:
-        """Return the options of the Python API that these amount to.
+        """Return the equivalent options of the Python API.
 
         Raises:
             typer.BadParameter: one cannot be read.
@@ -277,7 +277,7 @@ class FollowFlags:
     ] = None
 
     def options(self) -> FollowOptions:
-        """Return the options of the Python API that these amount to.
+        """Return the equivalent options of the Python API.
 
         Raises:
             typer.BadParameter: they do not go together.
@@ -302,11 +302,11 @@ _FLAG_OF = {
     "time_formats": "--time-format",
     "jdbc": "--jdbc-url",
 }
-"""How the command line calls an option of the Python API, if not by its own name."""
+"""Command-line names of options of the Python API, where the two differ."""
 
 
 def bad_parameter(error: OptionError) -> typer.BadParameter:
-    """Return the error of the command line for a wrong option of the Python API."""
+    """Return the command-line error for an invalid option of the Python API."""
     flag = _FLAG_OF.get(error.option) or f"--{error.option.replace('_', '-')}"
     return typer.BadParameter(str(error), param_hint=flag)
 

@@ -51,7 +51,7 @@ def openlineage(
 
 
 def print_event_summary(summary: EventSummary, output: OutputFormat, show: int = 20) -> None:
-    """Print what was taken and changed; what was refused and left out beside it, errors first."""
+    """Print the accepted events and the changes; list rejected events and ignored facets, errors first."""
     found = sorted(summary.found, key=lambda one: not one.is_error)
     if output is not OutputFormat.TABLE:
         figures = summary.to_dict()

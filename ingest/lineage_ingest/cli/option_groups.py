@@ -1,4 +1,4 @@
-"""Option groups: commands that share options take them as one value, a dataclass with a field for each option.
+"""Option groups: a dataclass with a field for each option, which several commands take as one parameter.
 
 A group's `panel` is the heading under which `--help` lists its options; a group that inherits from others has all of
 their options, each under the heading of the group that declares it.
@@ -24,7 +24,7 @@ def with_option_groups(*, hidden: tuple[type, ...] = ()) -> Callable[[Callable[.
     Paragraphs of the command's docstring are joined into one line each, for `--help` to wrap.
 
     Args:
-        hidden: groups whose options work, and are not listed by `--help`.
+        hidden: groups whose options `--help` does not list.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -47,7 +47,7 @@ def with_option_groups(*, hidden: tuple[type, ...] = ()) -> Callable[[Callable[.
             }
             command(**values, **built)
 
-        run.__doc__ = _unwrapped(command.__doc__ or "")
+        run.__doc__ = _unwrap(command.__doc__ or "")
         run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         return run
 
@@ -73,10 +73,10 @@ def _panel(group: Any, name: str) -> str | None:
     return panel
 
 
-def _unwrapped(docstring: str) -> str:
+def _unwrap(docstring: str) -> str:
     """Return a docstring whose paragraphs are one line each.
 
-    >>> _unwrapped("Do it.\\n\\n    In a\\n    moment.")
+    >>> _unwrap("Do it.\\n\\n    In a\\n    moment.")
     'Do it.\\n\\nIn a moment.'
     """
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in cleandoc(docstring).split("\n\n"))

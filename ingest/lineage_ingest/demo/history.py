@@ -1,4 +1,4 @@
-"""A week of a hospital's database, as PostgreSQL's jsonlog: scripts by night, questions of analysts by day."""
+"""A week of a hospital database's log (PostgreSQL jsonlog): scripts at night, analysts' queries by day."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _ANALYSTS = ("ana", "bo", "chen")
 
 
 def write_history(scripts: Path, file: Path) -> int:
-    """Write the log; return how many statements ran. It is the same each time.
+    """Write the log, which is the same each time; return its number of statements.
 
-    The scripts run every night, each in a session of its own, in an order that has nothing to do with what needs what.
+    The scripts run every night, each in its own session, in alphabetical order, which ignores their dependencies.
     """
     pick = random.Random("demo")
     texts = [path.read_text(encoding="utf-8") for path in sorted(scripts.rglob("*.sql"))]

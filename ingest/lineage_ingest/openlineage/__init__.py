@@ -1,4 +1,4 @@
-"""OpenLineage events as a way in: checked, gathered by run, stored."""
+"""Ingest OpenLineage events: validate, merge by run, store."""
 
 from lineage_ingest.openlineage.ingest import EventIngest, EventOutcome, Retention
 from lineage_ingest.openlineage.validation import InvalidEventError, SchemasMissingError

@@ -1,4 +1,4 @@
-"""What the facets columnLineage and lineage say of one output, as edges and datasets that it is made of."""
+"""Edges and sources of one output from the facets columnLineage and lineage."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from lineage_ingest.openlineage.dataset_ids import DatasetId
 __all__ = ["OutputLineage", "column_lineage", "deciding_rows", "explicit_lineage"]
 
 Locate = Callable[[str, str], DatasetId]
-"""RunState namespace and name as an event writes them, answers the dataset."""
+"""Takes a namespace and name from an event; returns the dataset."""
 
 _FIELD_DEFAULT, _ROWS_DEFAULT = Subtype.CONDITIONAL, Subtype.FILTER
-"""What an INDIRECT transformation is taken for whose subtype is not said, or is none that is known."""
+"""Subtypes of INDIRECT transformations without a known subtype."""
 
 _OLD_TYPES = {"IDENTITY": (Subtype.IDENTITY, False), "MASKED": (Subtype.TRANSFORMATION, True)}
-"""`transformationType` of the facet's first version, which was said of an output's column as a whole."""
+"""`transformationType` of the facet's first version, which applied to an output's column as a whole."""
 
 _ORDER = tuple(Subtype)
 
 
 @dataclass(slots=True)
-class _Said:
+class _EdgeFacts:
     subtypes: set[Subtype] = field(default_factory=set)
     maskings: list[bool] = field(default_factory=list)
     marks: set[str] = field(default_factory=set)
@@ -34,48 +34,48 @@ class _Said:
 
 @dataclass(slots=True)
 class OutputLineage:
-    """The edges into one output and what it is made of, as they are gathered.
+    """Collects the edges into one output, and its sources.
 
-    `sources` are all datasets that are named; `is_told` whether any facet spoke of the output, and `is_complete`
-    whether one named all that it is made of.
+    `sources` are all datasets named in facets; `is_told` is whether any facet describes the output, and `is_complete`
+    whether one lists all its sources.
     """
 
     output: DatasetId
     sources: dict[str, DatasetId] = field(default_factory=dict)
     is_told: bool = False
     is_complete: bool = False
-    _said: dict[tuple[str, str, EdgeKind], _Said] = field(default_factory=dict)
+    _said: dict[tuple[str, str, EdgeKind], _EdgeFacts] = field(default_factory=dict)
 
     def say(
         self, source: DatasetId, column: str, target: str, transformations: Iterable[tuple[Subtype, bool, str]]
     ) -> None:
-        """Take in that a source's column flows into, or influences, a node of the output (by key)."""
+        """Add edges from a source's column to a node of the output (by key)."""
         self.sources.setdefault(source.key, source)
         self._say(source.column(column), target, transformations)
 
     def say_rows(self, source: DatasetId, target: str, transformations: Iterable[tuple[Subtype, bool, str]]) -> None:
-        """Take in that which rows a source has decides those of the output, or one of its columns (by key)."""
+        """Add edges from a source's rows to the output or one of its columns (by key)."""
         self.sources.setdefault(source.key, source)
         if source.key != self.output.key:
             self._say(source.key, target, transformations)
 
     def read_rows(self, inputs: Iterable[DatasetId]) -> None:
-        """Take in that the output is computed from the rows of these datasets: the facet names columns only."""
+        """Add edges from the rows of these datasets, which the facet omits because it names only columns."""
         for source in inputs:
             self.say_rows(source, self.output.key, [(Subtype.ROWS, False, "")])
 
     def _say(self, source: str, target: str, transformations: Iterable[tuple[Subtype, bool, str]]) -> None:
         to_rows = target == self.output.key
         for subtype, masking, mark in transformations:
-            # A value flows into columns only. Spark's agent says so of the column of a HAVING: it decides on rows.
+            # Values flow into columns only. Spark's agent reports a HAVING column as one; it decides rows.
             way = _ROWS_DEFAULT if to_rows and subtype.kind is EdgeKind.CONTRIBUTES else subtype
-            said = self._said.setdefault((source, target, way.kind), _Said())
+            said = self._said.setdefault((source, target, way.kind), _EdgeFacts())
             said.subtypes.add(way)
             said.maskings.append(masking)
             said.marks.update(mark.split(", "))
 
     def edges(self, job: str) -> list[EdgeRecord]:
-        """Return what was said, as the edges of a job."""
+        """Return the collected edges, with this job."""
         return [
             EdgeRecord(
                 source=source,
@@ -93,14 +93,14 @@ class OutputLineage:
 
 
 def column_lineage(facet: Mapping[str, Any], into: OutputLineage, locate: Locate) -> None:
-    """Take in a columnLineage facet of an output."""
+    """Add the edges of an output's columnLineage facet."""
     if not facet:
         return
     into.is_told = True
     for name, column in facet["fields"].items():
         target = into.output.column(name)
         for source in column["inputFields"]:
-            state = _transformations(source, _FIELD_DEFAULT) or [_old(column)]
+            state = _transformations(source, _FIELD_DEFAULT) or [_old_transformation(column)]
             into.say(locate(source["namespace"], source["name"]), source["field"], target, state)
     for source in facet.get("dataset") or ():
         state = _transformations(source, _ROWS_DEFAULT) or [(_ROWS_DEFAULT, False, "")]
@@ -108,16 +108,16 @@ def column_lineage(facet: Mapping[str, Any], into: OutputLineage, locate: Locate
 
 
 def deciding_rows(facet: Mapping[str, Any], into: OutputLineage, locate: Locate) -> None:
-    """Take in what our own facet of an output says of the datasets whose rows decide its rows."""
+    """Add the datasets whose rows decide the output's rows, from this project's own facet."""
     for source in facet.get(ROWS_DECIDED_BY) or ():
         target = into.output.column(source["field"]) if "field" in source else into.output.key
         into.say_rows(locate(source["namespace"], source["name"]), target, _transformations(source, Subtype.ROWS))
 
 
 def explicit_lineage(entry: Mapping[str, Any], into: OutputLineage, locate: Locate) -> None:
-    """Take in a lineage facet of an output, or an entry of a job's that is about the output.
+    """Add the edges of an output's lineage facet, or of an entry for the output in a job's.
 
-    It names all that the output is made of. Jobs that feed it have no columns: nothing is said of them here.
+    The facet lists all sources of the output. Sources that are jobs have no columns and are skipped.
     """
     if not entry:
         return
@@ -157,8 +157,8 @@ def _subtype(transformation: Mapping[str, Any], default: Subtype) -> Subtype:
     return Subtype.TRANSFORMATION if is_direct else default
 
 
-def _old(column: Mapping[str, Any]) -> tuple[Subtype, bool, str]:
-    """Return what an input without transformations is: as the column says in the old way, else some way or other."""
+def _old_transformation(column: Mapping[str, Any]) -> tuple[Subtype, bool, str]:
+    """Return the transformation of an input without any: from the column's old property, else an unspecific one."""
     kind = str(column.get("transformationType") or "").upper()
     subtype, masking = _OLD_TYPES.get(kind, (Subtype.TRANSFORMATION, False))
     if kind in Subtype.__members__ and Subtype(kind).kind is EdgeKind.CONTRIBUTES:

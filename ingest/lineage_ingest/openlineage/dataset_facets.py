@@ -1,4 +1,4 @@
-"""What the facets of one dataset say: what it is called, its columns, that it was dropped or renamed."""
+"""Names, columns and changes (DROP, RENAME) of a dataset from its facets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KINDS = {kind.value.upper(): kind for kind in DatasetKind} | {"MODEL": DatasetK
 
 
 def change_of(dataset_id: DatasetId, facets: Facets, at: datetime, *, exact: bool) -> DatasetChange | None:
-    """Return the DROP or RENAME that a dataset's facets tell of, if any."""
+    """Return the DROP or RENAME in a dataset's facets, if any."""
     facet = facet_of(facets, "lifecycleStateChange")
     state = facet.get("lifecycleStateChange")
     if state == "DROP":
@@ -43,7 +43,7 @@ def change_of(dataset_id: DatasetId, facets: Facets, at: datetime, *, exact: boo
 
 
 def record_of(dataset_id: DatasetId, facets: Facets, at: datetime, aliases: Iterable[tuple[str, str]]) -> DatasetRecord:
-    """Return what the facets of a dataset say of it; `aliases` are pairs of keys that name one dataset."""
+    """Return the record of a dataset from its facets; `aliases` are pairs of keys that name one dataset."""
     fields = facet_of(facets, "schema").get("fields") or ()
     ours = facet_of(facets, DATASET_FACET)
     inferred = set(ours.get("inferred") or ())
@@ -89,12 +89,12 @@ def record_of(dataset_id: DatasetId, facets: Facets, at: datetime, aliases: Iter
 
 
 def symlinks_of(facets: Facets) -> Sequence[Mapping[str, Any]]:
-    """Return the identifiers of a dataset's facet `symlinks`."""
+    """Return the identifiers in a dataset's facet `symlinks`."""
     return facet_of(facets, "symlinks").get("identifiers") or ()
 
 
 def _further_names(dataset_id: DatasetId, facets: Facets, aliases: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the other names of a dataset: of our own export as they stand, else those of its further keys."""
+    """Return the other names of a dataset: from our own export unchanged, else from its alias keys."""
     others = {other for key, other in aliases if key == dataset_id.key}
     if others or not dataset_id.exact:
         return tuple(sorted("/".join(split_dataset_key(other)) for other in others))
@@ -103,7 +103,7 @@ def _further_names(dataset_id: DatasetId, facets: Facets, aliases: Iterable[tupl
 
 
 def quoted_names(state: RunState) -> dict[tuple[str, str], frozenset[str]]:
-    """Return the columns of each dataset whose names would be read as the paths of nested fields."""
+    """Return, by dataset, the columns whose names would be parsed as paths of nested fields."""
     found: dict[tuple[str, str], frozenset[str]] = {}
     for named, facets in (*state.inputs.items(), *state.outputs.items()):
         fields = (str(one["name"]) for one in facet_of(facets, "schema").get("fields") or ())
@@ -126,7 +126,7 @@ def _columns(
 
 
 def listed_of(dataset_id: DatasetId, facets: Facets, schemas: Schemas, named: Iterable[str]) -> Listed:
-    """Return a dataset as its SQL may name it, with the columns that it has: by its facet, else by `schemas`."""
+    """Return a dataset with the names that SQL may use, and its columns: from its facet, else from `schemas`."""
     names = (*(str(one["name"]) for one in symlinks_of(facets)), *sorted(named))
     if not is_whole(facets):
         return Listed(dataset_id, names, schemas.get(dataset_id.key, ()))

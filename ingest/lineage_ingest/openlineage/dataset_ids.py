@@ -1,4 +1,4 @@
-"""Datasets and columns of events by the keys that all ways in use."""
+"""Keys of datasets and columns in events, the same as those from SQL."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _KINDS = {"kafka": DatasetKind.TOPIC, "pubsub": DatasetKind.TOPIC, **dict.fromke
 
 @dataclass(frozen=True, slots=True)
 class DatasetId:
-    """A dataset by namespace and name as the graph has them; `exact` names are taken as they stand.
+    """A dataset by its namespace and name in the graph; `exact` names are not normalized.
 
-    `quoted` are those names of its columns that are no paths of nested fields, though they read so (`a.b`).
+    `quoted` are the column names that look like paths of nested fields (`a.b`) but are not.
     """
 
     namespace: str
@@ -37,11 +37,11 @@ class DatasetId:
 
     @property
     def kind(self) -> DatasetKind:
-        """What its namespace says that it is."""
+        """The kind of dataset, by its namespace."""
         return _KINDS.get(scheme_of(self.namespace), DatasetKind.TABLE)
 
     def fold(self, name: str) -> str:
-        """Return the name of a column or field in the case that the dataset's dialect gives it."""
+        """Return the name of a column or field, folded to the case of the dataset's dialect."""
         return name if self.dialect is None or self.exact else self.dialect.fold_column(name)
 
     def column(self, field: str) -> str:
@@ -52,14 +52,14 @@ class DatasetId:
 
 @lru_cache(maxsize=20_000)
 def _column_key(dataset: str, field: str, folding: Folding, is_name: bool) -> str:
-    """Return the key of a column's node. An event names each of its columns several times."""
+    """Return the key of a column's node; cached, since an event names each column several times."""
     path = ColumnPath((field,)) if is_name else ColumnPath.parse(field)
     return column_key(dataset, str(ColumnPath(tuple(map(folding.apply, path.parts)))))
 
 
 @lru_cache(maxsize=50_000)
 def dataset_id_of(namespace: str, name: str, *, exact: bool = False) -> DatasetId:
-    """Return the dataset that an event names, in the spelling and case that SQL of its warehouse gives it.
+    """Return the dataset that an event names, normalized and folded as in SQL of its warehouse.
 
     >>> dataset_id_of("postgresql://DB", "Shop.public.Orders").key
     'postgres://db:5432/shop.public.orders'
@@ -81,10 +81,10 @@ def dataset_id_of(namespace: str, name: str, *, exact: bool = False) -> DatasetI
 def dataset_id_with_symlinks(
     namespace: str, name: str, identifiers: Iterable[Mapping[str, Any]], *, exact: bool = False
 ) -> tuple[DatasetId, list[tuple[str, str]]]:
-    """Return the dataset that an event names, by the preferred of its names, and pairs of keys that name it.
+    """Return the dataset that an event names, by its preferred name, and pairs of keys that name it.
 
-    `identifiers` are those of the facet `symlinks`, further names of the same data: the table of a catalog whose path
-    is given, or the path. In our own export they are names that a dataset once had.
+    `identifiers` are those of the facet `symlinks`, other names of the same data: the catalog table of a path, or the
+    path of a table. In our own export they are former names of the dataset.
     """
     dataset_id = dataset_id_of(namespace, name, exact=exact)
     if exact or not identifiers:

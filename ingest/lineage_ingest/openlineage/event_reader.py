@@ -1,4 +1,4 @@
-"""Events from files, one after the other: JSON lines, an array, packed by gzip or not. What is no JSON costs itself."""
+"""Read events from files: JSON lines or arrays, gzipped or not. Invalid JSON is reported and skipped."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["STDIN", "SUFFIXES", "BadText", "NoEventFilesError", "ReadEvent", "fi
 
 STDIN = "-"
 SUFFIXES = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
-"""Endings of the files that are taken from a folder; a file that is named itself may end as it likes."""
+"""Suffixes of the files to read from a folder; a file given by path may have any suffix."""
 
 _GZIP = b"\x1f\x8b"
 _CHUNK = 1 << 20
 _MAX_BYTES = 256 << 20
-"""Characters of one event. A text that is longer and still no whole value is none."""
+"""Maximum length of one event, in characters; longer ones are rejected."""
 
 _BETWEEN = " \t\r\n,"
 
@@ -35,7 +35,7 @@ class NoEventFilesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ReadEvent:
-    """A JSON value and where it begins (file:line)."""
+    """A JSON value and its position (file:line)."""
 
     position: str
     value: Any
@@ -43,17 +43,17 @@ class ReadEvent:
 
 @dataclass(frozen=True, slots=True)
 class BadText:
-    """A piece of a file that is no JSON: where, and why."""
+    """Invalid JSON in a file: its position and the reason."""
 
     position: str
     reason: str
 
 
 def find_event_files(paths: Iterable[str]) -> list[str]:
-    """Return the files of files, folders and patterns, in order; `-`, the standard input, stays.
+    """Return the files of files, folders and patterns, in order; `-` (standard input) is kept.
 
     Raises:
-        NoEventFilesError: a path leads to no file.
+        NoEventFilesError: a path has no file.
     """
     found: dict[str, None] = {}
     for path in paths:
@@ -79,15 +79,15 @@ def find_event_files(paths: Iterable[str]) -> list[str]:
 
 
 def read_events(name: str) -> Iterator[ReadEvent | BadText]:
-    """Yield the events of a file, in order. What is no JSON is state and passed over, and so is what cannot be read.
+    """Yield the events of a file, in order. Invalid JSON and unreadable parts are reported and skipped.
 
-    A file that begins with `[` is an array; in every other one each line is an event, or each block of lines from one
-    that is `{` to one that is `}`. The file is never in memory as a whole.
+    A file that begins with `[` is an array; in other files each line is an event, or each block of lines from a line
+    `{` to a line `}`. The file is never loaded into memory as a whole.
     """
     shown = "stdin" if name == STDIN else name
     try:
         with ExitStack() as stack:
-            text = _opened(name, stack)
+            text = _open_text(name, stack)
             line, first = 1, text.readline()
             while first and not first.strip():
                 line, first = line + 1, text.readline()
@@ -100,9 +100,9 @@ def read_events(name: str) -> Iterator[ReadEvent | BadText]:
         yield BadText(shown, f"cannot be read further: {reason}")
 
 
-def _opened(name: str, stack: ExitStack) -> TextIO:
+def _open_text(name: str, stack: ExitStack) -> TextIO:
     if name == STDIN:
-        if not hasattr(sys.stdin, "buffer"):  # a text that was put in its place
+        if not hasattr(sys.stdin, "buffer"):  # replaced by a text stream
             return sys.stdin
         raw = cast("BufferedReader", sys.stdin.buffer)
     else:
@@ -110,7 +110,7 @@ def _opened(name: str, stack: ExitStack) -> TextIO:
     packed = raw.peek(2)[:2] == _GZIP
     unpacked = cast("BufferedReader", stack.enter_context(gzip.GzipFile(fileobj=raw)) if packed else raw)
     text = TextIOWrapper(unpacked, encoding="utf-8-sig")
-    stack.callback(text.detach)  # what was opened here is closed by the stack, and the standard input by nobody
+    stack.callback(text.detach)  # the stack closes the file; standard input stays open
     return text
 
 
@@ -155,7 +155,7 @@ def _of_array(shown: str, first: str, rest: TextIO, line: int) -> Iterator[ReadE
         except (ValueError, RecursionError) as error:
             more = rest.read(chunk) if len(buffer) - at < _MAX_BYTES else ""
             if more:
-                # A value that is not all there yet: each time twice as much, so that a long one is not read for ever.
+                # An incomplete value: double the chunk each time, so that a long one takes linear time.
                 buffer, at, chunk = buffer[at:] + more, 0, chunk * 2
                 continue
             why = _why(error) if at < len(buffer) else "the array has no end"

@@ -1,8 +1,8 @@
-"""What an event's SQL adds to its columnLineage facet.
+"""Complete an event's columnLineage facet with the lineage of its SQL.
 
-The engine's facet counts: it knows the names. But agents leave out what they do not model: columns of a MERGE, what
-decides rows, datasets of which no column is used. Our reading of the same SQL adds that. Edges that it adds or confirms
-have places in the SQL; those of the facet alone have none.
+The facet takes precedence: the engine has resolved the names. But agents omit what they do not model: columns of a
+MERGE, columns that decide rows, datasets without any used column. Extraction from the SQL adds these. Edges that it
+adds or confirms have spans in the SQL; edges only in the facet have none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Completed", "complete_by_sql", "speaks_of_all"]
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The edges of a facet and of the SQL together, how complete they are, and where the two differ."""
+    """The edges of a facet and of the SQL, merged; their completeness; diagnostics where the two differ."""
 
     edges: list[EdgeRecord]
     completeness: Completeness
@@ -33,10 +33,10 @@ class Completed:
 def complete_by_sql(
     facet: Iterable[EdgeRecord], by_sql: SqlLineage, output: str, columns: Collection[str], job: str
 ) -> Completed:
-    """Return a facet's edges with what the SQL says besides. `columns` are those of the output, if they are known.
+    """Return a facet's edges merged with those of the SQL. `columns` are the columns of the output, if known.
 
-    Of a column that the facet speaks of, its value sources are the facet's. Where the SQL was read in full and has all
-    of them and more, it adds the rest; where it has others, a diagnostic names both, and it is not full.
+    The sources of a column's value are the facet's. If the SQL was fully resolved and has a superset of them, it adds
+    the rest; if it has different ones, a diagnostic lists both and the result is partial.
     """
     is_read = by_sql.completeness is Completeness.FULL
     stated = {(edge.source, edge.target, edge.kind): edge for edge in facet}
@@ -67,7 +67,7 @@ def complete_by_sql(
 
 
 def speaks_of_all(edges: Iterable[EdgeRecord], output: str, columns: Collection[str]) -> bool:
-    """Whether edges lead to each of an output's columns; of columns that no schema names it cannot be known."""
+    """Return whether each of an output's columns has an edge; False if its columns are unknown."""
     named = {split_column_key(edge.target)[1] for edge in edges if edge.target != output}
     return bool(columns) and named.issuperset(columns)
 

@@ -1,4 +1,4 @@
-"""Files of events into the graph: in batches, so that memory stays flat, and one run in `lineage runs` at the end."""
+"""Ingest files of events in batches (constant memory), recorded as one run in `lineage runs`."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = ["EventSummary", "Rejected", "ingest_event_files"]
 Progress = Callable[[str, int, int | None], None]
 
 EVENTS_AT_ONCE = 500
-"""Events that go into the graph together."""
+"""Number of events per batch."""
 
-_KEPT = 10_000
-"""So many refused events and left out facets are listed; the rest is only counted."""
+_MAX_LISTED = 10_000
+"""Maximum number of rejected events and ignored facets to list; the rest is only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """An event or a line that was refused (`is_error`), or a facet that was left out: where, and why."""
+    """A rejected event or line (`is_error`), or an ignored facet: where, and why."""
 
     place: str
     reason: str
@@ -39,7 +39,7 @@ class Rejected:
 
 @dataclass(slots=True)
 class EventSummary:
-    """What was read and what it changed."""
+    """Summary of an ingest of event files."""
 
     files: int = 0
     events: int = 0
@@ -58,7 +58,7 @@ class EventSummary:
         return self.failed > 0
 
     def to_dict(self) -> dict[str, int | float]:
-        """Return the counts, and the seconds that it took."""
+        """Return the counts and the elapsed seconds."""
         return {
             **self.counts(),
             "nodes_created": self.applied.nodes_created,
@@ -69,7 +69,7 @@ class EventSummary:
         }
 
     def counts(self) -> dict[str, int]:
-        """Return what depends on the input only."""
+        """Return the counts that depend on the input only."""
         return {
             "files": self.files,
             "events": self.events,
@@ -79,20 +79,20 @@ class EventSummary:
         }
 
     def note(self, rejected: Rejected) -> None:
-        """Add an event or facet that was refused or left out."""
+        """Add a rejected event or an ignored facet."""
         if rejected.is_error:
             self.failed += 1
         else:
             self.facets_left_out += 1
-        if len(self.found) < _KEPT:
+        if len(self.found) < _MAX_LISTED:
             self.found.append(rejected)
 
 
 def ingest_event_files(paths: Iterable[str], store: GraphStore, progress: Progress | None = None) -> EventSummary:
-    """Read files, folders and patterns of OpenLineage events (`-`: the standard input) and store what they say.
+    """Read files, folders and patterns of OpenLineage events (`-`: standard input) and store their lineage.
 
     Raises:
-        NoEventFilesError: a path leads to no file.
+        NoEventFilesError: a path has no file.
         StoreError: the store could not be reached or written. Ingest the files again: nothing is lost or doubled.
         SchemasMissingError: jsonschema-rs is not installed.
     """
@@ -135,7 +135,7 @@ def ingest_event_files(paths: Iterable[str], store: GraphStore, progress: Progre
 
 
 def _run(digest: str, files: list[str], at: datetime, summary: EventSummary) -> LineageBatch:
-    """Return the run by which `lineage runs` lists the ingest: the same events are the same run."""
+    """Return the run that `lineage runs` shows; ingesting the same events again gives the same run."""
     source = ", ".join(file.rpartition("/")[2] for file in files[:3])
     counts = Counter(summary.counts())
     return LineageBatch(RunRecord(f"openlineage:{digest}", "openlineage", source, at, counts, summary.seconds))

@@ -1,4 +1,4 @@
-"""`EventIngest`: events into the graph, by a web endpoint or from files."""
+"""`EventIngest`: ingest OpenLineage events from a web endpoint or from files."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from lineage_ingest.star_expansion import expand_stars, may_open_stars
 __all__ = ["EventIngest", "EventOutcome", "Retention"]
 
 _MAX_OF_RUN = 32
-"""Events of a run in one batch: fewer than are held apart, so that each has its moment in a streaming job's history."""
+"""Maximum events of a run in one batch; below `MAX_EVENTS`, so that a streaming job's history has each of them."""
 _MAX_TEXTS = 4
-"""So many texts of an open run are held before they are put together as one."""
+"""Maximum number of buffered texts of an open run before they are merged."""
 
 _MAX_ROUNDS = 10
-"""How often a run is put together anew because another process was state more of it meanwhile."""
+"""Maximum number of attempts to merge a run while other processes add events to it."""
 
 _LOCK = threading.Lock()
-_ALONE: WeakKeyDictionary[GraphStore, threading.Lock] = WeakKeyDictionary()
-"""Who takes runs into a store that only this process writes to, does it alone."""
+_STORE_LOCKS: WeakKeyDictionary[GraphStore, threading.Lock] = WeakKeyDictionary()
+"""A lock for each store that only this process writes: one thread at a time ingests runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventOutcome:
-    """What became of one event of a batch: taken, or refused and why. `warnings` are facets that were left out."""
+    """Result of one event of a batch: accepted, or rejected with a reason. `warnings` are the ignored facets."""
 
     index: int
     accepted: bool
@@ -53,7 +53,7 @@ class EventOutcome:
     warnings: tuple[str, ...] = ()
 
     def moved_to(self, index: int) -> EventOutcome:
-        """Return the outcome as that of another place in a batch."""
+        """Return the outcome with another index."""
         return self if index == self.index else replace(self, index=index)
 
     def to_dict(self) -> dict[str, object]:
@@ -70,7 +70,7 @@ class EventOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """For how long what is known of runs is held: of one that has not ended, and of one that has, for late events."""
+    """How long the events of runs are buffered: of open runs, and of ended ones (for late events)."""
 
     of_open: timedelta = timedelta(days=14)
     of_ended: timedelta = timedelta(days=2)
@@ -79,7 +79,7 @@ class Retention:
 
 @dataclass(slots=True)
 class _Batch:
-    """The events of one call, put together."""
+    """The merged events of one call."""
 
     runs: dict[str, RunState] = field(default_factory=dict)
     jobs: list[RunState] = field(default_factory=list)
@@ -87,26 +87,26 @@ class _Batch:
 
 
 class EventIngest:
-    """Takes OpenLineage events into a store. Threads may share one, and several processes one store.
+    """Ingests OpenLineage events into a store. Threads may share an instance; processes may share a store.
 
-    What is known of a run is held in the store until the run completes, so that its events may come in any order,
-    twice, and to different processes. When `take` returns, what it accepted is durable.
+    The events of a run are buffered in the store until it completes, so they may arrive in any order, more than once,
+    and at different processes. When `take` returns, the accepted events are durable.
     """
 
     def __init__(self, store: GraphStore, *, budget: Budget | None = None, retention: Retention | None = None) -> None:
-        """Take events into `store`; `budget` is what one job's SQL may ask for."""
+        """Create an ingest into `store`; `budget` limits the extraction of one job's SQL."""
         self._store = store
         self._budget = budget if budget is not None else Budget()
         self._retention = retention if retention is not None else Retention()
         self._lock = threading.Lock()
         with _LOCK:
-            self._alone = _ALONE.setdefault(store, threading.Lock()) if store.is_exclusive else None
-        self._looked_at = float("-inf")
+            self._store_lock = _STORE_LOCKS.setdefault(store, threading.Lock()) if store.is_exclusive else None
+        self._checked_at = float("-inf")
         self.applied = AppliedChanges()
-        """What all calls together have changed in the graph."""
+        """Changes in the graph by all calls."""
 
     def take(self, events: Sequence[object]) -> list[EventOutcome]:
-        """Return for each event whether it was accepted, in their order.
+        """Ingest events; return the outcome of each, in order.
 
         Raises:
             StoreError: the store could not be reached or written. Send the events again: none is lost or counted twice.
@@ -117,34 +117,34 @@ class EventIngest:
         self._drop_old()
         for batch in batches:
             self._apply([*batch.datasets, *self._observed((one.digest, one, "") for one in batch.jobs)])
-            if self._alone is None:
+            if self._store_lock is None:
                 self._take_runs(batch.runs)
             else:
-                with self._alone:
+                with self._store_lock:
                     self._take_runs_alone(batch.runs)
         return outcomes
 
     def _outcome(self, index: int, event: object, batches: list[_Batch]) -> EventOutcome:
         try:
             checked = check(event)
-            _put(checked, batches)
+            _add_event(checked, batches)
         except InvalidEventError as error:
             return EventOutcome(index, False, str(error), error.pointer, error.hint)
         return EventOutcome(index, True, warnings=checked.problems)
 
     def _take_runs(self, state: Mapping[str, RunState]) -> None:
-        """Hold what is new of runs; apply those that count, until nothing is held that was not applied."""
+        """Buffer new events of runs, and apply the runs until all buffered events are applied."""
         if not state:
             return
-        known = self._held(state)
+        known = self._buffered_runs(state)
         streaming = {run for run, one in known.items() if one.state.is_streaming}
         news = {run: new for run, new in state.items() if not _is_known(new, known.get(run))}
         self._store.buffer_texts([_text(run, new, finished=False) for run, new in news.items()])
-        # What was held before a crash and never applied is due, too.
+        # Events buffered before a crash and never applied are due, too.
         due = {run for run in state if run in news or not known[run].finished}
         done: dict[str, str] = {}
         for _ in range(_MAX_ROUNDS):
-            known = self._held(due)
+            known = self._buffered_runs(due)
             fresh = {run: one for run, one in known.items() if done.get(run) != one.state.digest}
             if not fresh:
                 break
@@ -154,12 +154,12 @@ class EventIngest:
         self._tidy(known)
 
     def _take_runs_alone(self, state: Mapping[str, RunState]) -> None:
-        """Do as `_take_runs` where hardly anybody else learns of the runs meanwhile: all is read once and held once.
+        """Do the same as `_take_runs` with one read and one write, for a store that only this process writes.
 
-        Nothing is held before it was applied: who sent it has no answer until both are done. What a client of a service
-        held meanwhile shows then.
+        Events are buffered after they are applied; the sender gets its response after both. Events that a client of a
+        service buffered in between are detected at the end.
         """
-        known = self._held(state)
+        known = self._buffered_runs(state)
         expected: set[str] = set()
         due: dict[str, RunState] = {}
         texts: list[BufferedText] = []
@@ -169,7 +169,7 @@ class EventIngest:
             if held is not None and held.finished and _is_known(new, held):
                 continue
             due[run] = one = held.state.merged(new) if held is not None else new
-            # Of a run that is open only what is new is written, until there are many texts of it.
+            # Of an open run only new events are written, until it has many texts.
             joined = held is not None and (one.has_ended or len(held.keys) >= _MAX_TEXTS)
             if held is not None and joined:
                 text = _text(run, one, finished=one.has_ended)
@@ -183,12 +183,12 @@ class EventIngest:
         streaming = {run for run, held in known.items() if held.state.is_streaming}
         since = {run: state[run].first_at if run in streaming else "" for run in due}
         observed = self._observed((run, one, since[run]) for run, one in due.items())
-        unexpected = set(self._apply_and_hold(observed, texts, release)) - (expected - release)
+        unexpected = set(self._apply_and_buffer(observed, texts, release)) - (expected - release)
         again = {key.partition("~")[0] for key in unexpected}
         self._take_runs({run: new for run, new in state.items() if run in again})
 
-    def _tidy(self, known: Mapping[str, _Held]) -> None:
-        """Mark runs that have ended, and put together what is held in many texts."""
+    def _tidy(self, known: Mapping[str, _BufferedRun]) -> None:
+        """Mark ended runs as finished, and merge the texts of runs with many."""
         for _ in range(_MAX_ROUNDS):
             texts: list[BufferedText] = []
             release: set[str] = set()
@@ -199,23 +199,23 @@ class EventIngest:
                     texts.append(text)
                     release.update(one.keys - {text.key})
             left = set(self._store.buffer_texts(texts, release)) - {text.key for text in texts}
-            # Another process has put together what it knew, meanwhile.
+            # Another process has merged the same run concurrently.
             again = {key.partition("~")[0] for key in left} & {text.owner for text in texts}
             if not again:
                 return
-            known = self._held(again)
+            known = self._buffered_runs(again)
 
-    def _held(self, runs: Iterable[str]) -> dict[str, _Held]:
+    def _buffered_runs(self, runs: Iterable[str]) -> dict[str, _BufferedRun]:
         texts: dict[str, list[BufferedText]] = defaultdict(list)
         for text in self._store.buffered_texts(list(runs)):
             texts[text.owner].append(text)
-        return {run: _Held.of(of_run) for run, of_run in texts.items()}
+        return {run: _BufferedRun.of(of_run) for run, of_run in texts.items()}
 
     def _observed(self, states: Iterable[tuple[str, RunState, str]]) -> list[Observed]:
-        """Return what is said by runs and jobs that count, each read with the schemas that those before it brought.
+        """Return the observations of runs and jobs in order of time; each may use the schemas of earlier ones.
 
-        Each comes with what tells it from others, of which a hash decides between two of one job at the same moment,
-        and with the time since which it is new.
+        A state has a unique name, whose hash decides between two of one job at the same time, and the time since which
+        it is new.
         """
         counting = sorted(
             (
@@ -228,24 +228,24 @@ class EventIngest:
         schemas = dict(stored_schemas(self._store, {key for *_, one in counting for key in tables_of_sql(one)}))
         found = []
         for at, tie, _, one in counting:
-            said = observed(one, at, self._budget, schemas, tie=tie)
-            for record in said.datasets:
+            observation = observed(one, at, self._budget, schemas, tie=tie)
+            for record in observation.datasets:
                 if record.schema_known:
                     schemas[record.key] = tuple((one.name, one.data_type) for one in record.columns if one.is_top_level)
-            found.append(said)
+            found.append(observation)
         return found
 
-    def _apply_and_hold(
+    def _apply_and_buffer(
         self, all_observed: Iterable[Observed], texts: Sequence[BufferedText], release: Collection[str]
     ) -> list[str]:
-        """Apply what was observed, then hold texts: with the last batch, unless that opens stars, which come first."""
+        """Apply observations, then buffer texts: together with the last batch, unless it may expand stars first."""
         listed = list(batches(all_observed))
         for batch in listed[:-1]:
             self._apply_batch(batch)
         if listed and not may_open_stars(self._store, listed[-1]):
             applied, held = self._store.apply_and_buffer(listed[-1], texts, release)
             self._count(applied)
-            self._open_stars(listed[-1])  # those that another ingest brought meanwhile
+            self._expand_stars(listed[-1])  # stars that another ingest stored in the meantime
             return held
         if listed:
             self._apply_batch(listed[-1])
@@ -257,9 +257,9 @@ class EventIngest:
 
     def _apply_batch(self, batch: LineageBatch) -> None:
         self._count(self._store.apply(batch))
-        self._open_stars(batch)
+        self._expand_stars(batch)
 
-    def _open_stars(self, batch: LineageBatch) -> None:
+    def _expand_stars(self, batch: LineageBatch) -> None:
         """State anew what was read with a star over one of the tables that a batch describes: it has columns now."""
         described = [record.key for record in batch.datasets if record.schema_known]
         for opened in expand_stars(self._store, described, batch.run.at) if described else ():
@@ -270,36 +270,36 @@ class EventIngest:
             self.applied += applied
 
     def _drop_old(self) -> None:
-        """Let go, once in a while, of what has been held for too long."""
+        """Drop buffered texts that are too old, at most once per interval."""
         with self._lock:
             now = time.monotonic()
-            if now - self._looked_at < self._retention.looked_at_every.total_seconds():
+            if now - self._checked_at < self._retention.looked_at_every.total_seconds():
                 return
-            self._looked_at = now
+            self._checked_at = now
         clock = datetime.now(UTC)
         self._store.drop_buffered_texts(clock - self._retention.of_open, clock - self._retention.of_ended)
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """What is held of a run: put together, in which texts, and whether it is known to have been applied as it is."""
+class _BufferedRun:
+    """The buffered events of a run: merged state, keys of the texts, and whether exactly this state was applied."""
 
     state: RunState
     keys: frozenset[str]
     finished: bool
 
     @classmethod
-    def of(cls, texts: Sequence[BufferedText]) -> _Held:
+    def of(cls, texts: Sequence[BufferedText]) -> _BufferedRun:
         state = merge_all(RunState.from_text(text.text) for text in texts)
         applied = any(text.finished and text.key == _key(text.owner, state) for text in texts)
         return cls(state, frozenset(text.key for text in texts), applied)
 
 
-def _put(checked: CheckedEvent, batches: list[_Batch]) -> None:
-    """Add an event to the last batch, or to a new one: of a run, a batch has no more events than are held apart.
+def _add_event(checked: CheckedEvent, batches: list[_Batch]) -> None:
+    """Add an event to the last batch, or to a new one if it has `_MAX_OF_RUN` events of the run.
 
     Raises:
-        InvalidEventError: its time cannot be read.
+        InvalidEventError: its time is not valid.
     """
     batch = batches[-1]
     if checked.kind is EventKind.DATASET:
@@ -329,7 +329,7 @@ def _of_dataset(checked: CheckedEvent) -> Observed:
     return found
 
 
-def _is_known(new: RunState, known: _Held | None) -> bool:
+def _is_known(new: RunState, known: _BufferedRun | None) -> bool:
     return known is not None and known.state.holds(new)
 
 

@@ -1,4 +1,4 @@
-"""From what one run tells to what it adds to the graph: a job for each output, with its lineage."""
+"""From the state of one run to what it adds to the graph: a job for each output, with its lineage."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class Observed:
 def observed(
     state: RunState, at: datetime, budget: Budget, schemas: Schemas = NO_SCHEMAS, *, tie: str = ""
 ) -> Observed:
-    """Return what a run says that counts since `at`; `schemas` are those of datasets of which it gives none.
+    """Return what a run adds to the graph at `at`; `schemas` are those of datasets for which it has no schema.
 
-    `tie` decides between runs of one job that count since the same moment (`JobRecord.ties`).
+    `tie` decides between runs of one job with the same time (`JobRecord.ties`).
     """
     found = _EventReading(state, at, budget, schemas).observed()
     found.jobs = [replace(job, ties=(tie, tie)) for job in found.jobs]
@@ -65,7 +65,7 @@ def observed(
 
 
 def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *, exact: bool) -> Observed:
-    """Return what an event says of one dataset."""
+    """Return what an event adds to the graph about one dataset."""
     found = Observed(at)
     dataset_id, found.aliases = dataset_id_with_symlinks(namespace, name, symlinks_of(facets), exact=exact)
     change = change_of(dataset_id, facets, at, exact=exact)
@@ -77,7 +77,7 @@ def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *,
 
 
 class _EventReading:
-    """One run, as it is read."""
+    """Reads one run."""
 
     def __init__(self, state: RunState, at: datetime, budget: Budget, schemas: Schemas) -> None:
         self._state = state
@@ -89,19 +89,19 @@ class _EventReading:
         namespace, name = state.job_name
         self._source = f"{namespace}/{name}"
         self._quoted = {} if state.is_ours else quoted_names(state)
-        self._places_of: dict[tuple[str, str], DatasetId] = {}
+        self._preferred: dict[tuple[str, str], DatasetId] = {}
         self._names: dict[str, set[str]] = defaultdict(set)
         for named, facets in (*state.inputs.items(), *state.outputs.items()):
             dataset_id, aliases = dataset_id_with_symlinks(*named, symlinks_of(facets), exact=state.is_ours)
             if aliases:
-                self._places_of[named] = dataset_id
+                self._preferred[named] = dataset_id
                 self._names[dataset_id.key].add(named[1])
                 self._found.aliases += aliases
 
     def observed(self) -> Observed:
         found = self._found
-        inputs = self._places(self._state.inputs)
-        outputs = self._places(self._state.outputs)
+        inputs = self._by_key(self._state.inputs)
+        outputs = self._by_key(self._state.outputs)
         entries = self._entries()
         for dataset_id, (entry_namespace, entry_name) in ((entry, entry_id) for entry, entry_id, _ in entries):
             outputs.setdefault(dataset_id.key, (dataset_id, self._state.outputs.get((entry_namespace, entry_name), {})))
@@ -110,7 +110,7 @@ class _EventReading:
             if dataset_id.key in written or dataset_id.key in inputs:
                 found.datasets.append(record_of(dataset_id, facets, self._at, self._found.aliases))
         lineages = {key: self._lineage(one, [e for p, _, e in entries if p.key == key]) for key, one in written.items()}
-        # What names all that an output is made of needs no SQL; our own exports hold it masked.
+        # An output whose facet lists all its inputs needs no SQL; in our own exports the SQL is masked.
         wanted = [
             key for key, one in lineages.items() if not (one.is_complete or (one.is_told and self._state.is_ours))
         ]
@@ -127,8 +127,8 @@ class _EventReading:
             found.diagnostics.append(DiagnosticRecord(diagnostic, self._source, job))
         return found
 
-    def _places(self, state: Mapping[tuple[str, str], Facets]) -> dict[str, tuple[DatasetId, Facets]]:
-        """Return the datasets by key; what are two spellings of one is one."""
+    def _by_key(self, state: Mapping[tuple[str, str], Facets]) -> dict[str, tuple[DatasetId, Facets]]:
+        """Return the datasets by key; two spellings of one dataset are merged."""
         found: dict[str, tuple[DatasetId, Facets]] = {}
         for (namespace, name), facets in sorted(state.items()):
             dataset_id = self._locate(namespace, name)
@@ -138,12 +138,12 @@ class _EventReading:
         return found
 
     def _locate(self, namespace: str, name: str) -> DatasetId:
-        dataset_id = self._places_of.get((namespace, name)) or dataset_id_of(namespace, name, exact=self._state.is_ours)
+        dataset_id = self._preferred.get((namespace, name)) or dataset_id_of(namespace, name, exact=self._state.is_ours)
         quoted = self._quoted.get((namespace, name))
         return replace(dataset_id, quoted=quoted) if quoted else dataset_id
 
     def _entries(self) -> list[tuple[DatasetId, tuple[str, str], Mapping[str, Any]]]:
-        """Return what the job's own lineage facet says of datasets."""
+        """Return the dataset entries of the job's own lineage facet."""
         entries = self._state.facet("job.lineage").get("entries") or ()
         of_datasets = (entry for entry in entries if entry["type"] == "DATASET")
         return [
@@ -152,7 +152,7 @@ class _EventReading:
         ]
 
     def _only_changed(self, output: tuple[DatasetId, Facets]) -> bool:
-        """Take in that an output was dropped or renamed; answer whether that is all that happened to it."""
+        """Add the DROP or RENAME of an output; return whether the run did nothing else to it."""
         dataset_id, facets = output
         change = change_of(dataset_id, facets, self._at, exact=self._state.is_ours)
         if change is None:
@@ -177,7 +177,7 @@ class _EventReading:
         outputs: Mapping[str, tuple[DatasetId, Facets]],
         wanted: list[str],
     ) -> dict[str, SqlLineage]:
-        """Return what the SQL says of these outputs."""
+        """Return the lineage of these outputs from the job's SQL."""
         query = self._state.facet("job.sql").get("query")
         if not query or not wanted:
             return {}
@@ -188,8 +188,8 @@ class _EventReading:
             [listed_of(*one, self._schemas, self._names.get(key, ())) for key, one in dataset_ids.items()]
             for dataset_ids in (outputs, inputs)
         ]
-        said = lineage_of_sql(str(query), dialect or dialect_named(UNKNOWN), listed[0], listed[1], self._budget)
-        return {key: one for key, one in said.items() if key in wanted}
+        lineages = lineage_of_sql(str(query), dialect or dialect_named(UNKNOWN), listed[0], listed[1], self._budget)
+        return {key: one for key, one in lineages.items() if key in wanted}
 
     def _write(
         self,
@@ -232,17 +232,17 @@ class _EventReading:
         self._job_record(key, tuple(reads), (output.key,), completeness, operation)
 
     def _read(self, inputs: Mapping[str, tuple[DatasetId, Facets]]) -> None:
-        """Take in a job without outputs. Its SQL may write: where to, only the event's datasets could say."""
+        """Add a job without outputs. Report tables that its SQL writes: the event does not identify their datasets."""
         key = event_job_key(*self._state.job_name, None)
         query = self._state.facet("job.sql").get("query")
-        unplaced: tuple[str, ...] = ()
+        unlisted: tuple[str, ...] = ()
         if query and not self._found.changes and not self._state.outputs:
             dialect = sql_dialect(self._state, [dataset_id.namespace for dataset_id, _ in inputs.values()])
-            unplaced = tables_written(str(query), dialect or dialect_named(UNKNOWN), self._budget)
-        if unplaced:
-            self._found.diagnostics.append(DiagnosticRecord(_no_outputs(unplaced), self._source, key))
-        if inputs or unplaced:
-            completeness = Completeness.NONE if unplaced else Completeness.TABLES
+            unlisted = tables_written(str(query), dialect or dialect_named(UNKNOWN), self._budget)
+        if unlisted:
+            self._found.diagnostics.append(DiagnosticRecord(_no_outputs(unlisted), self._source, key))
+        if inputs or unlisted:
+            completeness = Completeness.NONE if unlisted else Completeness.TABLES
             self._job_record(key, tuple(inputs), (), completeness, None)
 
     def _job_record(
@@ -273,10 +273,10 @@ class _EventReading:
         )
 
     def _job(self) -> tuple[str, str]:
-        """Return the job that outputs are distinguished by: of Spark's the application.
+        """Return the namespace and name that identify the job: for Spark, those of the application.
 
-        What Spark's agent puts behind the application's name says how the plan was run, not what it was, and changes
-        when a join is added to a query.
+        The suffix that Spark's agent appends to the application's name describes the physical plan, and changes when a
+        join is added to a query.
         """
         namespace, name = self._state.job_name
         parent = self._state.facet("run.parent").get("job")
@@ -292,10 +292,10 @@ class _EventReading:
         return str(engine or "").upper() in _ENGINES_OF_APPLICATIONS
 
     def _kind_of_write(self, facets: Facets) -> str:
-        """Return what tells writes of one application to one output apart that stand beside each other.
+        """Return a text that distinguishes writes of one application to one output that do not replace each other.
 
-        An overwrite replaces the one before it. What is appended stays beside what was there, by statement; and a
-        CREATE TABLE AS comes as two runs, the command and the write that it does.
+        An overwrite replaces the previous one. Appends are kept by statement. A CREATE TABLE AS is reported as two
+        runs: the command and its write.
         """
         if not self._is_of_application or not self._state.facet("run.parent"):
             return ""
@@ -313,5 +313,5 @@ def _no_outputs(tables: Sequence[str]) -> Diagnostic:
         DiagnosticCode.NO_DATASETS,
         Severity.WARNING,
         f"the SQL writes {', '.join(tables)}, but the events of the run name no outputs: no lineage is stored",
-        hint="where a table's data is stored only the events can say; a newer OpenLineage client may list it",
+        hint="only the events tell where a table's data is stored; a newer OpenLineage client may list it",
     )

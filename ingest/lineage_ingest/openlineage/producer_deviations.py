@@ -1,4 +1,4 @@
-"""What known producers send that the specification does not allow, and what it is read as.
+"""Known deviations of producers from the specification, and how they are read.
 
 Everything else is checked against the published schemas as they are.
 """

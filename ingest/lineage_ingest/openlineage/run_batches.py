@@ -1,4 +1,4 @@
-"""Observations of runs, put together to batches for a store: one an hour of event time, in which no job is twice."""
+"""Batches of observations of runs: each covers one hour of event time, and contains a job at most once."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["batches"]
 
 
 def batches(all_observed: Iterable[Observed]) -> Iterator[LineageBatch]:
-    """Yield batches, each of one hour of event time, in which no job is twice.
+    """Yield batches, each of one hour of event time, with each job at most once.
 
-    A job that was observed several times in it, and said the same, is in one batch from the first time to the last.
+    Equal observations of a job in that hour are merged, from the first time to the last.
     """
     by_hour: dict[datetime, list[Observed]] = defaultdict(list)
     for one in all_observed:
@@ -32,9 +32,9 @@ def batches(all_observed: Iterable[Observed]) -> Iterator[LineageBatch]:
         within.sort(key=lambda one: one.at)
         rounds: list[_Round] = []
         for one in within:
-            _place_in_rounds(one, rounds)
+            _add_to_rounds(one, rounds)
         if rounds and rounds[0].others is not None:
-            # Each on its own: whether events come together must not decide what a change of a dataset means.
+            # One batch each: the meaning of a change must not depend on which events arrive together.
             changes, rounds[0].others.changes = dict.fromkeys(rounds[0].others.changes), []
             for change in sorted(changes, key=lambda one: one.at):
                 yield LineageBatch(run=_run_of(hour, change.at), changes=(change,))
@@ -52,7 +52,7 @@ class _Round:
         others = self.others if is_first else None
         if others is not None:
             at = max(at, others.at) if at else others.at
-        assert at is not None  # a round is made for something
+        assert at is not None  # a round is never empty
         return LineageBatch(
             run=_run_of(hour, at),
             datasets=_latest(others.datasets) if others else (),
@@ -68,11 +68,11 @@ def _run_of(hour: datetime, at: datetime) -> RunRecord:
     return RunRecord(f"openlineage:{hour:%Y-%m-%dT%H}", "openlineage", source, at, began=hour)
 
 
-def _place_in_rounds(one: Observed, rounds: list[_Round]) -> None:
+def _add_to_rounds(one: Observed, rounds: list[_Round]) -> None:
     if not rounds:
         rounds.append(_Round(others=Observed(one.at)))
     others = rounds[0].others
-    assert others is not None  # the first round has what is of no job
+    assert others is not None  # the first round has the records without a job
     others.at = max(others.at, one.at)
     others.datasets += one.datasets
     others.changes += one.changes
@@ -93,7 +93,7 @@ def _place_in_rounds(one: Observed, rounds: list[_Round]) -> None:
                 and _same(known[0], job)
                 and not any(job.key in more.jobs for more in rounds[number + 1 :])
             ):
-                each.jobs[job.key] = (_joined(known[0], job), stated)
+                each.jobs[job.key] = (_merge(known[0], job), stated)
                 break
         else:
             rounds.append(_Round({job.key: (job, stated)}))
@@ -103,8 +103,8 @@ def _same(one: JobRecord, other: JobRecord) -> bool:
     return one == replace(other, first_seen=one.first_seen, last_seen=one.last_seen, ties=one.ties)
 
 
-def _joined(one: JobRecord, other: JobRecord) -> JobRecord:
-    """Return two records that say the same as one, from the first time to the last."""
+def _merge(one: JobRecord, other: JobRecord) -> JobRecord:
+    """Return one record for two equal ones, from the first time to the last."""
     first, tie_of_first = min((each.first_seen, each.ties[0]) for each in (one, other))
     last, tie_of_last = max((each.last_seen, each.ties[1]) for each in (one, other))
     if one.first_seen == other.first_seen:
@@ -113,27 +113,27 @@ def _joined(one: JobRecord, other: JobRecord) -> JobRecord:
 
 
 def _latest(records: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
-    """Return at most two records a dataset, with the names of all: the latest with a schema, and the latest without.
+    """Return at most two records per dataset, with all aliases: the latest with a schema, and the latest without.
 
-    Each has its own time: one that names the kind says nothing of when the schema held.
+    They have different times: a record without a schema does not confirm the schema.
     """
     found: dict[tuple[str, bool], DatasetRecord] = {}
     for record in records:
-        place = record.key, record.schema_known
-        known = found.get(place)
+        key = record.key, record.schema_known
+        known = found.get(key)
         if known is None:
-            found[place] = record
+            found[key] = record
             continue
         older, newer = (known, record) if _time_of(record) >= _time_of(known) else (record, known)
         kind = newer.kind if newer.kind is not DatasetKind.TABLE else older.kind
         aliases = tuple(sorted({*older.aliases, *newer.aliases}))
         written = newer if newer.is_spelled or not older.is_spelled else older
-        found[place] = replace(
+        found[key] = replace(
             newer, kind=kind, aliases=aliases, spelling=written.spelling, is_spelled=written.is_spelled
         )
     return tuple(found.values())
 
 
 def _time_of(record: DatasetRecord) -> datetime:
-    assert record.at is not None  # what events say of a dataset, they say at their time
+    assert record.at is not None  # records from events have the event's time
     return record.at

@@ -1,7 +1,7 @@
-"""What the events of one run tell, put together: the same whatever order they come in, and however often.
+"""The merged state of a run's events, independent of their order and of duplicates.
 
-Of each facet the latest counts; a facet that a later event does not have stays (OpenLineage accumulates facets).
-Texts of SQL are masked before they are kept.
+The latest version of each facet applies; a facet that a later event lacks is kept (OpenLineage accumulates facets).
+SQL is masked before it is kept.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ __all__ = [
 ]
 
 At: TypeAlias = "tuple[str, Any]"
-"""A value and when it was state, as a text that sorts by time."""
+"""The time of a value, as text that sorts by time, and the value."""
 Facets: TypeAlias = "dict[str, At]"
 
 UNKNOWN = "mysql"
-"""What SQL of an unknown dialect is read as: what stands in quotes of either kind is a text there."""
+"""The dialect for SQL of an unknown dialect: in it, both kinds of quotes enclose strings."""
 
 _INTEGRATIONS = {"SNOWFLAKE": "snowflake", "BIGQUERY": "bigquery", "TRINO": "trino", "SPARK": "spark", "HIVE": "hive"}
 
 
 MAX_EVENTS = 64
-"""So many events of a run are kept apart; of a run with more, the oldest are one."""
+"""Maximum number of a run's events that are kept separately; beyond it, the oldest are merged."""
 
 
 @dataclass(slots=True)
 class RunState:
-    """What is known of a run, or by one JobEvent. Datasets are by namespace and name, as they were written.
+    """The state of a run, or of one JobEvent. Datasets are by namespace and name, as written in the events.
 
-    `types` are the kinds of event that came, each with its first and last time. `events` are those that this was put
-    together from, by digest; of a single event it is empty.
+    `types` are the event types received, each with its first and last time. `events` are the merged events, by digest;
+    empty for a single event.
     """
 
     job: At
@@ -74,21 +74,21 @@ class RunState:
 
     @property
     def is_ours(self) -> bool:
-        """Whether our own export wrote it."""
+        """Whether the events were exported by this project."""
         return str(self.producer[1]).startswith(PRODUCER)
 
     def facet(self, name: str) -> Mapping[str, Any]:
-        """Return a facet of the run or the job (`job.sql`); empty where there is none."""
+        """Return a facet of the run or the job (`job.sql`); empty if there is none."""
         return facet_of(self.facets, name)
 
     @property
     def is_streaming(self) -> bool:
-        """Whether the job never ends by itself: what it tells while it runs counts."""
+        """Whether this is a streaming job: its lineage is stored while it runs."""
         return str(self.facet("job.jobType").get("processingType", "")).upper() == "STREAMING"
 
     @property
     def holds_at(self) -> datetime | None:
-        """When what is state held; None as long as it does not count: before COMPLETE, or for a run that failed."""
+        """Time of the state; None if it is not stored yet (before COMPLETE) or never (the run failed)."""
         if "JOB" in self.types:
             return _moment(self.types["JOB"][0])
         if self.is_streaming:
@@ -98,15 +98,14 @@ class RunState:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no further event is to be expected."""
+        """Whether no further events are expected."""
         return not self.types.keys().isdisjoint({"COMPLETE", "FAIL", "ABORT"})
 
     def moments(self, since: str = "") -> Iterator[tuple[datetime, RunState]]:
-        """Yield when what is state held, in order, and what it then was; nothing as long as it does not count.
+        """Yield the times of the state, in order, with the state at each; nothing if `holds_at` is None.
 
-        A streaming job has several moments, at each of which all events up to it count. Each is an observation when it
-        becomes known; of those before `since`, which were stated before, that say the same the first and the last are
-        enough.
+        A streaming job has several times; the state at each merges all events up to it. Of consecutive equal states
+        before `since`, which are stored already, only the first and the last are yielded.
         """
         last = self.holds_at
         if last is None or "JOB" in self.types or not self.is_streaming:
@@ -120,33 +119,33 @@ class RunState:
         for index, (at, state) in enumerate(states):
             is_new_or_ends = at >= since or index in (0, len(states) - 1)
             if is_new_or_ends or not contents[index - 1] == contents[index] == contents[index + 1]:
-                # Its first events may not say that it is streaming.
+                # Its first events may lack the facet that tells that it is streaming.
                 yield _moment(at), state
 
     @property
     def at(self) -> str:
-        """When its latest event happened."""
+        """Time of the latest event."""
         return max(last for _, last in self.types.values())
 
     @property
     def first_at(self) -> str:
-        """When its earliest event happened."""
+        """Time of the earliest event."""
         return min(first for first, _ in self.types.values())
 
     def merged(self, other: RunState) -> RunState:
-        """Return what both tell together."""
-        together = self._folded(other)
+        """Return the two states merged."""
+        together = self._merge_content(other)
         together.events = {one._key(): one for one in (*self._singles(), *other._singles())}
         if len(together.events) == 1:
             together.events = {}
         while len(together.events) > MAX_EVENTS:
             (first, one), (second, two) = sorted(together.events.items(), key=lambda item: (item[1].at, item[0]))[:2]
             del together.events[first], together.events[second]
-            joined = one._folded(two)
+            joined = one._merge_content(two)
             together.events[joined._key()] = joined
         return together
 
-    def _folded(self, other: RunState) -> RunState:
+    def _merge_content(self, other: RunState) -> RunState:
         types = dict(self.types)
         for name, (first, last) in other.types.items():
             known = types.get(name, (first, last))
@@ -155,12 +154,12 @@ class RunState:
         for text, at in other.problems.items():
             problems[text] = min(at, problems.get(text, at))
         return RunState(
-            job=_later(self.job, other.job),
-            producer=_later(self.producer, other.producer),
+            job=_latest(self.job, other.job),
+            producer=_latest(self.producer, other.producer),
             types=types,
-            facets=_later_each(self.facets, other.facets),
-            inputs=_together(self.inputs, other.inputs),
-            outputs=_together(self.outputs, other.outputs),
+            facets=_latest_facets(self.facets, other.facets),
+            inputs=_merge_facets(self.inputs, other.inputs),
+            outputs=_merge_facets(self.outputs, other.outputs),
             problems=problems,
         )
 
@@ -168,7 +167,7 @@ class RunState:
         return list(self.events.values()) or [self]
 
     def _content(self) -> object:
-        """Return what is state, without when."""
+        """Return the content without times."""
 
         def values(facets: Facets) -> dict[str, Any]:
             return {name: facet for name, (_, facet) in facets.items()}
@@ -182,8 +181,8 @@ class RunState:
             "producer": self.producer,
             "types": self.types,
             "facets": self.facets,
-            "inputs": [[*place, facets] for place, facets in sorted(self.inputs.items())],
-            "outputs": [[*place, facets] for place, facets in sorted(self.outputs.items())],
+            "inputs": [[*name_key, facets] for name_key, facets in sorted(self.inputs.items())],
+            "outputs": [[*name_key, facets] for name_key, facets in sorted(self.outputs.items())],
             "problems": self.problems,
         }
 
@@ -198,16 +197,16 @@ class RunState:
         return self._known_key
 
     def to_text(self) -> str:
-        """Return it as a text; equal ones have equal texts."""
+        """Return the state as text; equal states have equal texts."""
         singles = sorted(self._singles(), key=lambda one: (one.at, one._key()))
         packed = zlib.compress(f"[{','.join(one._text() for one in singles)}]".encode(), 1)
         return base64.b64encode(packed).decode("ascii")
 
     @classmethod
     def from_text(cls, text: str) -> RunState:
-        """Return what `to_text` wrote."""
+        """Return the state that `to_text` wrote."""
         value = json.loads(zlib.decompress(base64.b64decode(text)))
-        # Earlier versions kept what a run's events state together, as one.
+        # Earlier versions wrote the merged state as a single object.
         return merge_all(cls._of_value(one) for one in (value if isinstance(value, list) else [value]))
 
     @classmethod
@@ -227,17 +226,17 @@ class RunState:
 
     @property
     def digest(self) -> str:
-        """What no other has."""
+        """Digest of the content."""
         keys = sorted(one._key() for one in self._singles())
         return hashlib.sha256(" ".join(keys).encode("ascii")).hexdigest()[:24]
 
     def holds(self, other: RunState) -> bool:
-        """Return whether it tells all that the other does."""
+        """Return whether the other state is contained in this one."""
         return self.merged(other).digest == self.digest
 
 
 def merge_all(states: Iterable[RunState]) -> RunState:
-    """Return what all of these, at least one, tell together."""
+    """Return these states, at least one, merged."""
     first, *others = states
     for other in others:
         first = first.merged(other)
@@ -245,13 +244,13 @@ def merge_all(states: Iterable[RunState]) -> RunState:
 
 
 def facet_of(facets: Facets, name: str) -> Mapping[str, Any]:
-    """Return a facet; empty where there is none, or where it was deleted."""
+    """Return a facet; empty if there is none or it was deleted."""
     facet = facets[name][1] if name in facets else {}
     return {} if facet.get("_deleted") else facet
 
 
 def run_state_of(checked: CheckedEvent) -> RunState:
-    """Return what one run event or job event tells.
+    """Return the state of one run event or job event.
 
     Raises:
         InvalidEventError: its time cannot be read.
@@ -276,15 +275,15 @@ def run_state_of(checked: CheckedEvent) -> RunState:
         problems=dict.fromkeys(checked.problems, at),
     )
     if "job.sql" in facets:
-        state.facets["job.sql"] = (at, _masked(facets["job.sql"][1], state, namespaces))
+        state.facets["job.sql"] = (at, _mask(facets["job.sql"][1], state, namespaces))
     return state
 
 
 def event_time(event: Mapping[str, Any]) -> datetime:
-    """Return when an event happened, in UTC.
+    """Return the time of an event, in UTC.
 
     Raises:
-        InvalidEventError: it is no moment that a calendar has.
+        InvalidEventError: it is not a valid time.
     """
     try:
         return datetime.fromisoformat(event["eventTime"]).astimezone(UTC)
@@ -293,7 +292,7 @@ def event_time(event: Mapping[str, Any]) -> datetime:
 
 
 def sql_dialect(state: RunState, namespaces: Iterator[str] | list[str]) -> Dialect | None:
-    """Return the dialect of a run's SQL: as its facet says, by the namespaces of its datasets, by its integration."""
+    """Return the dialect of a run's SQL: from its facet, its integration, or the namespaces of its datasets."""
     named = str(state.facet("job.sql").get("dialect") or "")
     try:
         if named:
@@ -312,8 +311,8 @@ def sql_dialect(state: RunState, namespaces: Iterator[str] | list[str]) -> Diale
     return dialect_named(integration)
 
 
-def _masked(facet: Mapping[str, Any], state: RunState, namespaces: list[str]) -> dict[str, Any]:
-    """Return the facet with its SQL masked. Without a dialect, what is a literal in any of two is one."""
+def _mask(facet: Mapping[str, Any], state: RunState, namespaces: list[str]) -> dict[str, Any]:
+    """Return the facet with its SQL masked. If the dialect is unknown, mask the literals of two dialects."""
     dialect = sql_dialect(state, namespaces)
     query = str(facet["query"])
     masked = mask_for_parsing(query, dialect or UNKNOWN)
@@ -322,7 +321,7 @@ def _masked(facet: Mapping[str, Any], state: RunState, namespaces: list[str]) ->
 
 
 def facets_at(entity: Mapping[str, Any], at: datetime) -> Facets:
-    """Return the facets of a dataset as they were state at a time."""
+    """Return the facets of a dataset, with their time."""
     return _facets(entity, at.isoformat(timespec="microseconds"))
 
 
@@ -334,26 +333,26 @@ def _datasets(listed: Any, at: str) -> dict[tuple[str, str], Facets]:
     found: dict[tuple[str, str], Facets] = {}
     for one in listed:
         facets = _facets(one, at)
-        place = (one["namespace"], one["name"])
-        found[place] = _later_each(found.get(place, {}), facets)
+        name_key = (one["namespace"], one["name"])
+        found[name_key] = _latest_facets(found.get(name_key, {}), facets)
     return found
 
 
 def _slim(value: Any) -> Any:
-    """Return a facet without what is not read: who wrote it, and descriptions, which may hold data."""
+    """Return a facet without members that are not read: its producer, and descriptions, which may contain data."""
     if isinstance(value, dict):
-        # Names of fields are keys as well, and only these may be called so below `fields`.
+        # The keys of `fields` are column names, which may equal the names of omitted members.
         return {
             name: {field: _slim(one) for field, one in part.items()}
             if name == "fields" and isinstance(part, dict)
             else _slim(part)
             for name, part in value.items()
-            if name not in _LEFT_OUT or (name == "description" and part in _MARKS)
+            if name not in _OMITTED or (name == "description" and part in _MARKS)
         }
     return [_slim(one) for one in value] if isinstance(value, list) else value
 
 
-_LEFT_OUT = frozenset({"_producer", "_schemaURL", "description", "root"})
+_OMITTED = frozenset({"_producer", "_schemaURL", "description", "root"})
 _MARKS = frozenset({"limited", "ambiguous", "limited, ambiguous"})
 
 
@@ -365,23 +364,23 @@ def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def _later(one: At, other: At) -> At:
+def _latest(one: At, other: At) -> At:
     if one[0] != other[0]:
         return max(one, other, key=lambda state: state[0])
     return one if _canonical(one[1]) >= _canonical(other[1]) else other
 
 
-def _later_each(one: Facets, other: Facets) -> Facets:
+def _latest_facets(one: Facets, other: Facets) -> Facets:
     together = dict(one)
     for name, state in other.items():
-        together[name] = _later(together[name], state) if name in together else state
+        together[name] = _latest(together[name], state) if name in together else state
     return together
 
 
-def _together(
+def _merge_facets(
     one: Mapping[tuple[str, str], Facets], other: Mapping[tuple[str, str], Facets]
 ) -> dict[tuple[str, str], Facets]:
     together = dict(one)
-    for place, facets in other.items():
-        together[place] = _later_each(together.get(place, {}), facets)
+    for name_key, facets in other.items():
+        together[name_key] = _latest_facets(together.get(name_key, {}), facets)
     return together

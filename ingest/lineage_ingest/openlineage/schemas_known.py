@@ -1,4 +1,4 @@
-"""Which columns a dataset has: as events say, and as the graph knows of those of which they do not."""
+"""Columns of datasets: from events, or from the graph for datasets without a schema in the event."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ NO_SCHEMAS: Schemas = {}
 
 
 def is_whole(facets: Facets) -> bool:
-    """Return whether the facet `schema` gives all columns, as an agent does that asked the engine.
+    """Return whether the facet `schema` lists all columns, as from an agent that queries the engine.
 
-    One that reads what people wrote (dbt's descriptions of columns) gives some of them, without types. Our own export
-    says it.
+    An agent that reads descriptions (dbt) lists some of the columns, without types. Our own export has a flag for it.
     """
     fields = facet_of(facets, "schema").get("fields") or ()
     ours = facet_of(facets, DATASET_FACET)
@@ -32,7 +31,7 @@ def is_whole(facets: Facets) -> bool:
 
 
 def tables_of_sql(state: RunState) -> Iterator[str]:
-    """Yield the keys of the datasets beside a job's SQL of which the event does not give the whole schema."""
+    """Yield the keys of the datasets of a job with SQL for which the event lacks the full schema."""
     if state.facet("job.sql").get("query"):
         for (namespace, name), facets in (*state.inputs.items(), *state.outputs.items()):
             if not is_whole(facets):
@@ -40,7 +39,7 @@ def tables_of_sql(state: RunState) -> Iterator[str]:
 
 
 def stored_schemas(store: GraphStore, datasets: Iterable[str]) -> Schemas:
-    """Return what earlier ingests learnt of these datasets (by key), but for what was concluded from use.
+    """Return the stored schemas of these datasets (by key), without columns inferred from use.
 
     Raises:
         StoreError: the store could not be read.

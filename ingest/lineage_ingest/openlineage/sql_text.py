@@ -1,7 +1,7 @@
-"""Lineage from a job's SQL, for outputs of which no event says how their columns came to be.
+"""Lineage from a job's SQL, for outputs without column lineage in any event.
 
-The names of the text are tied to the datasets that the event lists: an agent knows better than the text where `orders`
-leads. Only these outputs are written; a source that is not listed is named as the text names it.
+Table names in the SQL are matched to the datasets that the event lists: the agent knows which `orders` is meant. Only
+listed outputs get lineage; a source that is not listed keeps its name in the SQL.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Complete
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A dataset of an event: further names that it goes by, and its columns if they are known, with their types."""
+    """A dataset of an event: its other names, and its columns with their types, if they are known."""
 
     dataset_id: DatasetId
     names: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Listed:
 
 @dataclass(slots=True)
 class SqlLineage:
-    """What the SQL says of one output. The spans of the edges are places in the text."""
+    """Lineage of one output from SQL. The spans of the edges are positions in the SQL."""
 
     edges: list[EdgeRecord] = field(default_factory=list)
     sources: dict[str, DatasetId] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class SqlLineage:
     completeness: Completeness = Completeness.FULL
     operations: dict[str, None] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
-    """All columns of the output, in order, where one statement makes the whole of it."""
+    """All columns of the output, in order, if a single statement defines it."""
 
 
 def lineage_of_sql(
@@ -66,53 +66,53 @@ def lineage_of_sql(
     inputs: Sequence[Listed],
     budget: Budget,
 ) -> dict[str, SqlLineage]:
-    """Return what a text says of each output (by key) that it writes, without a job's key. It never raises."""
-    tied = _Tied(dialect, outputs, inputs)
-    statements = _resolved(sql, dialect.name, tied.database, tied.schema, tied.tables(), budget)
+    """Return the lineage of each output (by key) that the SQL writes, without a job's key. It never raises."""
+    matcher = _TableMatcher(dialect, outputs, inputs)
+    statements = _resolve(sql, dialect.name, matcher.database, matcher.schema, matcher.tables(), budget)
     writing = [one for one in statements if _writes(one)]
     found: dict[str, SqlLineage] = {}
     for statement in writing:
-        output = tied.output(statement.target, is_only=len(writing) == 1)
+        output = matcher.output(statement.target, is_only=len(writing) == 1)
         if output is not None:
-            _take(statement, output, tied, found.setdefault(output.key, SqlLineage()))
-    if len(writing) == 1 and _makes_all(writing[0]):
-        for said in found.values():
-            said.columns = tuple(writing[0].output_columns)
+            _add(statement, output, matcher, found.setdefault(output.key, SqlLineage()))
+    if len(writing) == 1 and _defines_output(writing[0]):
+        for lineage in found.values():
+            lineage.columns = tuple(writing[0].output_columns)
     return found
 
 
 def tables_written(sql: str, dialect: Dialect, budget: Budget) -> tuple[str, ...]:
-    """Return the tables that a text writes, as it names them. It never raises."""
-    statements = _resolved(sql, dialect.name, None, None, (), budget)
+    """Return the tables that the SQL writes, by their names in it. It never raises."""
+    statements = _resolve(sql, dialect.name, None, None, (), budget)
     return tuple(dict.fromkeys(one.target for one in statements if one.target is not None and _writes(one)))
 
 
-def _makes_all(statement: StatementLineage) -> bool:
-    """Whether the statement's columns are the output's: a query that was written as a whole, or a definition."""
+def _defines_output(statement: StatementLineage) -> bool:
+    """Return whether the statement's columns are all columns of the output: a query or a definition."""
     return (statement.target is None or statement.defines) and _STAR not in statement.output_columns
 
 
 def _writes(statement: StatementLineage) -> bool:
-    """Whether a statement may be what wrote an output. An agent learns of a query whose rows its program writes."""
+    """Return whether a statement may write an output. It may be a query whose rows the program writes."""
     if statement.target is not None:
         return statement.target_kind is not DatasetKind.TEMPORARY and not statement.changes
     return bool(statement.output_columns) and bool(statement.sources)
 
 
-def _take(statement: StatementLineage, output: DatasetId, tied: _Tied, said: SqlLineage) -> None:
-    said.operations[statement.operation] = None
-    said.diagnostics += statement.diagnostics
-    said.completeness = max(said.completeness, statement.completeness, key=_WORST.index)
+def _add(statement: StatementLineage, output: DatasetId, matcher: _TableMatcher, lineage: SqlLineage) -> None:
+    lineage.operations[statement.operation] = None
+    lineage.diagnostics += statement.diagnostics
+    lineage.completeness = max(lineage.completeness, statement.completeness, key=_WORST.index)
     for name in statement.sources:
-        if (dataset_id := tied.source(name)) is not None and dataset_id.key != output.key:
-            said.sources.setdefault(dataset_id.key, dataset_id)
+        if (dataset_id := matcher.source(name)) is not None and dataset_id.key != output.key:
+            lineage.sources.setdefault(dataset_id.key, dataset_id)
     together: dict[tuple[str, str], list[Edge]] = {}
     for edge in statement.edges:
         if edge.target.table != statement.target or edge.source.table is None:
             continue
-        dataset_id = tied.source(edge.source.table)
+        dataset_id = matcher.source(edge.source.table)
         if dataset_id is None:
-            said.completeness = max(said.completeness, Completeness.PARTIAL, key=_WORST.index)
+            lineage.completeness = max(lineage.completeness, Completeness.PARTIAL, key=_WORST.index)
             continue
         target = output.key
         if isinstance(edge.target, ColumnRef):
@@ -121,7 +121,7 @@ def _take(statement: StatementLineage, output: DatasetId, tied: _Tied, said: Sql
     for (source, target), edges in together.items():
         for kind in dict.fromkeys(edge.kind for edge in edges):
             of_kind = [edge for edge in edges if edge.kind is kind]
-            said.edges.append(
+            lineage.edges.append(
                 EdgeRecord(
                     source=source,
                     target=target,
@@ -135,30 +135,30 @@ def _take(statement: StatementLineage, output: DatasetId, tied: _Tied, said: Sql
                     spans=tuple(sorted({proof for edge in of_kind if (proof := edge.proof()) is not None})),
                 )
             )
-    said.edges += _row_references(statement, output, tied)
+    lineage.edges += _row_references(statement, output, matcher)
 
 
-def _row_references(statement: StatementLineage, output: DatasetId, tied: _Tied) -> Iterable[EdgeRecord]:
+def _row_references(statement: StatementLineage, output: DatasetId, matcher: _TableMatcher) -> Iterable[EdgeRecord]:
     found: dict[tuple[str, str], list[RowReference]] = {}
     for one in statement.row_references:
-        dataset_id = tied.source(one.source.table) if one.source.table is not None else None
+        dataset_id = matcher.source(one.source.table) if one.source.table is not None else None
         if one.target.table == statement.target and dataset_id is not None and dataset_id.key != output.key:
             target = column_key(output.key, one.target.column) if isinstance(one.target, ColumnRef) else output.key
             found.setdefault((dataset_id.key, target), []).append(one)
-    for (source, target), said in found.items():
+    for (source, target), references in found.items():
         yield EdgeRecord(
             source=source,
             target=target,
             kind=EdgeKind.REFERENCES,
             job="",
             output=output.key,
-            subtypes=tuple(dict.fromkeys(one.subtype for one in said)),
-            spans=tuple(sorted({proof for one in said if (proof := one.as_edge().proof()) is not None})),
+            subtypes=tuple(dict.fromkeys(one.subtype for one in references)),
+            spans=tuple(sorted({proof for one in references if (proof := one.as_edge().proof()) is not None})),
         )
 
 
-class _Tied:
-    """The names of a text and the datasets of an event."""
+class _TableMatcher:
+    """Matches table names in SQL to the datasets of an event."""
 
     def __init__(self, dialect: Dialect, outputs: Sequence[Listed], inputs: Sequence[Listed]) -> None:
         self._dialect = dialect
@@ -172,20 +172,20 @@ class _Tied:
         self.schema = _common(parts[-2] for parts in named if len(parts) > 1)
 
     def tables(self) -> tuple[tuple[str, tuple[tuple[str, str | None], ...]], ...]:
-        """Return the known columns by every name that the text may use."""
+        """Return the known columns by every name that the SQL may use."""
         return tuple(
             (".".join(name), one.columns) for one in self._listed if one.columns for name in sorted(self._names(one))
         )
 
     def output(self, name: str | None, *, is_only: bool) -> DatasetId | None:
-        """Return the output that the text calls so; where there is one output and one write, that."""
+        """Return the output with this name in the SQL; with a single output and a single write, that output."""
         found = None if name is None else self._named(name, self._outputs)
         if found is None and is_only and len(self._outputs) == 1:
             return next(iter(self._outputs.values()))[0]
         return found
 
     def source(self, name: str) -> DatasetId | None:
-        """Return the dataset that the text calls so; one that is not listed as the text names it, in the warehouse."""
+        """Return the dataset with this name in the SQL; an unlisted one is assumed to be in the event's warehouse."""
         found = self._named(name, self._sources)
         if found is None and self._namespace is not None:
             return dataset_id_of(self._namespace, name)
@@ -202,25 +202,25 @@ class _Tied:
         return ending[0] if len(ending) == 1 else None
 
     def _names(self, listed: Listed) -> set[tuple[str, ...]]:
-        """Return the names of a dataset, in parts; of a path it is the last part."""
+        """Return the names of a dataset, split into parts; a path is represented by its last segment."""
         names = {listed.dataset_id.name, *listed.names}
-        parted = set()
+        split_names = set()
         for name in names:
             last = name.rpartition("/")[2] if "/" in name else name
             parts = tuple(part.lower() for part in parse_table_name(last, self._dialect))
             if parts:
-                parted.add(parts)
-        return parted
+                split_names.add(parts)
+        return split_names
 
 
 def _common(values: Iterable[str]) -> str | None:
-    """Return the value that all have."""
+    """Return the value that all have in common, or None."""
     found = set(values)
     return found.pop() if len(found) == 1 else None
 
 
 @lru_cache(maxsize=1_000)
-def _resolved(
+def _resolve(
     sql: str,
     dialect: str,
     database: str | None,

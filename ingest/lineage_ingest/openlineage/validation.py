@@ -1,4 +1,4 @@
-"""Validation of events against OpenLineage's schemas: invalid facets are left out, invalid events refused."""
+"""Validation of events against OpenLineage's schemas: invalid facets are ignored, invalid events rejected."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _kind(event: Mapping[str, Any]) -> EventKind:
 
 
 def _slim(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of an event that are read. A part of the wrong type stays, for the validator to refuse."""
+    """Return the parts of an event that are read. A part of the wrong type stays, for the validator to reject."""
     slim = {name: event[name] for name in ("eventTime", "producer") if name in event}
     slim |= optional_members(event)
     for name in ("run", "job", "dataset"):

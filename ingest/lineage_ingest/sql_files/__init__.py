@@ -1,4 +1,4 @@
-"""SQL files as a way in: found, decoded, resolved against each other, stored."""
+"""Ingest SQL files: find, decode, resolve against each other, store."""
 
 from lineage_ingest.sql_files.discovery import NoSqlFilesError, find_sql_files
 from lineage_ingest.sql_files.file_reader import SqlFile

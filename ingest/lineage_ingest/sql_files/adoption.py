@@ -1,4 +1,4 @@
-"""Jobs of files from before files had projects: the file that now says the same takes them over, with their history."""
+"""Migration of jobs stored before files had projects: the file that matches takes them over, with their history."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["adopt_earlier_jobs"]
 
 
 def adopt_earlier_jobs(store: GraphStore, jobs: Collection[JobRecord], paths: Mapping[str, str]) -> int:
-    """Give jobs that files had before they had projects to the files that state the same; return how many.
+    """Rekey jobs stored before files had projects to the files that match them; return their number.
 
-    Such a job's key has the end of its file's path, its target and no project: a file takes over what has the same
-    target and dialect and a name that its own path ends with. `paths` are the absolute paths by file key.
+    Such a job's key has no project, only its target and the end of its file's path. A file matches if target and
+    dialect are the same and its path ends with that name. `paths` are the absolute paths by file key.
     """
     heads = store.select_jobs(JobSelection(project=BEFORE_PROJECTS, kinds=(JobKind.SQL_FILE,), retired=True))
     if not heads:
@@ -37,7 +37,7 @@ def adopt_earlier_jobs(store: GraphStore, jobs: Collection[JobRecord], paths: Ma
 
 
 def _earlier_names(path: str) -> Iterator[str]:
-    """Yield the names that a file may have had: it was named from the folder that was ingested."""
+    """Yield the names that a file may have had: they were relative to the ingested folder."""
     parts = PurePosixPath(path).parts
     for length in range(len(parts), 0, -1):
         yield "/".join(parts[-length:]).lstrip("/")

@@ -1,4 +1,4 @@
-"""Finding SQL files: what a command's paths hold, each file once."""
+"""Find the SQL files under a command's paths, each once."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ class NoSqlFilesError(ValueError):
 
 @dataclass(slots=True)
 class FoundFiles:
-    """The files (where they really are), each with how it is called without a project; what was looked through."""
+    """The files (resolved paths), each with its display name without a project, and the folders that were scanned."""
 
     files: dict[Path, str] = field(default_factory=dict)
     folders: list[Path] = field(default_factory=list)
-    """Folders that were looked through whole: a file that is not among `files` is not there."""
+    """Folders that were scanned completely: a file that is not in `files` does not exist there."""
     named: list[Path] = field(default_factory=list)
-    """What was named: files and folders."""
+    """Files and folders given by the user."""
     folders_read: set[Path] = field(default_factory=set)
     """Every folder whose entries were read."""
     unreadable: dict[Path, tuple[str, str]] = field(default_factory=dict)
-    """Folders that cannot be read, and links that lead nowhere: how they are called, and why."""
+    """Unreadable folders and broken links, each with its display name and the reason."""
 
     def could_not_read(self, path: Path) -> bool:
-        """Return whether the path lies in a folder that could not be read."""
+        """Return whether the path is in a folder that could not be read."""
         return any(folder == path or folder in path.parents for folder in self.unreadable)
 
     @property
     def empty_folders(self) -> list[Path]:
-        """Folders that were named and hold no SQL file."""
+        """Given folders that contain no SQL file."""
         return [
             path for path in self.named if path in self.folders and not any(path in file.parents for file in self.files)
         ]
 
 
 def find_sql_files(paths: Iterable[Path]) -> FoundFiles:
-    """Return the SQL files of files and folders, in order. Links are followed: a file is where it really is.
+    """Return the SQL files of files and folders, in order. Links are resolved.
 
     Raises:
         NoSqlFilesError: a path does not exist.
@@ -54,19 +54,19 @@ def find_sql_files(paths: Iterable[Path]) -> FoundFiles:
         real = path.resolve()
         if real.is_dir():
             found.named.append(real)
-            _look_through(found, real, real.name)
+            _scan(found, real, real.name)
         elif real.exists():
             found.named.append(real)
             found.files.setdefault(real, path.name)
         else:
             what = "a link that leads nowhere" if path.is_symlink() else "no such file or folder"
             raise NoSqlFilesError(f"{what}: {path}")
-    _name_apart(found)
+    _disambiguate(found)
     return found
 
 
-def _look_through(found: FoundFiles, folder: Path, name: str) -> None:
-    """Add the files of a folder, and of the folders in it."""
+def _scan(found: FoundFiles, folder: Path, name: str) -> None:
+    """Add the files of a folder and its subfolders."""
     if folder in found.folders:
         return
     found.folders.append(folder)
@@ -80,38 +80,38 @@ def _look_through(found: FoundFiles, folder: Path, name: str) -> None:
             continue
         found.folders_read.add(current)
         for entry in entries:
-            path, called = current / entry.name, f"{shown}/{entry.name}"
+            path, display = current / entry.name, f"{shown}/{entry.name}"
             if _is_folder(entry):
                 if entry.is_symlink():
-                    _look_through(found, path.resolve(), called)
+                    _scan(found, path.resolve(), display)
                 elif entry.name != ".git":
-                    below.append((path, called))
+                    below.append((path, display))
             elif path.suffix.lower() in SQL_SUFFIXES:
                 real = path.resolve() if entry.is_symlink() else path
                 if real.is_file():
-                    found.files.setdefault(real, called)
+                    found.files.setdefault(real, display)
                 elif entry.is_symlink():
-                    found.unreadable[path] = called, "a link that leads nowhere"
+                    found.unreadable[path] = display, "a link that leads nowhere"
     _sort(found, folder)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # links that lead to each other
+    except OSError:  # a cycle of links
         return False
 
 
 def _sort(found: FoundFiles, folder: Path) -> None:
-    """Put the files of a folder in order, after those that were found before."""
+    """Sort the files of a folder, after those that were found before."""
     of_folder = sorted(path for path in found.files if folder in path.parents)
     found.files = {path: name for path, name in found.files.items() if folder not in path.parents} | {
         path: found.files[path] for path in of_folder
     }
 
 
-def _name_apart(found: FoundFiles) -> None:
-    """Call files of one name by their paths from the folder that all lie in."""
+def _disambiguate(found: FoundFiles) -> None:
+    """Give files with the same display name their paths relative to the common folder."""
     counts = Counter(found.files.values())
     same = [path for path, name in found.files.items() if counts[name] > 1]
     if same:

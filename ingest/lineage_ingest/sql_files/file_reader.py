@@ -1,4 +1,4 @@
-"""Reading and decoding SQL files. What cannot be read is reported and costs that file only."""
+"""Read and decode SQL files. An unreadable file is reported and skipped."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["SqlFile", "read_sql_file"]
 
 @dataclass(frozen=True, slots=True)
 class SqlFile:
-    """A file: its key, how people read it, its text, what was found on reading it, and whether it could be read.
+    """A file: its key, display name (`source`), text, the diagnostics of reading it, and whether it could be read.
 
-    `name` tells it from the other files of its ingest: as people read it, with the project where two are called alike.
+    `name` is unique in the ingest: the display name, with the project if two files have the same one.
     """
 
     key: FileKey
@@ -28,7 +28,7 @@ class SqlFile:
 
 
 def read_sql_file(path: Path, key: FileKey, source: str, name: str) -> SqlFile:
-    """Return a file's text. Bytes that are no characters are replaced and reported; what is no text is not read."""
+    """Return a file's text. Invalid bytes are replaced and reported; a binary file is not read."""
     try:
         raw = path.read_bytes()
     except OSError as error:

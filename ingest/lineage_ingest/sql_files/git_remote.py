@@ -1,4 +1,4 @@
-"""The address of a repository's `origin`, read from its files: what names the project on every machine."""
+"""URL of a repository's `origin`, read from its files: it names the project, the same on every machine."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ _SECTION = re.compile(r'\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _URL = re.compile(r"\s*url\s*=\s*(.*?)\s*$", re.IGNORECASE)
 _SCP = re.compile(r"(?:[^@/]*@)?(\[[^\]]+\]|[^/:@\[\]]{2,}):(?!//)(.+)")
 _DEFAULT_PORTS = {"ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418}
-_WITHOUT_CASE = frozenset({"github.com", "gitlab.com", "bitbucket.org"})
-"""Hosts that take owner and name in any case."""
+_CASE_INSENSITIVE_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org"})
+"""Hosts on which owner and name are case-insensitive."""
 
 
 def origin_of(root: Path) -> str | None:
-    """Return the name of the repository that a working tree's `origin` is, as `repository_name` does.
+    """Return the name (see `repository_name`) of a working tree's `origin`.
 
-    None where there is no `origin`, or where git's files cannot be read. Working trees and submodules have a file
-    `.git` that names the folder in which git keeps their settings.
+    None if there is no `origin`, or if git's files cannot be read. Linked working trees and submodules have a file
+    `.git` with the path of their git directory.
     """
     try:
-        url = _origin_url(_git_folder(root / ".git") / "config")
+        url = _origin_url(_git_directory(root / ".git") / "config")
     except (OSError, UnicodeDecodeError, ValueError):
         return None
     return repository_name(url, root) if url else None
 
 
 def repository_name(url: str, root: Path) -> str | None:
-    """Return host, owner and name of a repository's address, without credentials, protocol and `.git`.
+    """Return host, owner and name from a repository's URL, without credentials, protocol and `.git`.
 
-    A path, as of a repository on this machine, is made absolute from `root`.
+    A local path is resolved against `root`.
 
     >>> repository_name("https://ana:token@GitHub.com/acme/Shop.git", Path("/"))
     'github.com/acme/shop'
@@ -45,30 +45,30 @@ def repository_name(url: str, root: Path) -> str | None:
     scheme, separator, _ = url.partition("://")
     if not separator:
         found = _SCP.fullmatch(url)
-        return _joined(found.group(1), found.group(2)) if found else _local(url, root)
+        return _join(found.group(1), found.group(2)) if found else _local_name(url, root)
     parts = urlsplit(url)
     if scheme.lower() == "file" or not parts.hostname:
-        return _local(unquote(parts.path), root)
+        return _local_name(unquote(parts.path), root)
     port = parts.port
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     if port is not None and port != _DEFAULT_PORTS.get(scheme.lower()):
         host += f":{port}"
-    return _joined(host, unquote(parts.path))
+    return _join(host, unquote(parts.path))
 
 
-def _joined(host: str, path: str) -> str | None:
+def _join(host: str, path: str) -> str | None:
     host = host.lower()
     path = path.strip("/").removesuffix(".git").strip("/")
-    return f"{host}/{path.lower() if host in _WITHOUT_CASE else path}" if path else None
+    return f"{host}/{path.lower() if host in _CASE_INSENSITIVE_HOSTS else path}" if path else None
 
 
-def _local(path: str, root: Path) -> str | None:
+def _local_name(path: str, root: Path) -> str | None:
     bare = path.rstrip("/").removesuffix("/.git").removesuffix(".git")
     return Path(os.path.normpath(root / bare)).as_posix() if bare else None
 
 
-def _git_folder(git: Path) -> Path:
-    """Return where git keeps the settings of a working tree."""
+def _git_directory(git: Path) -> Path:
+    """Return the git directory with the configuration of a working tree."""
     if git.is_file():
         named = git.read_text(encoding="utf-8").strip().removeprefix("gitdir:").strip()
         git = git.parent / named
@@ -77,7 +77,7 @@ def _git_folder(git: Path) -> Path:
 
 
 def _origin_url(config: Path) -> str | None:
-    """Return the first address of the remote `origin` in git's settings."""
+    """Return the first URL of the remote `origin` in git's configuration."""
     of_origin = False
     for line in config.read_text(encoding="utf-8").splitlines():
         section = _SECTION.match(line)

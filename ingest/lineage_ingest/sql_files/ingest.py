@@ -1,4 +1,4 @@
-"""`ingest_sql_files`: a folder of SQL into the graph, in one batch."""
+"""`ingest_sql_files`: ingest folders of SQL files in one batch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lineage_ingest.star_expansion import expand_stars
 __all__ = ["ingest_sql_files"]
 
 Progress = Callable[[str, int, int], None]
-"""Called with a stage's name, how much of it is done, and of how much."""
+"""Called with the name of a stage, the amount done, and the total."""
 
 
 def ingest_sql_files(
@@ -43,17 +43,18 @@ def ingest_sql_files(
     project_root: Path | None = None,
     retire_most: bool = False,
 ) -> IngestSummary:
-    """Read SQL files, resolve them against each other, the catalog and the store, and store what they say.
+    """Read SQL files, resolve them against each other, the catalog and the store, and store their lineage.
 
-    `observed_at` is when the files' definitions held (now, if it is left out). What the store has of the folders and
-    is no longer there is retired then, most of it only with `retire_most`. `project` names the project of all files,
-    which begins at `project_root`; else it is found from the files' places.
+    `observed_at` is the time of the files' definitions (default: now). Files that the store has of the folders and
+    that no longer exist are retired at that time; if they are most of the known files, only with `retire_most`.
+    `project` names the project of all files and `project_root` its root folder; by default both are found from the
+    files' paths.
 
     Raises:
-        NoSqlFilesError: a path does not exist, or a folder holds no SQL file and never did.
-        ProjectError: where the project begins is not clear.
-        GoneFilesError: most of the known files are gone, and `retire_most` is not set; nothing is stored then.
-        StoreError: the store could not be read or written; nothing is stored then.
+        NoSqlFilesError: a path does not exist, or a folder has no SQL file and never had one.
+        ProjectError: the root of the project is ambiguous.
+        GoneFilesError: most known files no longer exist, and `retire_most` is not set. Nothing is stored.
+        StoreError: the store could not be read or written. Nothing is stored.
     """
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
@@ -102,12 +103,12 @@ def _resolve(
     at: datetime,
     notify: Progress,
 ) -> BatchBuilder:
-    """Return what the files say, resolved against each other, the catalog and the store."""
+    """Return a batch builder with the statements, resolved against each other, the catalog and the store."""
     naming = options.naming
     given = catalog if catalog is not None else Catalog((), naming.dialect)
-    learnt = Catalog.from_store(store, naming.dialect, naming.dataset_namespace).as_learnt()
+    stored = Catalog.from_store(store, naming.dialect, naming.dataset_namespace).as_learnt()
     texts = {file.name: file.text for file in sources.files if file.readable}
-    script = Script(texts, options, learnt.updated(given))
+    script = Script(texts, options, stored.updated(given))
     by_file: dict[str, list[StatementLineage]] = defaultdict(list)
     for statement in script.resolve(lambda done, total: notify("resolving", done, total)):
         by_file[statement.source or ""].append(statement)
@@ -125,12 +126,12 @@ def _resolve(
 
 
 def _column_edges(store: GraphStore, jobs: Collection[str]) -> int:
-    """Return how many live edges from columns jobs state: what an ingest counts as edges."""
+    """Return the number of live edges from columns of these jobs: the edges that an ingest counts."""
     return sum(is_column_key(edge.source) for edge in store.edges_of(jobs)) if jobs else 0
 
 
 def _content(sources: Sources, gone: GoneFiles) -> Iterator[str]:
-    """Yield what makes the ingest this one and no other."""
+    """Yield the content that identifies the ingest."""
     yield str(sources.environment)
     for file in sorted(sources.files, key=lambda file: str(file.key)):
         yield f"{file.key}={hashlib.sha256(file.text.encode()).hexdigest()}"

@@ -1,4 +1,4 @@
-"""Which project a file belongs to, and its path in it: the same however the file was named, on every machine."""
+"""Projects of files and paths in them: the same on every machine, whatever path the user gives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lineage_ingest.sql_files.git_remote import origin_of
 __all__ = ["FoundBy", "Project", "ProjectError", "ProjectFinder", "text_of"]
 
 _GIT, _DBT = ".git", "dbt_project.yml"
-_KNOWN_LOOKED_FOR = 200
+_MAX_KNOWN = 200
 
 
 class ProjectError(ValueError):
@@ -31,7 +31,7 @@ class FoundBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A body of SQL files that belongs together. Files without one have an empty name, and no root."""
+    """A set of SQL files that belong together. Files without a project have an empty name and no root."""
 
     name: str
     root: Path | None
@@ -43,15 +43,15 @@ class Project:
         return self.found_by in (FoundBy.OPTION, FoundBy.ORIGIN)
 
     def path_of(self, file: Path) -> str:
-        """Return a file's or folder's path in the project; a path with `..` where it lies outside of the root."""
+        """Return a file's or folder's path relative to the root, with `..` if it is outside."""
         return text_of(file) if self.root is None else text_of(Path(os.path.relpath(file, self.root)))
 
     def file_at(self, path: str) -> Path:
-        """Return where the file of that path is."""
+        """Return the absolute path of the file with that path in the project."""
         return Path(path) if self.root is None else Path(os.path.normpath(self.root / path))
 
     def holds(self, folder: Path) -> bool:
-        """Return whether a folder is the root or lies below it."""
+        """Return whether a folder is the root or is below it."""
         return self.root is None or folder == self.root or self.root in folder.parents
 
 
@@ -59,7 +59,7 @@ WITHOUT_PROJECT = Project("", None, FoundBy.PATH)
 
 
 class ProjectFinder:
-    """Finds the projects of files by the markers above them (`.git`, `dbt_project.yml`), or takes the one given."""
+    """Finds the projects of files by the markers above them (`.git`, `dbt_project.yml`), unless one is given."""
 
     def __init__(self) -> None:
         self._markers: dict[Path, tuple[Path | None, Path | None]] = {}
@@ -68,13 +68,13 @@ class ProjectFinder:
     def given(
         self, name: str, root: Path | None, folders: Iterable[Path], named: Iterable[Path], known: Collection[str]
     ) -> Project:
-        """Return the project of that name. `folders` hold its files, `named` are those that were named.
+        """Return the project of that name. `folders` contain its files; `named` are the paths that the user gave.
 
-        Its root is the one given, else the folder of `.git` above the files (or of `dbt_project.yml`), else the
-        folder in which most of its known files lie, else the one that all that was named lies in.
+        Its root is the given one, else the folder of `.git` (or `dbt_project.yml`) above the files, else the folder
+        that contains most of its known files, else the common folder of the given paths.
 
         Raises:
-            ProjectError: the files are of several repositories, or where the project begins is not clear.
+            ProjectError: the files are in several repositories, or the root of the project is ambiguous.
         """
         if not name.strip():
             raise ProjectError("--project is empty")
@@ -95,19 +95,19 @@ class ProjectFinder:
         return self.all_of(folder)[0]
 
     def all_of(self, folder: Path) -> tuple[Project, ...]:
-        """Return the project of the files in a folder, and those that they would belong to if a marker went."""
+        """Return the project of the files in a folder, then those that apply if its marker is removed."""
         found = self._projects.get(folder)
         if found is None:
-            git, dbt = self._marked(folder)
+            git, dbt = self._find_markers(folder)
             found = self._projects[folder] = tuple(_projects(git, dbt))
         return found
 
     def _repository(self, folder: Path) -> Path | None:
-        git, dbt = self._marked(folder)
+        git, dbt = self._find_markers(folder)
         return git or dbt
 
-    def _marked(self, folder: Path) -> tuple[Path | None, Path | None]:
-        """Return the nearest folders, this one or above, that have `.git` and `dbt_project.yml`."""
+    def _find_markers(self, folder: Path) -> tuple[Path | None, Path | None]:
+        """Return the nearest folders, this one or above, with `.git` and with `dbt_project.yml`."""
         chain: list[Path] = []
         git: Path | None = None
         dbt: Path | None = None
@@ -124,7 +124,7 @@ class ProjectFinder:
 
 
 def _projects(git: Path | None, dbt: Path | None) -> Iterable[Project]:
-    """Yield the projects that files below these folders belong to, the one that counts first."""
+    """Yield the projects that files below these folders may belong to, by precedence."""
     origin = origin_of(git) if git is not None else None
     if dbt is not None and git is not None and dbt != git and git in dbt.parents:
         if origin is not None:
@@ -140,15 +140,15 @@ def _projects(git: Path | None, dbt: Path | None) -> Iterable[Project]:
 
 
 def _likely_root(name: str, named: list[Path], known: Collection[str]) -> Path:
-    """Return the folder in which most of the project's known files lie, else the one that all that was named lies in.
+    """Return the folder that contains most of the project's known files, else the common folder of the given paths.
 
     Raises:
-        ProjectError: the known files lie in several folders equally.
+        ProjectError: several folders contain equally many known files.
     """
     folders = [path if path.is_dir() else path.parent for path in named]
     common = Path(os.path.commonpath(folders))
-    looked_for = sorted(known)[:_KNOWN_LOOKED_FOR]
-    counts = {folder: sum(_exists(folder / path) for path in looked_for) for folder in (common, *common.parents)}
+    sampled = sorted(known)[:_MAX_KNOWN]
+    counts = {folder: sum(_exists(folder / path) for path in sampled) for folder in (common, *common.parents)}
     most = max(counts.values())
     best = [folder for folder, count in counts.items() if count == most]
     if most == 0 or (common in best and any(path.is_dir() for path in named)):
@@ -168,5 +168,5 @@ def _exists(path: Path) -> bool:
 
 
 def text_of(path: Path) -> str:
-    """Return a path as keys hold it; bytes that are no text are written out."""
+    """Return a path as text for keys; invalid bytes are escaped."""
     return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""What the store has of a project beside what is ingested now: files that are gone, and other readings of the same."""
+"""Stored files of a project that no longer exist, and files stored under another environment or project."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class GoneFilesError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GoneFiles:
-    """Files that the store has of the ingested folders and that are no longer there; `known` is how many it has.
+    """Files that the store has of the ingested folders and that no longer exist; `known` is the number it has.
 
-    `moved` are files elsewhere in the projects that are no longer there and whose targets other files define now;
-    `jobs` are those of both. `mended` are folders that could not be read and can be now. `lost` is how many of `files`
-    define something that no other file defines now: one that only has another name is not lost.
+    `moved` are files elsewhere in the projects that no longer exist and whose targets other files define now; `jobs`
+    are the jobs of both. `mended` are folders that could not be read earlier and can be read now. `lost` is the number
+    of `files` with a target that no other file defines now: a renamed file is not lost.
     """
 
     files: tuple[str, ...] = ()
@@ -50,9 +50,9 @@ class GoneFiles:
 
 
 def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str], at: datetime) -> GoneFiles:
-    """Return the files that the store had at a time of the folders that were looked through, and that are gone.
+    """Return the files that the store has of the scanned folders at a time, and that no longer exist.
 
-    `targets` are what the files that are there define now.
+    `targets` are the datasets that the existing files define.
     """
     files: dict[str, None] = {}
     moved: dict[str, None] = {}
@@ -95,7 +95,7 @@ def find_gone_files(store: GraphStore, sources: Sources, targets: Collection[str
 
 
 def notices(store: GraphStore, sources: Sources) -> Iterator[str]:
-    """Yield what else the store has of the same files: in other environments, as of another project, or of none."""
+    """Yield notices about the same files stored in other environments, under another project, or without one."""
     there = {file.key.project for file in sources.files}
     counts: Counter[tuple[str, str, str]] = Counter()
     for project, path in sources.readings():
@@ -104,27 +104,27 @@ def notices(store: GraphStore, sources: Sources) -> Iterator[str]:
             if file.project not in there or file.environment != sources.environment:
                 counts[file.project, str(file.environment), "" if file.project else path.rstrip("/")] += 1
     for (name, environment, folder), count in sorted(counts.items()):
-        option = f"--project {_quoted(name)}" if name else f"--source {_quoted(folder)}"
+        option = f"--project {_quote(name)}" if name else f"--source {_quote(folder)}"
         how = environment if name in there else f"{name or 'files without a project'}, {environment}"
         yield (
-            f"the store has {_counted(count)} of {name or folder} as {how}, too; if that is no longer right: "
-            f"lineage forget {option} --environment {_quoted(environment)}"
+            f"the store has {_count_text(count)} of {name or folder} as {how}, too; if that is no longer right: "
+            f"lineage forget {option} --environment {_quote(environment)}"
         )
     before = store.select_jobs(JobSelection(project=BEFORE_PROJECTS, kinds=(JobKind.SQL_FILE,)))
     if before:
         yield (
-            f"the store has {_counted(len({head.source for head in before}))} from before files had projects, not "
-            f"among these; if they are no longer right: lineage forget --project {_quoted(BEFORE_PROJECTS)}"
+            f"the store has {_count_text(len({head.source for head in before}))} from before files had projects, not "
+            f"among these; if they are no longer right: lineage forget --project {_quote(BEFORE_PROJECTS)}"
         )
 
 
 def _heads(store: GraphStore, project: Project, folders: Collection[Covered], at: datetime) -> list[JobHead]:
-    """Return the file jobs of a project that held at a time; of files without one, those in and beside the folders."""
+    """Return the file jobs of a project that were valid at a time; without one, those in and beside the folders."""
     begins = [beginning(project.name)]
     if not project.name:
         begins = [beginning("", f"{PurePath(one.path).parent.as_posix().rstrip('/')}/") for one in folders]
     wanted = JobSelection(files=tuple(dict.fromkeys(begins)), kinds=(JobKind.SQL_FILE,), retired=True)
-    # What was retired at this very time is gone again, so that the same ingest twice is one run.
+    # Include jobs retired at exactly this time, so that repeating an ingest gives the same run.
     return [
         head
         for head in store.select_jobs(wanted)
@@ -139,9 +139,9 @@ def _is_gone(path: Path, sources: Sources) -> bool:
         return False
 
 
-def _counted(files: int) -> str:
+def _count_text(files: int) -> str:
     return f"{files:,} file" if files == 1 else f"{files:,} files"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return text if text and all(letter.isalnum() or letter in "@%+=:,./-_" for letter in text) else f"'{text}'"

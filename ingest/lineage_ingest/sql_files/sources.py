@@ -1,4 +1,4 @@
-"""What a command's paths amount to: files with their keys, read, and the folders and projects that they lie in."""
+"""The input of an ingest: files with their keys and texts, and their folders and projects."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = ["Covered", "Sources", "read_sources"]
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A folder of a project that was looked through whole, by its path in the project (empty: all of it)."""
+    """A folder of a project that was scanned completely, by its path in the project (empty: the whole project)."""
 
     project: Project
     path: str
 
     def holds(self, path: str) -> bool:
-        """Return whether a file of the project lies in it."""
+        """Return whether a file of the project is in the folder."""
         return not self.path or path.startswith(f"{self.path}/")
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files of an ingest. What could not be read is among them, without its text."""
+    """The files of an ingest. Unreadable ones are included, without text."""
 
     found: FoundFiles
     files: tuple[SqlFile, ...]
@@ -47,7 +47,7 @@ class Sources:
 
     @property
     def paths(self) -> dict[str, str]:
-        """Where the files are, by their keys."""
+        """The absolute paths of the files, by key."""
         return {str(file.key): text_of(path) for file, path in zip(self.files, self.found.files, strict=False)}
 
     def project_of(self, folder: Path) -> Project:
@@ -55,27 +55,27 @@ class Sources:
         return self.given or self.finder.of(folder)
 
     def projects(self) -> Counter[Project]:
-        """Return the projects of the files, with how many each has."""
+        """Return the projects of the files, with the number of files of each."""
         return Counter(self.project_of(path.parent) for path in self.found.files)
 
     def covered(self) -> list[Covered]:
-        """Return the folders that were looked through, in each project that has files there or that they lie in."""
+        """Return the scanned folders, for each project that has files in them or contains them."""
         covered: dict[Covered, None] = {}
         for folder in self.found.folders:
             for project in dict.fromkeys((self.project_of(folder), *self.projects())):
                 if project.holds(folder):
-                    covered[Covered(project, _whole(project.path_of(folder)))] = None
+                    covered[Covered(project, _path_or_root(project.path_of(folder)))] = None
                 elif project.root is not None and folder in project.root.parents:
                     covered[Covered(project, "")] = None
         return list(covered)
 
     def readings(self) -> list[tuple[Project, str]]:
-        """Return the projects that the files may be known by, with what was named in those that are not theirs."""
+        """Return the projects under which the files may be stored, with the given paths for all but their own."""
         readings: dict[tuple[Project, str], None] = {(one, ""): None for one in self.projects() if one.name}
         for named in self.found.named:
             is_folder = named in self.found.folders
             for project in self.finder.all_of(named if is_folder else named.parent):
-                path = _whole(project.path_of(named))
+                path = _path_or_root(project.path_of(named))
                 if (project, "") not in readings:
                     readings[project, f"{path}/" if is_folder and path else path] = None
         return list(readings)
@@ -84,11 +84,11 @@ class Sources:
 def read_sources(
     paths: Iterable[Path], store: GraphStore, environment: Environment, project: str | None, root: Path | None
 ) -> Sources:
-    """Return the files that paths hold, read.
+    """Read the files under these paths.
 
     Raises:
         NoSqlFilesError: a path does not exist.
-        ProjectError: where the project begins is not clear.
+        ProjectError: the root of the project is ambiguous.
     """
     found = find_sql_files(paths)
     finder = ProjectFinder()
@@ -125,6 +125,6 @@ def _known_paths(store: GraphStore, project: str) -> set[str]:
     return {FileKey.parse(str(head.file_key)).path for head in heads}
 
 
-def _whole(path: str) -> str:
-    """Return a path in a project; the root is empty."""
+def _path_or_root(path: str) -> str:
+    """Return a path in a project; that of the root is empty."""
     return "" if path == "." else path

@@ -1,4 +1,4 @@
-"""What an ingest of SQL files read, resolved and changed."""
+"""Summary of an ingest of SQL files."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _NOTHING_GONE = GoneFiles()
 class IngestSummary:
     """What an ingest read, resolved and changed.
 
-    `projects` are those of the files, with how many each has; `gone` are the files that are no longer there, and
-    `edges_of_gone` how many live edges they had. `adopted` are jobs from before files had projects that these files
-    took over. `notices` say what else the store has of the same files. `store` is the address of the store.
+    `projects` are the projects of the files, with the number of files of each; `gone` are the files that no longer
+    exist, and `edges_of_gone` is the number of live edges they had. `adopted` is the number of jobs stored before files
+    had projects that these files took over. `notices` are about the same files stored elsewhere in the graph. `store`
+    is the address of the store.
     """
 
     batch: LineageBatch
@@ -37,7 +38,7 @@ class IngestSummary:
 
     @property
     def diagnostics(self) -> tuple[DiagnosticRecord, ...]:
-        """Everything that was found on the way."""
+        """All diagnostics of the ingest."""
         return self.batch.diagnostics
 
     @property
@@ -47,11 +48,11 @@ class IngestSummary:
 
     @property
     def files_gone(self) -> int:
-        """How many files are no longer there, moved ones among them."""
+        """Number of files that no longer exist, including moved ones."""
         return len(self.gone.files) + len(self.gone.moved)
 
     def to_dict(self) -> dict[str, int | float]:
-        """Return the counts, and the seconds that it took."""
+        """Return the counts and the elapsed seconds."""
         return {
             **self.batch.run.counts,
             "edges_created": self.applied.edges_created,

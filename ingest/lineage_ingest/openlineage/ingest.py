@@ -116,7 +116,7 @@ class EventIngest:
         outcomes = [self._outcome(index, event, batches) for index, event in enumerate(events)]
         self._drop_old()
         for batch in batches:
-            self._apply([*batch.datasets, *self._observed((one.digest, one, "") for one in batch.jobs)])
+            self._apply([*batch.datasets, *self._observe((one.digest, one, "") for one in batch.jobs)])
             if self._store_lock is None:
                 self._take_runs(batch.runs)
             else:
@@ -149,7 +149,7 @@ class EventIngest:
             if not fresh:
                 break
             since = {run: news[run].first_at if run in news and run in streaming else "" for run in fresh}
-            self._apply(self._observed((run, one.state, since[run]) for run, one in fresh.items()))
+            self._apply(self._observe((run, one.state, since[run]) for run, one in fresh.items()))
             done.update((run, one.state.digest) for run, one in fresh.items())
         self._tidy(known)
 
@@ -182,7 +182,7 @@ class EventIngest:
             expected.update((*(held.keys if held is not None else ()), text.key))
         streaming = {run for run, held in known.items() if held.state.is_streaming}
         since = {run: state[run].first_at if run in streaming else "" for run in due}
-        observed = self._observed((run, one, since[run]) for run, one in due.items())
+        observed = self._observe((run, one, since[run]) for run, one in due.items())
         unexpected = set(self._apply_and_buffer(observed, texts, release)) - (expected - release)
         again = {key.partition("~")[0] for key in unexpected}
         self._take_runs({run: new for run, new in state.items() if run in again})
@@ -211,7 +211,7 @@ class EventIngest:
             texts[text.owner].append(text)
         return {run: _BufferedRun.of(of_run) for run, of_run in texts.items()}
 
-    def _observed(self, states: Iterable[tuple[str, RunState, str]]) -> list[Observed]:
+    def _observe(self, states: Iterable[tuple[str, RunState, str]]) -> list[Observed]:
         """Return the observations of runs and jobs in order of time; each may use the schemas of earlier ones.
 
         A state has a unique name, whose hash decides between two of one job at the same time, and the time since which
@@ -260,7 +260,7 @@ class EventIngest:
         self._expand_stars(batch)
 
     def _expand_stars(self, batch: LineageBatch) -> None:
-        """State anew what was read with a star over one of the tables that a batch describes: it has columns now."""
+        """Expand the stored stars over tables whose schema the batch has."""
         described = [record.key for record in batch.datasets if record.schema_known]
         for opened in expand_stars(self._store, described, batch.run.at) if described else ():
             self._count(self._store.apply(opened))

@@ -105,7 +105,7 @@ class _EventReading:
         entries = self._entries()
         for dataset_id, (entry_namespace, entry_name) in ((entry, entry_id) for entry, entry_id, _ in entries):
             outputs.setdefault(dataset_id.key, (dataset_id, self._state.outputs.get((entry_namespace, entry_name), {})))
-        written = {key: one for key, one in outputs.items() if not self._only_changed(one)}
+        written = {key: one for key, one in outputs.items() if not self._add_change(one)}
         for dataset_id, facets in {**inputs, **outputs}.values():
             if dataset_id.key in written or dataset_id.key in inputs:
                 found.datasets.append(record_of(dataset_id, facets, self._at, self._found.aliases))
@@ -151,7 +151,7 @@ class _EventReading:
             for entry in of_datasets
         ]
 
-    def _only_changed(self, output: tuple[DatasetId, Facets]) -> bool:
+    def _add_change(self, output: tuple[DatasetId, Facets]) -> bool:
         """Add the DROP or RENAME of an output; return whether the run did nothing else to it."""
         dataset_id, facets = output
         change = change_of(dataset_id, facets, self._at, exact=self._state.is_ours)

@@ -179,19 +179,19 @@ class _TableMatcher:
 
     def output(self, name: str | None, *, is_only: bool) -> DatasetId | None:
         """Return the output with this name in the SQL; with a single output and a single write, that output."""
-        found = None if name is None else self._named(name, self._outputs)
+        found = None if name is None else self._find(name, self._outputs)
         if found is None and is_only and len(self._outputs) == 1:
             return next(iter(self._outputs.values()))[0]
         return found
 
     def source(self, name: str) -> DatasetId | None:
         """Return the dataset with this name in the SQL; an unlisted one is assumed to be in the event's warehouse."""
-        found = self._named(name, self._sources)
+        found = self._find(name, self._sources)
         if found is None and self._namespace is not None:
             return dataset_id_of(self._namespace, name)
         return found
 
-    def _named(self, name: str, among: Mapping[str, tuple[DatasetId, set[tuple[str, ...]]]]) -> DatasetId | None:
+    def _find(self, name: str, among: Mapping[str, tuple[DatasetId, set[tuple[str, ...]]]]) -> DatasetId | None:
         parts = tuple(part.lower() for part in parse_table_name(name, self._dialect))
         whole = [dataset_id for dataset_id, names in among.values() if parts in names]
         ending = whole or [

@@ -78,5 +78,5 @@ def _difference(column: str, facet: Iterable[str], sql: Iterable[str]) -> Diagno
         DiagnosticCode.FACET_DIFFERS,
         Severity.WARNING,
         f"the facet says that {column} comes from {one}; the SQL reads as {other}",
-        hint="what the engine says is taken; check its version, and the schemas in the event",
+        hint="the facet takes precedence; check the version of the engine, and the schemas in the event",
     )

@@ -59,7 +59,7 @@ def find_sql_files(paths: Iterable[Path]) -> FoundFiles:
             found.named.append(real)
             found.files.setdefault(real, path.name)
         else:
-            what = "a link that leads nowhere" if path.is_symlink() else "no such file or folder"
+            what = "a broken link" if path.is_symlink() else "no such file or folder"
             raise NoSqlFilesError(f"{what}: {path}")
     _disambiguate(found)
     return found
@@ -91,7 +91,7 @@ def _scan(found: FoundFiles, folder: Path, name: str) -> None:
                 if real.is_file():
                     found.files.setdefault(real, display)
                 elif entry.is_symlink():
-                    found.unreadable[path] = display, "a link that leads nowhere"
+                    found.unreadable[path] = display, "a broken link"
     _sort(found, folder)
 
 

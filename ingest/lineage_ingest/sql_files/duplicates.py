@@ -15,7 +15,7 @@ from lineage_ingest.renamed_tables import table_after
 
 __all__ = ["find_duplicate_definitions", "find_stored_definitions"]
 
-_HINT = "if they are different tables, say their schemas (--default-schema) or their namespaces (--namespace)"
+_HINT = "if they are different tables, give their schemas (--default-schema) or their namespaces (--namespace)"
 
 
 def find_duplicate_definitions(

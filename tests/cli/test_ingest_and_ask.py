@@ -116,7 +116,7 @@ def test_bad_files_cost_themselves_only(folder: Path, store: Path) -> None:
         "models/empty.sql: warning EMPTY_INPUT: models/empty.sql is empty",
         "models/prose.sql: error NOT_SQL at 1:",
         "models/latin.sql: error INVALID_ENCODING at 1:16: models/latin.sql is not valid UTF-8: byte 0xe9 at offset 15",
-        "models/deep.sql: error NESTING_TOO_DEEP at 1:1: the statement nests 5,000 deep",
+        "models/deep.sql: error NESTING_TOO_DEEP at 1:1: the statement nests 5,000 levels deep",
     ):
         assert line in done.err
     assert lineage("impact", "raw_orders.amount", "-s", store).code == 0

@@ -27,7 +27,7 @@ _ROWS = 20
 """Rows that show which columns a file without a header has."""
 _DELIMITERS = (",", "\t", ";", "|", "\x01")
 _NOT_TEXT = re.compile("[\\x00\\x02-\\x08\\x0e-\\x1f\\ud800-\\udfff]")
-"""Control characters, and bytes that are no characters. (Hive's delimiter is one of them.)"""
+"""Control characters and undecodable bytes. (Hive's delimiter is one of them.)"""
 _NULL = "\ufffenull\ufffe"
 """Stands for NULL between two passes: noncharacters, which no text has."""
 _NULL_WORDS = ("\\N", "NULL")
@@ -42,7 +42,7 @@ class DelimitedForm(NamedTuple):
 
     delimiter: str = ","
     escaped: bool = False
-    """A backslash stands before what is meant literally, and nothing is quoted."""
+    """A backslash escapes special characters, and nothing is quoted."""
     quote_escaped: bool = False
     r"""A quote within quotes is written `\"`."""
     columns: tuple[str, ...] | None = None
@@ -188,7 +188,7 @@ def _name_in(value: str | None) -> str:
 
 
 def _read_fixed(source: Source, text: Iterable[str], tally: Tally, *, whole: bool) -> Iterator[dict[str, str | None]]:
-    """Yield the rows of CSV whose number of columns says which they are."""
+    """Yield the rows of CSV whose columns are identified by their number."""
     wanted = set(source.columns)
     headers = {len(names): [name if name in wanted else "" for name in names] for names in source.reading.headers}
     form, position = DelimitedForm(source.delimiter or ","), _Position()
@@ -261,7 +261,7 @@ def _unmarked(value: str) -> str | None:
 
 
 def _escaped_rows(lines: Iterator[str], delimiter: str, position: _Position) -> Iterator[list[str | None]]:
-    """Yield the rows of lines in which a backslash stands before each delimiter and end of a line in a value."""
+    """Yield the rows of lines in which a backslash escapes each delimiter and line end in a value."""
     value = re.compile(rf"((?:[^\\{re.escape(delimiter)}]|\\.)*)(?:{re.escape(delimiter)}|\Z)", re.DOTALL)
     held = ""
     for line in lines:
@@ -277,7 +277,7 @@ def _escaped_rows(lines: Iterator[str], delimiter: str, position: _Position) -> 
             values = whole.split(delimiter)
         else:
             values = value.findall(whole)
-            # A match of nothing at the very end follows the last value, unless a delimiter stands there.
+            # An empty match at the very end follows the last value, unless a delimiter precedes it.
             if not whole.endswith(delimiter) or whole.endswith("\\" + delimiter):
                 values.pop()
         yield [None if one in _NULL_WORDS else _unescaped(one) for one in values] if whole else []
@@ -313,7 +313,7 @@ def _joined(
 
 
 def _check_header(source: Source, header: list[str], delimiter: str) -> None:
-    """Check that a header is of the source; where it is a single value, say that the delimiter may be another.
+    """Check that a header belongs to the source; if it is a single value, hint at another delimiter.
 
     Raises:
         ColumnsMissingError: it is not.

@@ -26,7 +26,7 @@ _MOVES = (ChangeKind.RENAME, ChangeKind.SWAP)
 
 @dataclass(frozen=True)
 class EarlierGraph:
-    """What a store held just before a time; without one, what it holds now.
+    """The content of a store just before a time; without one, its current content.
 
     So a log that comes again is read by the names and columns that were there before it changed them.
     """
@@ -34,7 +34,7 @@ class EarlierGraph:
     store: GraphStore
     at: datetime | None = None
     given: frozenset[str] = frozenset()
-    """The names of tables that were there, whatever the store says."""
+    """The names of tables known to exist, whether or not the store has them."""
     known: Mapping[tuple[str, str], TableSchema] | None = None
     """The schemas, where somebody keeps them; else they are read."""
     _moment: datetime = field(init=False)
@@ -203,7 +203,7 @@ def _place(column: StoredColumn) -> int:
 
 
 def record_of(edge: StoredEdge) -> EdgeRecord:
-    """Return an edge of the store as what a job states."""
+    """Return an edge of the store as an edge record."""
     return EdgeRecord(
         source=edge.source,
         target=edge.target,

@@ -1,4 +1,4 @@
-"""Which form a log's file has: its content says it; its name only where there is nothing that does."""
+"""Detects the format of a log file from its content, or from its name if the content does not tell."""
 
 from __future__ import annotations
 

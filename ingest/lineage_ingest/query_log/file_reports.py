@@ -1,4 +1,4 @@
-"""How reading a file of a log went: a report travels with the file's rows, and says where the file failed.
+"""Reports on reading the files of a log. A report travels with the file's rows and names where the file failed.
 
 A file that breaks off, cannot be opened, or of which no record can be read or has a statement, is a failed file, not a
 bad row.
@@ -18,7 +18,7 @@ from lineage_ingest.query_log.log_schema import Problem, log_batch
 __all__ = ["REPORT", "FileReport", "FileReports", "report_batch", "without_reports"]
 
 REPORT = "_file_report"
-"""The column that a report stands in, beside the source's own; null in rows of the log."""
+"""The column for reports, next to the source's own; null in rows of the log."""
 _MAX_LENGTH = 300
 
 
@@ -91,7 +91,7 @@ def report_batch(report: FileReport) -> Any:
 
 
 def without_reports(batches: Iterator[Any], held: list[Any]) -> Iterator[Any]:
-    """Yield the batches of a source's rows; reports go to `held`, as batches of the log schema."""
+    """Yield the batches of a source's rows; reports are added to `held`, as batches of the log schema."""
     for batch in batches:
         if REPORT not in batch.schema.names:
             yield batch

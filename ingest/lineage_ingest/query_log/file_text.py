@@ -1,4 +1,4 @@
-"""A log's file as bytes and as text, whatever it is compressed by and in whichever Unicode: its first bytes say it.
+"""A log file as bytes and as text. Compression and Unicode encoding are detected from its first bytes.
 
 Spark compresses its event logs in formats of its own: blocks of LZ4 and of Snappy, each behind a header.
 """
@@ -99,7 +99,7 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_text(path: Path, newline: str = "\n") -> Iterator[IO[str]]:
-    """Yield a file's text, unpacked; bytes that are no characters come through as `surrogateescape` has them.
+    """Yield a file's text, decompressed; undecodable bytes become surrogates (`surrogateescape`).
 
     Raises:
         OSError: it cannot be opened, or is packed in a way that is not read.
@@ -128,7 +128,7 @@ def read_head(path: Path, size: int = _HEAD) -> bytes:
             while len(found) < size and (part := raw.read1(min(_SMALL, size - len(found)))):  # type: ignore[attr-defined]
                 found += part
     except (OSError, EOFError, pa.ArrowException):
-        pass  # what reads it whole says so
+        pass  # reading the whole file reports the error
     return bytes(found)
 
 
@@ -155,7 +155,7 @@ class _Blocks(io.RawIOBase):
 
 
 def _gzip_parts(raw: IO[bytes]) -> Iterator[bytes]:
-    """Yield what gzip unpacks, up to the very place where the file breaks off; members may follow each other."""
+    """Yield the decompressed bytes of gzip up to where the file is truncated; it may have several members."""
     unpacker = zlib.decompressobj(31)
     packed = raw.read(_PACKED)
     while packed:

@@ -48,7 +48,7 @@ class LogSummary:
     failures: tuple[tuple[str, int], ...]
     """Why statements are not resolved in full, or rows left out, with how many runs that were; the most first."""
     notes: tuple[str, ...]
-    """What else is to be said: of runs without a time."""
+    """Notes on runs without a time."""
     seconds: float
     storing: float
     """The part of the seconds that the store took."""
@@ -100,7 +100,7 @@ def ingest_log_rows(
     opener: Opener | None = None,
     progress: Progress | None = None,
 ) -> LogSummary:
-    """Extract what a log says and store it.
+    """Extract the lineage of a log and store it.
 
     Args:
         engine: over the log's rows; it is not closed.
@@ -159,7 +159,7 @@ def store_batches(
     touched: dict[str, None] | None = None,
     apply: Callable[[LineageBatch], AppliedChanges] | None = None,
 ) -> AppliedChanges:
-    """Store what a log states, in order, and open the stars over the tables that it describes.
+    """Store the lineage of a log in order, and expand stars over the tables that it describes.
 
     What takes more than one transaction can be interrupted: until the last one is in, the run is marked `unfinished`.
 

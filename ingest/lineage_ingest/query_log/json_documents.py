@@ -49,7 +49,7 @@ def has_documents(head: str) -> bool:
 
 
 def _rest_of_line(head: str) -> str:
-    """Return what stands behind the first document, in its line."""
+    """Return the rest of the line after its first document."""
     try:
         return head[_DECODER.raw_decode(head, len(head) - len(head.lstrip()))[1] :].partition("\n")[0]
     except (ValueError, RecursionError):
@@ -98,7 +98,7 @@ def first_values(head: str, count: int) -> Iterator[Any]:
 
 
 def _to_the_break(text: IO[str]) -> Callable[[int], str]:
-    """Return what reads so many characters of a text; where it fails, what comes before that, and then the failure."""
+    """Return a `read` function for a text; at an error it returns the characters before it, then raises."""
     failed: list[Exception] = []
 
     def read(count: int) -> str:

@@ -46,7 +46,7 @@ def find_log_files(paths: Iterable[str | Path], source: Source | None = None) ->
 
 
 def _is_other(path: Path) -> bool:
-    """Return whether a file in a folder is no log."""
+    """Return whether a file in a folder is not a log."""
     status = path.name.startswith("appstatus_") and path.parent.name.startswith("eventlog_v2_")  # Spark's, and empty
     return status or bool(_OTHER.search(path.name))
 

@@ -55,7 +55,7 @@ def check_log_files(source: Source, files: Iterable[Path]) -> None:
         except ColumnsMissingError as error:
             refused = refused or ColumnsMissingError(f"{file}: {error}")
         except (OSError, EOFError, pa.ArrowException, csv.Error):
-            return  # reading it says so
+            return  # reading it reports the error
         else:
             if found:
                 return
@@ -309,7 +309,7 @@ class _FileBatches:
             self._rows = self._characters = 0
 
     def _not_text(self, arrays: dict[str, Any]) -> int:
-        """Return in how many records a value that the source cannot do without is no text."""
+        """Return the number of records in which a required value is not text."""
         values = [texts(array) for name, array in arrays.items() if name in self._needed]
         given = [array for name, array in arrays.items() if name in self._needed]
         return sum(
@@ -323,7 +323,7 @@ def _array(name: str, values: list[Any]) -> Any:
         return pa.array(values, pa.int64())
     try:
         return pa.array(values, pa.string())
-    except UnicodeEncodeError:  # bytes that are not UTF-8 stay bytes, for the adapter to say so of their row
+    except UnicodeEncodeError:  # bytes that are not UTF-8 stay bytes, so that the adapter reports their row
         return pa.array([None if value is None else _bytes(value) for value in values], pa.binary())
 
 

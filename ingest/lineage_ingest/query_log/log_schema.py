@@ -11,14 +11,14 @@ __all__ = ["FIELDS", "LOG_SCHEMA", "LogField", "Problem", "Status", "log_batch"]
 
 
 class Status(StrEnum):
-    """How a statement ended. Only `success` and `unknown` are lineage."""
+    """The outcome of a statement. Only `success` and `unknown` produce lineage."""
 
     SUCCESS = "success"
     FAILED = "failed"
     CANCELED = "canceled"
     RUNNING = "running"
     UNKNOWN = "unknown"
-    """The source writes its log before it runs the statement and never says (MySQL's general log)."""
+    """The source logs statements before it runs them, without an outcome (MySQL's general log)."""
 
 
 class Problem(StrEnum):
@@ -35,11 +35,11 @@ class Problem(StrEnum):
     LEGACY_SQL = "legacy SQL"
     ABSURD_TIME = "absurd time"
     FILE_REPORT = "file report"
-    """Not a row: `query_text` holds a FileReport."""
+    """Not a row: `query_text` contains a FileReport."""
 
 
 class LogField(NamedTuple):
-    """A field of the log schema, and what stands in it."""
+    """A field of the log schema, and its description."""
 
     name: str
     type: Any

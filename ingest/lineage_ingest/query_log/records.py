@@ -20,7 +20,7 @@ BROKEN_OFF = "it breaks off in the middle of a record"
 
 @dataclass(slots=True)
 class Tally:
-    """What was read so far: rows, those of them that could not be read, why reading ended early."""
+    """Progress so far: rows read, rows that could not be read, and why reading stopped early."""
 
     rows: int = 0
     unreadable: int = 0
@@ -60,7 +60,7 @@ def read_records(source: Source, lines: Iterable[str], tally: Tally) -> Iterator
 
 
 def read_lines(source: Source, text: Iterable[str], tally: Tally, *, whole: bool = True) -> Iterator[dict[str, Any]]:
-    """Yield the lines that say something: all of these sources write JSON, a document a line.
+    """Yield the lines that are not blank: all of these sources write JSON, one document per line.
 
     Args:
         source: what the lines are of.
@@ -97,7 +97,7 @@ def _is_document(line: str) -> bool:
 
 
 def _is_cut(line: str) -> bool:
-    """Return whether a line without an end holds the beginning of a document."""
+    """Return whether an unterminated line contains the start of a document."""
     start = line.find("{")
     return start >= 0 and '"' not in line[:start] and _json(line[start:]) is None
 

@@ -66,7 +66,7 @@ def within(batches: Iterable[Any], normalise: Normalise, shared: Any) -> Iterato
 
 
 def mark_unknown(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield batches in which scripts are rows with a problem: of a stream nobody knows what is still to come."""
+    """Yield batches in which scripts are rows with a problem: the rest of a stream is unknown."""
     for batch in batches:
         scripts = _is_script(batch)
         if not pc.any(scripts, min_count=0).as_py():

@@ -117,7 +117,7 @@ def _iso(read: Any, zone: str | None) -> Any:
     by_name = pc.take(
         pa.array(list(ZONE_MINUTES.values()), pa.int64()), pc.index_in(named, pa.array(list(ZONE_MINUTES)))
     )
-    offset = pc.if_else(signed, numeric, by_name)  # null: no zone is said, or one that means several
+    offset = pc.if_else(signed, numeric, by_name)  # null: no zone, or an ambiguous one
     moments = pc.subtract(stamp, pc.multiply(offset, 60_000_000)).cast(_MOMENT)
     unsaid = pc.equal(part["zone"], "")
     local_time = stamp.cast(pa.timestamp("us"))

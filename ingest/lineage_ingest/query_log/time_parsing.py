@@ -36,7 +36,7 @@ ZONE_MINUTES = {
         "nst": -3.5, "ndt": -2.5, "brt": -3, "art": -3,
     }.items()
 }  # fmt: skip
-"""Abbreviations that mean one thing (CST, IST, BST and AST mean several: such a log needs its zone said)."""
+"""Unambiguous abbreviations. (CST, IST, BST and AST are ambiguous: such a log needs an explicit zone.)"""
 
 _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
@@ -87,7 +87,7 @@ def read_written(text: str, zone: str | None) -> datetime | None:
 
 
 def read_by_formats(text: str, formats: Sequence[str], zone: str | None) -> datetime | None:
-    """Return the moment that a text says in the first of these formats that it has."""
+    """Return the time that a text has in the first of these formats that matches."""
     for one in formats:
         try:
             read = datetime.strptime(text.strip(), one)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 __all__ = ["BUCKETS", "PACKET_SCHEMA", "bucket_of", "dealt", "packets", "tables", "unpack", "unpacked"]
 
 BUCKETS = 64
-"""What belongs together, by session or by template, lies in one of so many; a power of two."""
+"""Number of buckets; all rows of a session or a template are in one. A power of two."""
 
 PACKET_SCHEMA = pa.schema(
     [

@@ -1,4 +1,4 @@
-"""What a log drops or defines anew after it was copied: the copies keep their rows, and come from what those were."""
+"""Lineage past tables that a log drops or replaces after they were copied: the copies come from the old sources."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["StatingJob", "state_past_columns", "state_past_versions"]
 
 
 class StatingJob(Protocol):
-    """A job and what it states."""
+    """A job and its edges."""
 
     record: JobRecord
     began: datetime
-    """When the first of the statements ran that were resolved with it: from then on it may have read."""
+    """The time of the first statement that was resolved with it: the earliest time at which it may have read."""
 
     def stated(self) -> Iterable[EdgeRecord]:
         """Return its edges."""
@@ -44,10 +44,10 @@ def state_past_versions(
     is_view: Callable[[str], bool],
     may_have: Callable[[str | None, str], bool],
 ) -> None:
-    """Let what was made of a version that has no name in the end come from what that was made of, too.
+    """Add edges to what was copied from a version that no longer exists, from that version's own sources.
 
-    What has the name by now is a source, too, if it `may_have` the column: it is when the SQL runs again. A view keeps
-    no rows: it reads what has the name, if anything has. `before` are edges into what was there when the log began.
+    The table that now has the name is a source, too, if it `may_have` the column: the SQL may run again. A view stores
+    no rows: it reads the table that has the name. `before` are edges into tables that existed when the log began.
     """
     names = ColumnNames(changes)
     made = [(edge, before_at) for edge in before]
@@ -74,7 +74,7 @@ def state_past_versions(
                 job.state(edge)
         for edge in read:
             source = dataset_of(edge.source)
-            # A table that is made anew of itself is not made of what it is now, nor anything of columns that went.
+            # A table recreated from itself does not come from its new version, nor anything from dropped columns.
             is_own = keys.key(source) == keys.key(edge.output) and source != edge.output
             if is_own or (is_passed(source) and not may_have(keys.holder(source), edge.source)):
                 job.take_back(edge)
@@ -82,7 +82,7 @@ def state_past_versions(
 
 
 def _read_behind(job: StatingJob, behind: Mapping[str, Iterable[str]], passed: Collection[str]) -> None:
-    """Let a job read what versions were made of that are not in the graph, or not by their names."""
+    """Add the sources of versions that are not in the graph, or have another name there, to a job's reads."""
     seen: dict[str, None] = dict.fromkeys(job.record.reads)
     stack = [key for key in seen if key in passed]
     while stack:
@@ -97,7 +97,7 @@ def _read_behind(job: StatingJob, behind: Mapping[str, Iterable[str]], passed: C
 def state_past_columns(
     jobs: Sequence[StatingJob], changes: Iterable[DatasetChange], is_view: Callable[[str], bool]
 ) -> None:
-    """Let what was made of a column before it was dropped come from what that was made of, too."""
+    """Add edges to what was copied from a column before its DROP, from that column's own sources."""
     changes = list(changes)
     drops = [change for change in changes if change.kind is ChangeKind.DROP_COLUMN]
     if not drops:
@@ -130,7 +130,7 @@ def _go_past(
     readers: dict[str, dict[int, StatingJob]],
     names: ColumnNames,
 ) -> None:
-    """Let a job state edges past a dropped column, for the edges by which it reads it; names are of when it ran."""
+    """Add a job's edges past a dropped column, for the edges that read it; names are those at the time it ran."""
     if not read:
         return
     ran = reader.record.last_seen
@@ -140,7 +140,7 @@ def _go_past(
     made = [edge for edge in every if _is_of(edge.target, drop)]
     past = list(edges_past(made, read, lambda key: _is_of(key, drop)))
     if drop.dataset in reader.record.writes and reader.record.first_seen <= drop.at <= reader.record.last_seen:
-        for edge in read:  # the table is made anew without it, from what it had before
+        for edge in read:  # the table is recreated without the column, from its earlier rows
             reader.take_back(edge)
     for edge in past:
         reader.state(edge)
@@ -152,7 +152,7 @@ def _makers(jobs: Iterable[StatingJob], drop: DatasetChange) -> Iterator[Stating
 
 
 def _is_of(key: str, drop: DatasetChange) -> bool:
-    """Return whether a key is that of a column that is dropped, or of a field in it."""
+    """Return whether a key is that of the dropped column, or of a field in it."""
     if dataset_of(key) != drop.dataset or not is_column_key(key):
         return False
     path: ColumnPath | None = ColumnPath.parse(split_column_key(key)[1])

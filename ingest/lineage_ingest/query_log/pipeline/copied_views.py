@@ -90,7 +90,7 @@ def _edges_into_views(
 
 
 class _Views:
-    """The views that a log knows, and what they read at some time."""
+    """The views of a log and of the graph before it, and what they read at a given time."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ __all__ = ["DisplayNames"]
 
 
 class DisplayNames:
-    """Puts the names that a unit's SQL has for tables in the place of those that tell its tables apart."""
+    """Replaces the names of versions of tables by the names in the unit's SQL."""
 
     def __init__(self, parts: Iterable[LogStatement]) -> None:
         named = {own: full for part in parts for full, own in part.bindings.versions}

@@ -1,4 +1,4 @@
-"""What an engine does: where the rows lie, and how work is dealt to processors. The stages are the same for all."""
+"""The protocol of engines: where the rows are stored, and how work is distributed. The stages are the same for all."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class LogCounts:
     left_out: dict[str, int] = field(default_factory=dict)
     samples: dict[str, str] = field(default_factory=dict)
     undated: int = 0
-    """Runs whose time is not said, or could not be read."""
+    """Runs whose time is missing or unreadable."""
     unread_time: str | None = None
-    """What stands where such a time should, masked: the smallest."""
+    """The value in place of such a time, masked: the smallest one."""
     files: FileReports = field(default_factory=FileReports)
 
 
@@ -80,7 +80,7 @@ class Engine(Protocol):
     def sessions(
         self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None
     ) -> list[SessionBlock]:
-        """Assign every run to its unit; return the units that are no templates.
+        """Assign every run to its unit; return the units that are not templates.
 
         `templates` are those of sessions in which something changes what later statements mean, and no others; the
         runs of all other sessions are their templates'. Asked again with `versions`, what speaks of a name that

@@ -67,7 +67,7 @@ class SparkMissingError(RuntimeError):
 
 
 class LogUnreachableError(RuntimeError):
-    """The database that holds the log cannot be reached, or refuses the query."""
+    """The database with the log cannot be reached, or rejects the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class SparkOptions:
     """Where Spark runs, and how."""
 
     master: str | None = None
-    """`local[*]` unless spark-submit or the configuration says otherwise."""
+    """`local[*]` unless spark-submit or the configuration sets another master."""
     conf: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -213,7 +213,7 @@ def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:
         return _assembled_parquet(spark, source, paths, pieces)
     placed = (FILE, POSITION) if source.reading.placed else ()
     names = dict.fromkeys((*source.columns, *placed, CORRUPT, REPORT))
-    # Bytes, since what is no UTF-8 is no string of Spark's.
+    # Bytes, since a Spark string must be valid UTF-8.
     schema = ", ".join(f"`{name}` {'string' if name == REPORT else 'binary'}" for name in names)
     rows = _pieces(spark, pieces).mapInArrow(partial(_raw_rows, source=source, names=tuple(names)), schema)
     return _clustered(rows, source), partial(normalize_rows, source=source, clustered=True)
@@ -263,7 +263,7 @@ def _assembled_parquet(
 
 
 def _pieces(spark: SparkSession, pieces: Sequence[tuple[str, FilePiece]]) -> DataFrame:
-    """Return files, or pieces of them, as rows, dealt to the processors."""
+    """Return files, or pieces of them, as rows, distributed over the processors."""
     tasks = min(len(pieces), 4 * spark.sparkContext.defaultParallelism)
     # From Arrow: a list would be taken apart in a Python worker of another kind, with a process of its own to fork it.
     table = pa.table(

@@ -19,7 +19,7 @@ class _Timeline(NamedTuple):
 
 
 class Existence:
-    """Which tables a log says to be there at a time."""
+    """Tells from a log which tables exist at a time."""
 
     def __init__(
         self,
@@ -82,11 +82,11 @@ class Existence:
 
     @property
     def names(self) -> Iterable[TableId]:
-        """The names of which the log says something."""
+        """The names that the log has evidence about."""
         return self._lines
 
     def says(self, name: TableId, at: int) -> bool:
-        """Return whether the log says if a name was that of a table just before a time (microseconds since 1970)."""
+        """Return whether the log shows if a name was that of a table just before `at` (microseconds since 1970)."""
         return name in self._was_there or (name in self._lines and self._lines[name].times[0] < at)
 
     def table(self, name: TableId, at: int) -> TableId | None:
@@ -98,7 +98,7 @@ class Existence:
 
 
 def _schema(table: str) -> str:
-    """Return what stands before a table's own name."""
+    """Return the qualifier of a table's name."""
     return table[: table.rfind(".") + 1]
 
 

@@ -1,4 +1,4 @@
-"""The stage "extract": units in, what they state out, with what the next stages have to know of them."""
+"""The stage "extract": returns the lineage of units, and a summary of each for the next stages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -66,25 +66,26 @@ _TRANSACTION = re.compile(
     re.IGNORECASE,
 )
 _STAR = "*"
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class LogContext:
-    """What the whole ingest has in common."""
+    """The settings of an ingest."""
 
     source: str
-    """What diagnostics name as their source."""
+    """The source that diagnostics name."""
     at: datetime
-    """When the log is read."""
+    """The time of the ingest."""
     namespace: str = ""
     database: str | None = None
     schema: str | None = None
     functions: tuple[str, ...] = ()
     budget: Budget = field(default_factory=Budget)
     observed_at: datetime | None = None
-    """When runs ran whose log does not say it, as the user says; None: nobody knows."""
+    """The time given by the user for runs without one; None: unknown."""
     begins_at: datetime | None = None
-    """When the first run of the log was whose time is known: what has none is not taken to be newer than any other."""
+    """The time of the first run that has one: runs without a time never count as newer than others."""
     set_operations: SetOperationReferences = "exact"
     """What the output of a set operation references."""
 
@@ -96,7 +97,7 @@ class LogContext:
 
 @dataclass(frozen=True)
 class KnownSchemas:
-    """The tables that are known before a unit is extracted, by namespace and name.
+    """The tables known before a unit is extracted, by namespace and name.
 
     `given` are known whatever the namespace; the columns of a table that was only seen in use are `inferred`.
     """
@@ -114,7 +115,7 @@ class KnownSchemas:
 
 
 class SessionEffects(NamedTuple):
-    """What a template does to its session, and the last parts of the names of all tables that it speaks of."""
+    """A template's effects on its session, and the last parts of the names of all tables that it mentions."""
 
     tables: tuple[str, ...] = ()
     database: str | None = None
@@ -125,68 +126,68 @@ class SessionEffects(NamedTuple):
     renames: tuple[tuple[str, str], ...] = ()
     writes: bool = False
     rebuilds: tuple[str, ...] = ()
-    """Those of the temporary tables that are made here of what has their name."""
+    """The temporary tables that are created from a table of the same name."""
     search_path: tuple[str, ...] = ()
-    """The schemas that are searched after `schema`, which replaces the path before it, also if this is empty."""
+    """The schemas searched after `schema`. Setting `schema` replaces the earlier path, even if this is empty."""
     alters: tuple[str, ...] = ()
     """Tables whose columns it adds, renames or drops."""
     reads: tuple[str, ...] = ()
     resets: bool = False
-    """The search path is again what it was when the session began."""
+    """The search path is reset to its value at the start of the session."""
     is_local: bool = False
-    """What it sets ends with the transaction."""
+    """The settings are local to the transaction."""
     savepoint: str = ""
     chain: bool = False
-    """After the transaction that ends another one begins."""
+    """A new transaction begins when this one ends (AND CHAIN)."""
     discards: bool = False
-    """It ends all temporary tables of the session."""
+    """It drops all temporary tables of the session."""
     until_commit: bool = False
-    """The temporary tables that it makes end with its transaction."""
+    """The temporary tables that it creates are dropped when the transaction ends."""
 
     @property
     def stateful(self) -> bool:
-        """Whether later statements of the session may mean something else by it."""
+        """Whether it can change the meaning of later statements of the session."""
         names = self.database or self.schema or self.search_path or self.resets
         return bool(names or self.transaction or self.temporary)
 
 
 class UnitSummary(NamedTuple):
-    """What the stages after extraction have to know of a unit."""
+    """The facts about a unit that the stages after extraction use."""
 
     key: int
     namespace: str
     reads: tuple[str, ...]
     fills: tuple[str, ...]
-    """Tables that are written to, and not defined: their columns may be named by their order."""
+    """Tables that are written but not defined: their columns may be matched by position."""
     defines: tuple[tuple[str, tuple[str, ...]], ...]
     inferred: tuple[tuple[str, tuple[str, ...]], ...]
     open: bool
-    """What other statements tell of tables may make the result another: something is a star, or in part."""
+    """Whether schemas from other statements may change the result: it has a star, or is partial."""
     ambiguous: tuple[Decision, ...]
     """Unprefixed columns, each with the tables that it may belong to."""
     decided: tuple[Decision, ...]
-    """Those that use decided, as far as it was known then."""
+    """The ambiguous columns that were decided by use, as far as it was known then."""
     completeness: tuple[str, ...]
     """Of each statement."""
     problems: tuple[str, ...]
-    """What stood against its lineage, for the summary: "CODE: message"."""
+    """The problems with its lineage, for the summary: "CODE: message"."""
     session: SessionEffects
     makes: tuple[str, ...] = ()
-    """Tables that are made, whether their columns are known or not."""
+    """Tables that are created, whether their columns are known or not."""
     before: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Tables of which columns are added, renamed or dropped, with the columns that they had."""
+    """Tables whose columns are added, renamed or dropped, with their earlier columns."""
     searched: tuple[tuple[str, ...], ...] = ()
     """The tables that a name without a schema may mean, in the order of the search path, or in a view's own schema."""
     bound: bool = False
-    """Whether its names are bound to versions of tables: they are found already."""
+    """Whether its names are already bound to versions of tables."""
     defined_in: tuple[int, ...] = ()
-    """The number of the part that each of `defines` stands in."""
+    """The number of the part of each of `defines`."""
     parts: tuple[NamesOfPart, ...] = ()
-    """The tables that each part speaks of."""
+    """The tables that each part mentions."""
 
 
 class UnitLineage(NamedTuple):
-    """What a unit states, and who reads and writes what; `source` of a use is the number of the part."""
+    """The lineage of a unit, and its uses of tables; the `source` of a use is the number of the part."""
 
     batch: LineageBatch
     uses: tuple[Use, ...]
@@ -211,13 +212,13 @@ def extract_batches(batches: Iterable[Any], extractor: Extractor) -> Iterator[An
 
 
 def results_from(batch: Any) -> Iterator[tuple[UnitSummary, bytes]]:
-    """Yield the summary of each unit in a batch of `RESULT_SCHEMA`, and its lineage, packed."""
+    """Yield the summary and the pickled lineage of each unit in a batch of `RESULT_SCHEMA`."""
     for summary, lineage in zip(batch.column("summary"), batch.column("lineage"), strict=True):
-        yield pickle.loads(summary.as_buffer()), lineage.as_py()  # our own, made by `extract_batches` in this run
+        yield pickle.loads(summary.as_buffer()), lineage.as_py()  # trusted: `extract_batches` pickled it in this run
 
 
 class Extractor:
-    """Extracts units, one after the other; catalogs and options are made once."""
+    """Extracts units one by one; catalogs and options are created once."""
 
     def __init__(self, context: LogContext, known_schemas: KnownSchemas) -> None:
         self._context = context
@@ -225,10 +226,10 @@ class Extractor:
         self._options: dict[str, ExtractionOptions] = {}
         self._catalogs: dict[str, Catalog] = {}
         self._seen: dict[str, dict[str, set[str]]] = {}
-        """What units so far showed of tables' columns, by namespace: most of what use decides is decided at once."""
+        """The columns that units so far use, by namespace: this decides most ambiguous columns at once."""
 
     def unit(self, unit: ExtractionUnit) -> tuple[UnitSummary, UnitLineage]:
-        """Return what a unit states. Bad SQL ends in diagnostics, never in an error."""
+        """Return the summary and lineage of a unit. Invalid SQL produces diagnostics, never an exception."""
         options = self._options_for(unit.parts[0].dialect)
         naming = options.naming
         namings = [self._naming(naming, part) for part in unit.parts]
@@ -314,7 +315,7 @@ class Extractor:
             number = int(statement.source or 0)
             part, (start, end) = unit.parts[number], unit.span(number)
             first, last = moment(start, undated_at), moment(end, undated_at)
-            # One that reads its own target adds to what was there: the definition before it goes on.
+            # A statement that reads its own target adds rows: the earlier definition stays valid.
             if target is not None and statement.defines and statement.target not in statement.sources:
                 return Attribution(definition_job_key(target), JobKind.DEFINITION, None, first, last)
             key = query_job_key(part.fingerprint, part.database, part.schema, *part.search_path)
@@ -324,7 +325,7 @@ class Extractor:
 
 
 def _without_moves(statements: Iterable[StatementLineage]) -> Iterator[StatementLineage]:
-    """Yield statements without RENAME and SWAP: a table has a name of its own, whatever it is called (`Versions`)."""
+    """Yield statements without RENAME and SWAP: each version of a table has its own name (see `Versions`)."""
     for statement in statements:
         kept = tuple(one for one in statement.changes if one.kind not in (ChangeKind.RENAME, ChangeKind.SWAP))
         if kept or statement.edges or statement.altered or not statement.changes:
@@ -332,7 +333,7 @@ def _without_moves(statements: Iterable[StatementLineage]) -> Iterator[Statement
 
 
 def moment(since_1970: int | None, otherwise: datetime) -> datetime:
-    """Return the time that microseconds since 1970 are, or another one where there are none."""
+    """Return the time of microseconds since 1970, or `otherwise` for None."""
     return otherwise if since_1970 is None else EPOCH + timedelta(microseconds=since_1970)
 
 
@@ -346,7 +347,7 @@ def _destination(part: LogStatement, naming: Naming) -> str | None:
 
 
 def _appending(statement: StatementLineage, unit: ExtractionUnit) -> StatementLineage:
-    """Return a statement whose target keeps its other rows, where the log says so, as none that defines it."""
+    """Return a statement; one that only appends rows according to the log does not define its target."""
     if not unit.parts[int(statement.source or 0)].appends:
         return statement
     return replace(statement, defines=False, schema=())
@@ -355,60 +356,106 @@ def _appending(statement: StatementLineage, unit: ExtractionUnit) -> StatementLi
 def _summarize(
     unit: ExtractionUnit, naming: Naming, statements: list[StatementLineage], decided: list[Decision]
 ) -> UnitSummary:
-    reads: dict[str, None] = {}
-    fills: dict[str, None] = {}
-    defines: list[tuple[str, tuple[str, ...]]] = []
-    defined_in: list[int] = []
-    inferred: dict[str, dict[str, None]] = {}
-    problems: list[str] = []
-    ambiguous: dict[tuple[str, tuple[str, ...]], None] = {}
-    is_open = False
-    for statement in statements:
-        reads.update(dict.fromkeys(statement.sources))
-        if statement.target is not None and not statement.defines:
-            fills[statement.target] = None
-        if statement.target is not None and statement.schema and statement.target_kind is not DatasetKind.TEMPORARY:
-            # A table that is renamed has its columns under the new name.
-            defines.append((str(table_after(statement)), tuple(column.name for column in statement.schema)))
-            defined_in.append(int(statement.source or 0))
-        for reference in statement.inferred:
-            if reference.table is not None:
-                inferred.setdefault(reference.table, {})[reference.column] = None
-        is_open = is_open or statement.completeness is not Completeness.FULL or bool(statement.unresolved)
-        is_open = is_open or statement.presumed
-        is_open = is_open or any(edge.source.column == _STAR for edge in statement.edges)
-        ambiguous.update(dict.fromkeys(ambiguous_columns(statement.edges)))
-        if statement.completeness is not Completeness.FULL and statement.reason:
-            problems.append(statement.reason)
+    # The columns of a table that is renamed belong to its new name.
+    defining = [
+        s for s in statements if s.target is not None and s.schema and s.target_kind is not DatasetKind.TEMPORARY
+    ]
+    ambiguous = _unique(column for statement in statements for column in ambiguous_columns(statement.edges))
     return UnitSummary(
         unit.key,
         naming.dataset_namespace,
-        tuple(reads),
-        tuple(fills),
-        tuple(defines),
-        tuple((table, tuple(columns)) for table, columns in inferred.items()),
-        is_open or bool(ambiguous),
-        tuple(ambiguous),
-        tuple(decided),
-        tuple(str(statement.completeness) for statement in statements),
-        tuple(problems),
-        _session_effects(unit.parts[0], statements) if len(unit.parts) == 1 else SessionEffects(),
-        tuple(dict.fromkeys(s.target for s in statements if s.defines and s.target is not None)),
-        tuple(
+        reads=_unique(source for statement in statements for source in statement.sources),
+        fills=_unique(s.target for s in statements if s.target is not None and not s.defines),
+        defines=tuple((str(table_after(s)), tuple(column.name for column in s.schema)) for s in defining),
+        inferred=_inferred_columns(statements),
+        open=bool(ambiguous) or any(map(_is_open, statements)),
+        ambiguous=ambiguous,
+        decided=tuple(decided),
+        completeness=tuple(str(statement.completeness) for statement in statements),
+        problems=tuple(s.reason for s in statements if s.completeness is not Completeness.FULL and s.reason),
+        session=_session_effects(unit.parts[0], statements) if len(unit.parts) == 1 else SessionEffects(),
+        makes=_unique(s.target for s in statements if s.defines and s.target is not None),
+        before=tuple(
             (s.target, _columns_before(s))
             for s in statements
             if s.target is not None and s.schema and (s.added or any(change.kind.of_column for change in s.changes))
         ),
-        defined_in=tuple(defined_in),
+        defined_in=tuple(int(statement.source or 0) for statement in defining),
         parts=names_of_parts(
             [part.text for part in unit.parts], unit.parts[0].dialect, naming.dataset_namespace, statements
         ),
     )
 
 
+def _unique(values: Iterable[_T]) -> tuple[_T, ...]:
+    """Return values without duplicates, in order."""
+    return tuple(dict.fromkeys(values))
+
+
+def _inferred_columns(statements: Iterable[StatementLineage]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the columns of each table that the statements use."""
+    inferred: dict[str, dict[str, None]] = {}
+    for statement in statements:
+        for reference in statement.inferred:
+            if reference.table is not None:
+                inferred.setdefault(reference.table, {})[reference.column] = None
+    return tuple((table, tuple(columns)) for table, columns in inferred.items())
+
+
+def _is_open(statement: StatementLineage) -> bool:
+    """Return whether other tables' schemas may change the lineage of a statement."""
+    return (
+        statement.completeness is not Completeness.FULL
+        or bool(statement.unresolved)
+        or statement.presumed
+        or any(edge.source.column == _STAR for edge in statement.edges)
+    )
+
+
 def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> SessionEffects:
+    changed = _changed_tables(statements)
+    creates = [
+        (_last(s.target), s)
+        for s in statements
+        if s.target is not None and s.defines and s.target_kind is DatasetKind.TEMPORARY
+    ]
+    defaults = SessionDefaults()
+    step = _transaction(part)
+    if len(part.text) <= _MAX_SETTING and _SETS.search(part.text):
+        defaults = session_defaults(part.text, dialect_named(part.dialect))
+    return SessionEffects(
+        tables=changed.tables,
+        database=defaults.database,
+        schema=defaults.schema,
+        transaction=step.verb if step is not None else "",
+        temporary=_unique(table for table, _ in creates),
+        drops=changed.drops,
+        renames=changed.renames,
+        writes=any(statement.target is not None or statement.changes for statement in statements),
+        rebuilds=_unique(table for table, statement in creates if table in map(_last, statement.sources)),
+        search_path=defaults.search_path,
+        alters=changed.alters,
+        reads=_unique(_last(source) for statement in statements for source in statement.sources),
+        resets=defaults.resets,
+        is_local=defaults.local,
+        savepoint=step.savepoint if step is not None else "",
+        chain=step is not None and step.chain,
+        discards=discards_temporary(part.text),
+        until_commit=bool(creates) and drops_on_commit(part.text),
+    )
+
+
+class _ChangedTables(NamedTuple):
+    """The last parts of the names of all tables in a text, and what it changes in which of them."""
+
+    tables: tuple[str, ...]
+    drops: tuple[str, ...]
+    alters: tuple[str, ...]
+    renames: tuple[tuple[str, str], ...]
+
+
+def _changed_tables(statements: Iterable[StatementLineage]) -> _ChangedTables:
     tables: dict[str, None] = {}
-    temporary: dict[str, None] = {}
     drops: dict[str, None] = {}
     alters: dict[str, None] = {}
     renames: list[tuple[str, str]] = []
@@ -417,8 +464,6 @@ def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> 
             alters[_last(statement.target)] = None
         names = [*statement.sources, *([statement.target] if statement.target else [])]
         tables.update(dict.fromkeys(map(_last, names)))
-        if statement.target is not None and statement.defines and statement.target_kind is DatasetKind.TEMPORARY:
-            temporary[_last(statement.target)] = None
         for change in statement.changes:
             tables[_last(change.table)] = None
             if change.kind.of_column:
@@ -428,39 +473,7 @@ def _session_effects(part: LogStatement, statements: list[StatementLineage]) -> 
             elif not change.kind.of_column and change.other is not None:
                 tables[_last(change.other)] = None
                 renames.append((_last(change.table), _last(change.other)))
-    defaults = SessionDefaults()
-    step = _transaction(part)
-    if len(part.text) <= _MAX_SETTING and _SETS.search(part.text):
-        defaults = session_defaults(part.text, dialect_named(part.dialect))
-    return SessionEffects(
-        tuple(tables),
-        defaults.database,
-        defaults.schema,
-        step.verb if step is not None else "",
-        tuple(temporary),
-        tuple(drops),
-        tuple(renames),
-        any(statement.target is not None or statement.changes for statement in statements),
-        tuple(
-            dict.fromkeys(
-                _last(one.target)
-                for one in statements
-                if one.target is not None
-                and one.defines
-                and one.target_kind is DatasetKind.TEMPORARY
-                and _last(one.target) in map(_last, one.sources)
-            )
-        ),
-        defaults.search_path,
-        tuple(alters),
-        tuple(dict.fromkeys(_last(source) for statement in statements for source in statement.sources)),
-        defaults.resets,
-        defaults.local,
-        step.savepoint if step is not None else "",
-        step is not None and step.chain,
-        discards_temporary(part.text),
-        bool(temporary) and drops_on_commit(part.text),
-    )
+    return _ChangedTables(tuple(tables), tuple(drops), tuple(alters), tuple(renames))
 
 
 def _columns_before(statement: StatementLineage) -> tuple[str, ...]:
@@ -479,7 +492,7 @@ def _columns_before(statement: StatementLineage) -> tuple[str, ...]:
 
 
 def _transaction(part: LogStatement) -> TransactionStep | None:
-    """Return what a text does to its session's transaction, all its statements together."""
+    """Return the combined effect of a text's statements on the transaction of its session."""
     text = part.text
     if len(text) > _MAX_SETTING or not _TRANSACTION.search(text):
         return None

@@ -42,7 +42,7 @@ _UNBOUND = Bindings()
 
 
 class StatedColumn(NamedTuple):
-    """A column, and one that it was written from (none: a constant), as the source of the log itself says."""
+    """A column and one of its sources (none: a constant), as the log itself lists them."""
 
     target_table: str
     target_column: str

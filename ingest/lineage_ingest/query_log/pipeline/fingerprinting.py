@@ -24,9 +24,9 @@ __all__ = ["RUN_SCHEMA", "fingerprint_rows"]
 
 RUN_SCHEMA = pa.schema(
     [
-        pa.field("template", pa.int64()),  # null: the row is no lineage, `outcome` says why
+        pa.field("template", pa.int64()),  # null: the row produces no lineage, `outcome` has the reason
         pa.field("session", pa.string()),
-        pa.field("started_at", pa.int64()),  # microseconds since 1970 in UTC; null where the log does not say
+        pa.field("started_at", pa.int64()),  # microseconds since 1970 in UTC; null if the log has no time
         pa.field("position", pa.int64()),
         pa.field("user", pa.string()),
         pa.field("duration_us", pa.int64()),
@@ -43,7 +43,7 @@ _MAX_TEMPLATES = 100_000
 _MAX_CHARACTERS = 200_000_000
 _SAMPLE_LENGTH = 200
 _SEPARATOR = "\x1f"
-_SMALLEST, _LARGEST = 0, 4_102_444_800_000_000  # 1970 to 2100: what is beyond is no time of a run
+_SMALLEST, _LARGEST = 0, 4_102_444_800_000_000  # 1970 to 2100: other values are not times of runs
 
 
 def fingerprint_rows(batches: Iterable[Any]) -> Iterator[Any]:
@@ -209,7 +209,7 @@ def _beginning(text: str, dialect: str | None) -> str:
 
 
 def _fingerprints(columns: dict[str, Any]) -> tuple[Any, Any]:
-    """Return each row's fingerprint, and why a row is no lineage: its problem, or how it ended."""
+    """Return each row's fingerprint, and why a row produces no lineage: its problem, or its outcome."""
     problem = columns["problem"]
     # A time that cannot be is left out; the statement is still what it is.
     problem = pc.if_else(pc.equal(problem, str(Problem.ABSURD_TIME)), pa.scalar(None, pa.string()), problem)
@@ -235,7 +235,7 @@ def _fingerprints(columns: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _stated_by_source(lineage: Any) -> Any:
-    """Return a fingerprint of what the source itself states of columns; None where it states nothing of any row."""
+    """Return a fingerprint of the column lineage in the log; None if no row has any."""
     if lineage.null_count == len(lineage):
         return None
     digests = [

@@ -87,7 +87,7 @@ class LocalEngine:
     def sessions(
         self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None
     ) -> list[SessionBlock]:
-        """Assign every run to its unit; return the units that are no templates."""
+        """Assign every run to its unit; return the units that are not templates."""
         self._session_blocks.clear()
         runs = self._runs
         if versions is not None or any(one.effects.stateful for one in templates.values()):

@@ -16,7 +16,7 @@ _REMOTE = "://"
 
 @dataclass(frozen=True, slots=True)
 class Jdbc:
-    """A database that holds the log."""
+    """A database that contains the log."""
 
     url: str
     since: datetime

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 RUNS, TOTALS, PARTS, LEFT_OUT = "runs", "totals", "parts", "left out"
-"""The kinds of packets: rows that ran; of templates, when and how often; their texts; rows that are no lineage."""
+"""The kinds of packets: rows that ran; times and counts of templates; their texts; rows without lineage."""
 TEMPLATES, NAMES = "templates", "names"
 """And of what is made of them: templates, whole; how their names are completed, without their texts."""
 
@@ -127,7 +127,7 @@ def _counts_table(counts: LogCounts) -> pa.Table:
 
 
 def add_counts(counts: LogCounts, table: pa.Table) -> None:
-    """Add what a packet of LEFT_OUT tells."""
+    """Add the counts of a packet of LEFT_OUT."""
     for row in table.to_pylist():
         kind, sample = row["outcome"], row["sample"]
         if kind is None:
@@ -144,7 +144,7 @@ def add_counts(counts: LogCounts, table: pa.Table) -> None:
 
 
 def count_rows(counts: LogCounts, rows: pa.RecordBatch | pa.Table) -> None:
-    """Count rows of `RUN_SCHEMA`: all, those that are no lineage by the reason, those without a time; keep samples."""
+    """Count rows of `RUN_SCHEMA`: all, those without lineage by reason, those without a time; keep samples."""
     is_report = pc.fill_null(pc.equal(rows["outcome"], str(Problem.FILE_REPORT)), False)
     reports = rows.filter(is_report)
     for text in reports["sample"].to_pylist():

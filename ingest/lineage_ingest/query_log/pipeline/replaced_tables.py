@@ -1,4 +1,4 @@
-"""Which tables of earlier logs a log makes anew as other ones: copies of the old rows do not come from the new."""
+"""Finds tables of earlier logs that a log replaces: copies of their old rows do not come from the new table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["mark_replaced_tables"]
 
 
 _Said = tuple[str, str, EdgeKind, tuple[Subtype, ...], bool]
-"""An edge's source and target, and how the one makes the other: its kind, subtypes, and whether it masks."""
+"""An edge's source, target, kind and subtypes, and whether it masks."""
 
 
 def mark_replaced_tables(
@@ -29,10 +29,10 @@ def mark_replaced_tables(
     earlier: Earlier,
     before_at: datetime,
 ) -> None:
-    """Mark in `keys` which tables of before the log makes anew of something else, and which stay what they were.
+    """Mark in `keys` which earlier tables the log replaces by others, and which it recreates unchanged.
 
-    It is the same table where all that was said of the old one is said of the new one, and of sources that stayed the
-    same, too.
+    A table is unchanged if the new one has all edges of the old one, from sources that are unchanged,
+    too.
     """
     made = _made(jobs, keys)
     there = earlier.there(sorted(made))
@@ -60,7 +60,7 @@ def mark_replaced_tables(
 
 
 def _made(jobs: Iterable[StatingJob], keys: VersionKeys) -> dict[str, datetime]:
-    """Return what the log makes that is there in the end, by its key in the graph, and when it did first."""
+    """Return the tables that the log creates and keeps, by key in the graph, with the time of the first definition."""
     made: dict[str, datetime] = {}
     for job in jobs:
         record = job.record
@@ -73,7 +73,7 @@ def _made(jobs: Iterable[StatingJob], keys: VersionKeys) -> dict[str, datetime]:
 
 
 def _stated(jobs: Iterable[StatingJob], keys: VersionKeys, names: ColumnNames) -> Mapping[str, set[_Said]]:
-    """Return what the log says of tables that are there in the end, by their keys in the graph."""
+    """Return the log's edges into tables that exist at its end, by the table's key in the graph."""
     found: dict[str, set[_Said]] = defaultdict(set)
     for job in jobs:
         for edge in job.stated():
@@ -85,7 +85,7 @@ def _stated(jobs: Iterable[StatingJob], keys: VersionKeys, names: ColumnNames) -
 
 
 def _same(source: str, keys: VersionKeys, made: Mapping[str, datetime], kept: Collection[str]) -> str:
-    """Return the key that a source had before the log; one that is new, or another one since, is none of then."""
+    """Return the key that a source had before the log; empty for a source that is new or replaced."""
     dataset = dataset_of(source)
     if dataset in keys.before:
         return source

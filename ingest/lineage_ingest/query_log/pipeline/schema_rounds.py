@@ -26,7 +26,7 @@ Columns = tuple[str, ...]
 
 
 class RunInterval(NamedTuple):
-    """When a unit ran first and last, in microseconds since 1970; None where the log does not say."""
+    """When a unit ran first and last, in microseconds since 1970; None if the log has no times."""
 
     first: int | None
     last: int | None

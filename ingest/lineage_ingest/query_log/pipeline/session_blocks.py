@@ -1,4 +1,4 @@
-"""Which statements of a session belong together: a temporary table or a rolled-back transaction ties them."""
+"""Session blocks: statements tied by a temporary table or a rolled-back transaction are resolved together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_BLOCK = 500
 
 
 class TemplateInSession(NamedTuple):
-    """What a template does to its session, its dialect, and the defaults that the log states for it."""
+    """A template's effects on its session, its dialect, and its default database and schema in the log."""
 
     effects: SessionEffects
     dialect: str
@@ -25,66 +25,124 @@ class TemplateInSession(NamedTuple):
 
 @dataclass(slots=True)
 class _Ties:
-    """Which statements belong together: a forest, whose roots are their first statements."""
+    """A disjoint-set forest of statement indexes; the root of each group is its first statement."""
 
-    above: list[int]
+    parent: list[int]
 
-    def root(self, at: int) -> int:
-        while self.above[at] != at:
-            self.above[at] = self.above[self.above[at]]
-            at = self.above[at]
-        return at
+    def root(self, index: int) -> int:
+        while self.parent[index] != index:
+            self.parent[index] = self.parent[self.parent[index]]
+            index = self.parent[index]
+        return index
 
     def tie(self, one: int, other: int) -> None:
         first, second = sorted((self.root(one), self.root(other)))
-        self.above[second] = first
+        self.parent[second] = first
 
     def groups(self) -> list[list[int]]:
         found: dict[int, list[int]] = {}
-        for at in range(len(self.above)):
-            found.setdefault(self.root(at), []).append(at)
+        for index in range(len(self.parent)):
+            found.setdefault(self.root(index), []).append(index)
         return list(found.values())
 
 
 @dataclass(slots=True)
-class _SessionReading:
-    """What a session has, while it is read."""
+class _SessionState:
+    """The temporary tables and the transaction of a session, statement by statement."""
 
+    ran: list[TemplateInSession]
     ties: _Ties
     temporary: dict[str, int] = field(default_factory=dict)
-    """Which statement made each temporary table."""
+    """The index of the statement that created each temporary table."""
     manual: int | None = None
-    """Where autocommit went off: transactions begin by themselves from there on."""
+    """The index of the statement that turned autocommit off: later transactions begin implicitly."""
     opened: int | None = None
-    """Where the transaction that is open began."""
+    """The index of the statement that began the open transaction."""
     read: dict[str, int] = field(default_factory=dict)
-    """Which statement that belongs to a temporary table read each table last."""
+    """The last statement that uses a temporary table and reads each table."""
     until_commit: set[str] = field(default_factory=set)
-    """Temporary tables that end with the transaction."""
+    """Temporary tables that are dropped when the transaction ends."""
     written: set[str] = field(default_factory=set)
-    """What such statements wrote."""
+    """The tables that statements with temporary tables write."""
+
+    def run(self, index: int, template: TemplateInSession) -> None:
+        """Apply a statement, and tie it to those that its meaning depends on."""
+        effects = template.effects
+        self._use_temporary_tables(index, effects)
+        self._create_temporary_tables(index, effects)
+        if effects.discards or effects.transaction in ("commit", "rollback") or self.opened is None:
+            self._drop_temporary_tables(index, effects)
+        for old, new in effects.renames:
+            if old in self.temporary:  # the renamed table may also be a permanent one of that name, in a schema
+                self.temporary[new] = self.temporary[old]
+        if effects.transaction in ("rollback", "rollback to") and self.opened is not None:
+            self._roll_back(index, self.opened)
+        self._move_transaction(index, template)
+
+    def _use_temporary_tables(self, index: int, effects: SessionEffects) -> None:
+        own = [table for table in effects.tables if table in self.temporary]
+        for table in own:
+            if table not in effects.temporary or table in effects.rebuilds:
+                self.ties.tie(self.temporary[table], index)
+        for table in effects.alters:  # earlier reads see the column names from before the ALTER
+            if table in self.read and table not in self.written:
+                self.ties.tie(self.read[table], index)
+        if own or effects.temporary:
+            self.read.update((table, index) for table in effects.reads if table not in own)
+            self.written.update(table for table in effects.tables if table not in {*effects.reads, *effects.alters})
+
+    def _create_temporary_tables(self, index: int, effects: SessionEffects) -> None:
+        for table in effects.temporary:
+            self.temporary[table] = index
+            if effects.until_commit:
+                self.until_commit.add(table)
+
+    def _drop_temporary_tables(self, index: int, effects: SessionEffects) -> None:
+        for table in list(self.temporary) if effects.discards else self.until_commit:
+            if table in self.temporary:
+                self.ties.tie(self.temporary.pop(table), index)
+        self.until_commit.clear()
+
+    def _roll_back(self, index: int, opened: int) -> None:
+        """Tie all statements of a transaction that wrote anything to its ROLLBACK."""
+        inside = range(opened, index)
+        if any(self.ran[number].effects.writes for number in inside):
+            for number in inside:
+                self.ties.tie(number, index)
+            if self.manual is not None:
+                self.ties.tie(self.manual, index)
+
+    def _move_transaction(self, index: int, template: TemplateInSession) -> None:
+        effects = template.effects
+        if effects.transaction in ("manual", "automatic"):
+            self.manual = index if effects.transaction == "manual" else None
+        if effects.transaction in ("begin", "commit", "rollback", "manual", "automatic"):
+            opens = effects.transaction in ("begin", "manual") or effects.chain
+            self.opened = index if opens or self.manual is not None else None
+        if self.opened is None and not effects.transaction and dialect_named(template.dialect).implicit_transactions:
+            self.opened = index
 
 
 def slices_of(ran: list[TemplateInSession]) -> list[list[int]]:
-    """Return which statements of a session belong together, each group in order."""
-    reading = _SessionReading(_Ties(list(range(len(ran)))))
-    for at, template in enumerate(ran):
-        _read(reading, at, template, ran)
+    """Return the session blocks of a session: the indexes of statements to resolve together, each block in order."""
+    state = _SessionState(ran, _Ties(list(range(len(ran)))))
+    for index, template in enumerate(ran):
+        state.run(index, template)
     session_blocks: list[list[int]] = []
-    for group in reading.ties.groups():
+    for group in state.ties.groups():
         if len(group) <= _MAX_BLOCK:
             session_blocks.append(group)
             continue
-        writers = [at for at in group if ran[at].effects.writes or ran[at].effects.stateful]
+        writers = [index for index in group if ran[index].effects.writes or ran[index].effects.stateful]
         session_blocks.append(writers)
-        session_blocks.extend([at] for at in group if at not in set(writers))
+        session_blocks.extend([index] for index in sorted(set(group).difference(writers)))
     return session_blocks
 
 
 def tie_without_sessions(effects: Mapping[int, SessionEffects]) -> dict[int, list[int]]:
-    """Return by template which others come before it, in a log that has no sessions: what makes its temporary tables.
+    """Return by template the others that create and fill its temporary tables, for a log without sessions.
 
-    Only where one template makes a table of a name: of several nobody knows which one is meant.
+    A table name that several templates create is skipped: which of them is meant is unknown.
     """
     makers: dict[str, list[int]] = {}
     fillers: dict[str, list[int]] = {}
@@ -113,7 +171,7 @@ def _before(
     fillers: Mapping[str, list[int]],
     before: dict[int, None],
 ) -> None:
-    """Add what comes before a template, and then the template."""
+    """Add the templates that a template needs, then the template itself."""
     before[key] = None
     for table in effects[key].tables:
         if table in makers:
@@ -121,44 +179,4 @@ def _before(
             for other in (*makers[table], *filled):
                 if other not in before:
                     _before(other, effects, makers, fillers, before)
-    before[key] = before.pop(key)  # behind what it needs
-
-
-def _read(reading: _SessionReading, at: int, template: TemplateInSession, ran: list[TemplateInSession]) -> None:
-    effects, ties = template.effects, reading.ties
-    own = [table for table in effects.tables if table in reading.temporary]
-    for table in own:
-        if table not in effects.temporary or table in effects.rebuilds:
-            ties.tie(reading.temporary[table], at)
-    for table in effects.alters:  # what was read before has the names of before
-        if table in reading.read and table not in reading.written:
-            ties.tie(reading.read[table], at)
-    if own or effects.temporary:
-        reading.read.update((table, at) for table in effects.reads if table not in own)
-        reading.written.update(table for table in effects.tables if table not in {*effects.reads, *effects.alters})
-    for table in effects.temporary:
-        reading.temporary[table] = at
-        if effects.until_commit:
-            reading.until_commit.add(table)
-    if effects.discards or effects.transaction in ("commit", "rollback") or reading.opened is None:
-        for table in list(reading.temporary) if effects.discards else reading.until_commit:
-            if table in reading.temporary:
-                ties.tie(reading.temporary.pop(table), at)
-        reading.until_commit.clear()
-    for old, new in effects.renames:
-        if old in reading.temporary:  # what is renamed may be a real one of the name, with its schema
-            reading.temporary[new] = reading.temporary[old]
-    if effects.transaction in ("rollback", "rollback to") and reading.opened is not None:
-        inside = range(reading.opened, at)
-        if any(ran[number].effects.writes for number in inside):
-            for number in inside:
-                ties.tie(number, at)
-            if reading.manual is not None:
-                ties.tie(reading.manual, at)
-    if effects.transaction in ("manual", "automatic"):
-        reading.manual = at if effects.transaction == "manual" else None
-    if effects.transaction in ("begin", "commit", "rollback", "manual", "automatic"):
-        opens = effects.transaction in ("begin", "manual") or effects.chain
-        reading.opened = at if opens or reading.manual is not None else None
-    if reading.opened is None and not effects.transaction and dialect_named(template.dialect).implicit_transactions:
-        reading.opened = at
+    before[key] = before.pop(key)  # moves it behind the templates it needs

@@ -40,7 +40,7 @@ class _Session:
     savepoints: dict[str, tuple[Defaults, Defaults]] = field(default_factory=dict)
 
     def state(self, database: str | None, schema: str | None) -> None:
-        """Take what the log states for a statement."""
+        """Apply the defaults that the log has for a statement."""
         if self.stated is None or self.stated[:2] != (database, schema):
             path = self.now.search_path if schema == self.now.schema else ()
             self.stated = Defaults(database, schema)

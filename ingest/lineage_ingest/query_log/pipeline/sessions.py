@@ -46,7 +46,7 @@ MEMBERS, BY_DAY, BY_UNIT, EVENTS = "members", "by day", "by unit", "events"
 And when parts ran that say which table has a name.
 """
 NO_DAY = -1
-"""The bucket of what ran nobody knows when; that of all else BY_DAY is the day."""
+"""The bucket of runs without a time; for all others of BY_DAY it is the day."""
 
 
 class Member(NamedTuple):
@@ -369,7 +369,7 @@ class _Assignment:
         self._known: set[int] = set()
         self._tied = tie_without_sessions({key: one.effects for key, one in templates.items()})
         self.tied = pa.array(self._tied, pa.int64())
-        """Templates that speak of temporary tables which another one makes."""
+        """Templates that use temporary tables which another template creates."""
 
     def inside(self, rows: Any) -> Any:
         """Return which rows are of sessions in which something changes what later statements mean."""

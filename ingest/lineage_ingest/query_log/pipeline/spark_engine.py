@@ -128,7 +128,7 @@ class SparkEngine:
     def sessions(
         self, templates: Mapping[int, TemplateInSession], versions: Versions | None = None
     ) -> list[SessionBlock]:
-        """Assign every run to its unit; return the units that are no templates."""
+        """Assign every run to its unit; return the units that are not templates."""
         self._session_blocks.clear()
         runs, whole = self._sessions(templates)
         shared = self._spark.sparkContext.broadcast((dict(templates), versions))
@@ -288,5 +288,5 @@ class SparkEngine:
 
 
 def _by_bucket(frame: DataFrame, partitions: int) -> DataFrame:
-    """Return packets dealt by their bucket, each whole."""
+    """Return packets partitioned by bucket, each whole."""
     return frame.repartition(partitions, "bucket").sortWithinPartitions("bucket")

@@ -66,7 +66,7 @@ class UndatedLogError(ValueError):
 
 @dataclass
 class Extraction:
-    """What a log says, before it is stored."""
+    """The lineage of a log, before it is stored."""
 
     log: LogCounts
     merger: Merger
@@ -113,7 +113,7 @@ class Extraction:
                 if len(held) >= _USES_AT_ONCE:
                     yield replace(last, usage=tuple(held))
                     last, held = nothing, []
-        if held or last is not nothing:  # a DROP alone says something, and so does a run that found nothing
+        if held or last is not nothing:  # a DROP alone is stored, and so is a run without lineage
             yield replace(last, usage=tuple(held))
 
 
@@ -124,7 +124,7 @@ def extract_log(
     progress: Progress,
     earlier: Callable[[datetime | None], Earlier],
 ) -> Extraction:
-    """Read a log and extract what it says.
+    """Read a log and extract its lineage.
 
     Args:
         engine: over the log's rows.
@@ -248,7 +248,7 @@ def _parts(engine: Engine, found: Mapping[int, UnitSummary]) -> dict[tuple[int, 
 def _definitions(
     engine: Engine, base: KnownSchemas, found: Mapping[int, UnitSummary], existence: Existence
 ) -> tuple[Definitions, Callable[[int], tuple[RunInterval, Mapping[int, RunInterval]]]]:
-    """Return the schemas that units define, and what tells when a unit, and each part of a longer one, ran."""
+    """Return the schemas that units define, and the times at which units, and the parts of longer ones, ran."""
     runs = engine.runs()
 
     def spans(key: int) -> tuple[RunInterval, Mapping[int, RunInterval]]:
@@ -354,7 +354,7 @@ def _merged(
 
 
 def _notes(log: LogCounts, context: LogContext) -> Iterator[str]:
-    """Yield what else is to be said of a log."""
+    """Yield notes on a log."""
     if log.undated and context.observed_at is None:
         yield f"{_undated(log)}; {_DATING}"
     if empty := log.files.empty():
@@ -365,7 +365,7 @@ def _notes(log: LogCounts, context: LogContext) -> Iterator[str]:
 
 
 def _problems(log: LogCounts, context: LogContext) -> Iterator[DiagnosticRecord]:
-    """Yield a diagnostic for each reason for which rows are no lineage, and for each file that could not be read."""
+    """Yield a diagnostic for each reason why rows produce no lineage, and for each file that could not be read."""
     source, code = context.source, DiagnosticCode.LOG_ROWS_LEFT_OUT
     for kind, count in sorted(log.left_out.items()):
         example = log.samples.get(kind)

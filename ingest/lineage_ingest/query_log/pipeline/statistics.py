@@ -18,7 +18,7 @@ from lineage_ingest.query_log.pipeline.extraction import EPOCH, moment
 __all__ = ["COUNTED_SCHEMA", "RUNS_OF_UNITS_SCHEMA", "JobRuns", "counted", "runs_by_unit", "totals_of", "usage_by_day"]
 
 _HELD = 200_000
-"""So many uses of tables and columns by templates are looked at in one turn."""
+"""Maximum number of uses of tables and columns by templates per round."""
 _DAY = 86_400_000_000
 RUNS_OF_UNITS_SCHEMA = pa.schema(
     [
@@ -34,7 +34,7 @@ COUNTED_SCHEMA = pa.schema(
     [
         pa.field("unit", pa.int64()),
         pa.field("part", pa.int64()),
-        pa.field("day", pa.int64()),  # since 1970; null where the log does not say when
+        pa.field("day", pa.int64()),  # since 1970; null if the log has no time
         pa.field("user", pa.string()),
         pa.field("runs", pa.int64()),
         pa.field("duration_us", pa.int64()),
@@ -148,7 +148,7 @@ def usage_by_day(
         )
     for day in sorted(table["day"].unique().drop_null().to_pylist()):
         own = table.filter(pc.equal(table["day"], day))
-        # Each turn takes the tables and columns of its share: what is held does not grow with what there is.
+        # Each round takes one share of the tables and columns, so that memory stays bounded.
         turns = sum(len(read) + len(written) for read, written in uses.values()) // _HELD + 1
         for turn in range(turns):
             yield list(_usage(own, uses, EPOCH.date() + timedelta(days=day), partial(_is_of, turn, turns)))

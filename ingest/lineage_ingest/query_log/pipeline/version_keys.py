@@ -1,4 +1,4 @@
-"""What versions of tables are in the graph: the keys that they have there, and which of them are not there at all."""
+"""Maps versions of tables to their keys in the graph, and tells which versions are not in it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SHORTLY = timedelta(microseconds=900)
 
 
 class VersionKeys:
-    """Keys in the graph, by the keys that tell versions apart.
+    """The keys in the graph of versions of tables.
 
-    `gone` are the keys of versions that have no name in the end, `unseen` those of them that the log made itself and
-    whose name nothing else has: what is made of them comes from what they were made of.
+    `gone` are the keys of versions that do not exist at the end of the log, `unseen` those of them that the log created
+    and whose name no other version has: their targets come from their sources.
     """
 
     def __init__(self, versions: Versions, undated_at: datetime) -> None:
@@ -53,7 +53,7 @@ class VersionKeys:
             if not end.lasts:
                 self._gone_at[key] = self._time(end.at)
         self.before = frozenset(self._last) - made
-        """What was there before the log."""
+        """The versions that existed before the log."""
         self._held = {self._last[key]: key for key in self._last.keys() - self._gone_at.keys()}
         self.gone = frozenset(self._gone_at)
         self.unseen = frozenset(key for key in self.gone & made if self._last[key] not in self._held)
@@ -69,7 +69,7 @@ class VersionKeys:
         """Whether all keys are those in the graph."""
 
     def meant(self, dataset: str, at: datetime | None) -> str:
-        """Return the version that a dataset's key meant at a time; in the end, without one."""
+        """Return the version that a dataset's key means at a time; without one, at the end of the log."""
         if dataset in self._replaced:
             return self._replaced[dataset] if at is not None and at < self._since[dataset] else dataset
         namespace, name = split_dataset_key(dataset)
@@ -82,7 +82,7 @@ class VersionKeys:
         return moment(None if at is None or at[0] < 0 else at[0], self._undated_at)
 
     def key(self, key: str, at: datetime | None = None) -> str:
-        """Return the key in the graph of a dataset or a column: that of a time, else the last."""
+        """Return the key in the graph of a dataset or a column at a time; without one, the last."""
         dataset = dataset_of(key)
         new = self._last.get(dataset)
         if new is None:
@@ -93,11 +93,11 @@ class VersionKeys:
         return new + key[len(dataset) :]
 
     def spelling(self, key: str) -> str | None:
-        """Return how the RENAME that gave a dataset its last name (`key` is its key in the graph) writes it."""
+        """Return the spelling of a dataset's name in its last RENAME; `key` is its key in the graph."""
         return self._spellings.get(key)
 
     def replace(self, key: str, at: datetime) -> None:
-        """Take in that something else had the name of a dataset before the log, which made it anew at a time."""
+        """Record that the log replaced a dataset at a time: before, another one had its name."""
         old = _before(key)
         self._last |= {old: key, key: key}
         self._held[key] = key
@@ -108,7 +108,7 @@ class VersionKeys:
         self.plain = False
 
     def then(self, edges: Iterable[EdgeRecord]) -> Iterator[EdgeRecord]:
-        """Yield edges that there were before the log, by the keys of what was there then."""
+        """Yield edges from before the log with the keys of the versions of that time."""
         for edge in edges:
             source, target = dataset_of(edge.source), dataset_of(edge.target)
             if source in self._replaced or target in self._replaced:
@@ -123,11 +123,11 @@ class VersionKeys:
                 yield edge
 
     def names_before(self) -> frozenset[str]:
-        """Return the keys, as the graph had them before the log, of what was there then and has no name in the end."""
+        """Return the keys in the graph before the log of versions that existed then and no longer do."""
         return frozenset(self._last[key] if key in self._replaced.values() else key for key in self.gone & self.before)
 
     def go_on(self, key: str) -> None:
-        """Take in that what was there before the log, and is gone, is what has its name in the end."""
+        """Record that a version from before the log is the same as the one that has its name at the end."""
         self.gone -= {key}
         del self._gone_at[key]
 
@@ -143,7 +143,7 @@ class VersionKeys:
         return named if at <= made else named + _MOMENT + _SHORTLY * ((at - made) / (named - made))
 
     def moves(self, dataset: str) -> bool:
-        """Return whether a version has several names one after the other, which the graph follows."""
+        """Return whether a version has several names in turn, which the graph follows."""
         return dataset in self._moves
 
     def job(self, key: str, at: datetime | None = None) -> str:
@@ -153,24 +153,24 @@ class VersionKeys:
         return definition_job_key(self.key(key.removeprefix(_DEFINITION), at))
 
     def is_gone(self, key: str) -> bool:
-        """Return whether a key is that of a version which has no name in the end, or of a column of one."""
+        """Return whether a key is that of a version that no longer exists, or of a column of one."""
         return dataset_of(key) in self.gone
 
     def is_unseen(self, key: str) -> bool:
-        """Return whether a key is that of a version which is not in the graph, or of a column of one."""
+        """Return whether a key is that of a version that is not in the graph, or of a column of one."""
         return dataset_of(key) in self.unseen
 
     def holder(self, dataset: str) -> str | None:
-        """Return the version that has the last name of one which has none in the end, if another has it."""
+        """Return the version that now has the last name of a version that no longer exists, if any."""
         return self._held.get(self._last.get(dataset, dataset))
 
     @property
     def passed(self) -> frozenset[str]:
-        """Versions that are not in the graph, or whose name is another's there."""
+        """The versions that are not in the graph, or whose name another version has there."""
         return self.unseen | {key for key in self.gone if self._last[key] in self._held}
 
     def changes(self, defined: Container[str]) -> Iterator[DatasetChange]:
-        """Yield what the log does to datasets of the graph; `defined` are the keys of those that have definitions."""
+        """Yield the log's changes to datasets of the graph; `defined` are the keys of those with definitions."""
         yield from self._renamings
         left = {self._last[key] for key in self.gone & self.before}
         ended: dict[str, datetime] = {}
@@ -187,6 +187,6 @@ class VersionKeys:
 
 
 def _before(key: str) -> str:
-    """Return the key that tells what had a dataset's key before the log from what has it now."""
+    """Return the key of the version that had a dataset's key before the log."""
     namespace, name = split_dataset_key(key)
     return dataset_key(namespace, versioned_name(name, 0))

@@ -54,7 +54,7 @@ _PLAIN = re.compile(
     re.IGNORECASE,
 )
 _MAX_VERSIONS = 20
-"""A definition whose sources change has at most so many versions; later runs share the first ones."""
+"""Maximum number of versions of a definition whose sources change; later runs share the first ones."""
 
 
 class NameStep(StrEnum):
@@ -76,7 +76,7 @@ _MAKING = frozenset((NameStep.CREATE, NameStep.CREATE_UNLESS_THERE))
 
 
 class NamesOfPart(NamedTuple):
-    """The tables that a part of a unit speaks of, by their full names, but for those of its session alone."""
+    """The full names of the tables that a part of a unit mentions, except those private to its session."""
 
     namespace: str
     names: tuple[str, ...]
@@ -90,7 +90,7 @@ class NamesOfPart(NamedTuple):
     """It is a CREATE that fails where there is a table or view of the name."""
 
     def names_any(self, table_ids: Collection[TableId]) -> bool:
-        """Return whether it speaks of one of some tables."""
+        """Return whether the part mentions one of these tables."""
         return any((self.namespace, name) in table_ids for name in self.names)
 
 
@@ -121,7 +121,7 @@ def keeps_what_is_there(sql: str) -> bool:
 def names_of_parts(
     parts: Sequence[str], dialect: str, namespace: str, statements: Iterable[StatementLineage]
 ) -> tuple[NamesOfPart, ...]:
-    """Return the tables that each part of a unit speaks of; `parts` are their texts."""
+    """Return the tables that each part of a unit mentions; `parts` are their texts."""
     names: list[dict[str, None]] = [{} for _ in parts]
     reads: list[dict[str, None]] = [{} for _ in parts]
     steps: list[list[tuple[NameStep, str, str | None]]] = [[] for _ in parts]
@@ -209,7 +209,7 @@ class Versions:
     timelines: dict[TableId, tuple[list[Moment], list[str | None]]] = field(default_factory=dict)
     """By name: from when on it means which version, or none; before that the one that was there before the log."""
     parts: dict[UnitPart, NamesOfPart] = field(default_factory=dict)
-    """The parts that speak of these names, with nothing else in them."""
+    """The parts that mention these names, restricted to them."""
     ends: dict[TableId, End] = field(default_factory=dict)
     """By namespace and a version's own name."""
     renamings: list[Renaming] = field(default_factory=list)
@@ -218,7 +218,7 @@ class Versions:
     """The default database and schema of the templates among the units."""
 
     def units(self) -> frozenset[int]:
-        """Return the units that speak of these names."""
+        """Return the units that mention these names."""
         return frozenset(unit for unit, _ in self.parts)
 
     def bindings(self, unit: int, part: int, at: Moment) -> Bindings | None:
@@ -383,7 +383,7 @@ class _Walk:
                 self._move(part.namespace, table, other, event.at, swap=step is NameStep.SWAP)
 
     def _now(self, namespace: str, name: str) -> str | None:
-        """Return the version that a name means now; of one that nothing was said of, the one before the log."""
+        """Return the version that a name means now; for a name not seen yet, the one before the log."""
         states = self._lines[namespace, name][1] if (namespace, name) in self._lines else None
         return states[-1] if states else name
 

@@ -45,7 +45,7 @@ AT_ONCE = 64
 """Units in one packet."""
 
 _EXTRACTORS: WeakKeyDictionary[Any, Extractor] = WeakKeyDictionary()
-"""By what Spark sent: each task of a worker goes on with what those before it have seen."""
+"""By what Spark sent: each task of a worker reuses what earlier tasks have seen."""
 
 
 def read(batches: Iterable[Any], normalise: Normalise) -> Iterator[Any]:

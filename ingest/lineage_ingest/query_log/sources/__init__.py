@@ -90,7 +90,7 @@ def source_named(
     columns: Sequence[str] = (),
     line_prefix: str | None = None,
 ) -> Source:
-    """Return the source of that name, set to what the user says of this log.
+    """Return the source of that name with the user's settings for this log.
 
     >>> source_named("snowflake").title
     'Snowflake QUERY_HISTORY'

@@ -53,7 +53,7 @@ _COLUMNS = (
 
 
 def is_legacy(text: Any, dialect: Any) -> Any:
-    """Return where a query is in legacy SQL: the job says so, or its first line does."""
+    """Return where a query is in legacy SQL, according to the job or to the query's first line."""
     by_job = pc.is_in(dialect, pa.array(["LEGACY_SQL", "DEFAULT_LEGACY_SQL"]))
     return pc.or_(by_job, pc.fill_null(pc.match_substring_regex(text, r"(?i)^\s*#legacysql\b"), False))
 

@@ -36,11 +36,11 @@ _FLAT = (
 _CANCELLED = 1
 _OLDER = "AuditData"
 _KINDS = ("queryConfig", "tableCopyConfig", "loadConfig", "extractConfig")
-"""Where an entry says what its job does, one of them."""
+"""The fields that describe an entry's job; it has one of them."""
 
 
 _MARK = r'(?s)^(?!.*"(?:serviceData|servicedata_v1_bigquery)"\s*:\s*\{).*"(?:protoPayload|protopayload_auditlog)"'
-"""Of entries that are read: a file with none but older ones is no log of this source."""
+"""Matches readable entries: a file with only older entries is not a log of this source."""
 
 
 def _convert(lines: SourceRows) -> Any:

@@ -1,4 +1,4 @@
-"""Any table of statements: the user says which column holds which field of the log schema.
+"""Any table of statements: the user maps its columns to the fields of the log schema.
 
 Columns that are named as fields of the log schema are these fields; the mapping says more, or otherwise. Status words
 of other sources are understood, and a row without one is taken to have run.

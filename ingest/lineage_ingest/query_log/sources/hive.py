@@ -28,7 +28,7 @@ _FLAT = ("queryText", "hash", "timestamp", "duration", "user", "database")
 
 
 def _convert(every: SourceRows) -> Any:
-    # What another logger wrote is no statement; what cannot be read of the hook's own lines is.
+    # Lines of other loggers are not statements; unreadable lines of the hook's own are.
     spoken = pc.or_(
         pc.is_null(every.text(LINE)), pc.fill_null(pc.match_substring(every.text(LINE), '"queryText"'), False)
     )

@@ -19,7 +19,7 @@ _VERB = (
 )
 _CHAIN = r"(?i)^\s*(?:work\s+)?and\s+chain\b"
 _TO = r"(?i)^\s*(?:work\s+)?to\b"
-_HEAD = 1_000  # characters that are looked at
+_HEAD = 1_000  # maximum characters to inspect
 
 
 def find_unfinished(sql: Any, leaves: Any, begins: Any) -> list[int]:

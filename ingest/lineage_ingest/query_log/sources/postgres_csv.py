@@ -1,4 +1,4 @@
-"""PostgreSQL's csvlog. What stands in its messages: postgres_messages.
+"""PostgreSQL's csvlog. For the content of its messages see postgres_messages.
 
 https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-CSVLOG
 

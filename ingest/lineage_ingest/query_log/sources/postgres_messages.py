@@ -1,4 +1,4 @@
-"""PostgreSQL's server log: the SQL stands inside `message`. What its two forms, csvlog and jsonlog, have in common.
+"""PostgreSQL's server log, with the SQL inside `message`. Shared by csvlog and jsonlog.
 
 https://www.postgresql.org/docs/current/runtime-config-logging.html#RUNTIME-CONFIG-LOGGING-WHAT
 
@@ -45,7 +45,7 @@ _SAID = (
     r"^(?:duration: (?P<ms>\d+(?:\.\d+)?) ms)?(?:\s*(?P<what>statement|parse|bind|execute fetch from|execute)"
     r"(?: [^:\n]*)?: )?"
 )
-_HEAD = 400  # characters that what stands before the SQL fits into
+_HEAD = 400  # maximum length of the text before the SQL
 _PREPARED = r"(?is)^\s*prepare: PREPARE\s+(?:\"[^\"]*\"|[^\s(]+)\s*(?:\([^)]*\))?\s+AS\s+(?P<sql>.*)$"
 _CANNOT_FAIL = r"(?i)^\s*(?:begin|start|rollback|abort|savepoint|set|reset|show|discard|deallocate)\b"
 _PREPARES = r"(?i)^\s*prepare\s"
@@ -60,7 +60,7 @@ _BEFORE = "run_before"
 
 
 def convert_messages(every: SourceRows, names: dict[str, str], *, numbered: bool = True) -> Any:
-    """Return rows of the server log as a batch of the log schema; rows that are no runs are left out.
+    """Return rows of the server log as a batch of the log schema, without rows that are not runs.
 
     `names` gives the columns' names in this form of the log, by those of csvlog; the server has `numbered` the lines.
     """
@@ -72,7 +72,7 @@ def convert_messages(every: SourceRows, names: dict[str, str], *, numbered: bool
     found = _Parts(log.text("message"))
     failed = pc.fill_null(pc.is_in(log.trimmed("error_severity"), _ERRORS), False)
     canceled = pc.fill_null(pc.equal(log.trimmed(names["sql_state_code"]), _QUERY_CANCELED), False)
-    whole = log.statement("message")  # what is no text is noted here
+    whole = log.statement("message")  # values that are not text are noted here
     shown, _junk = coercion.statement_texts(pc.coalesce(found.sql, log.text(names["query"])))
     prepared = pc.extract_regex(log.text("detail"), _PREPARED)
     ran = pc.if_else(pc.and_(pc.is_valid(prepared), pc.is_valid(whole)), prepared.field(0), shown)
@@ -103,7 +103,7 @@ def convert_messages(every: SourceRows, names: dict[str, str], *, numbered: bool
 
 
 def assemble_messages(table: Any, names: dict[str, str]) -> Any:
-    """Return rows of the server log with those that speak of one run made one, as the server itself would write it."""
+    """Return rows of the server log with all rows of one run merged into one, as the server itself would write it."""
     table = _in_order(table, names)
     began = _column(table, names["session_start_time"])
     dated = with_stated_zones(_column(table, names["log_time"]), began, _column(table, "session_id"))
@@ -119,7 +119,7 @@ def assemble_messages(table: Any, names: dict[str, str]) -> Any:
     alone = pc.and_(found.is_duration, pc.invert(failed))
     before = last_before(run, begins)
     rows = table.num_rows
-    # A run has one duration: the first after it, if it does not say its own.
+    # A run has one duration: its own, else the first one logged after it.
     silent = pc.fill_null(pc.is_null(found.ms).take(before), False)
     lasted = _first(before, pc.and_(alone, silent), rows)
     # An error belongs to the statement before it, if it shows the same one, or none and that one has not ended.
@@ -195,7 +195,7 @@ def _in_order(table: Any, names: dict[str, str]) -> Any:
 
 
 class _Parts:
-    """What a message says: how long, what, and the SQL; `is_run` where it is a run of a statement."""
+    """The duration, kind and SQL of a message; `is_run` if it is a run of a statement."""
 
     def __init__(self, message: Any) -> None:
         # Groups are read off the head, and the head off the message: a group with the SQL costs ten times as much.

@@ -19,7 +19,7 @@ _VERB = (
     r"rollback|abort|commit|end|prepare\s+transaction)\b(?P<rest>.*)$"
 )
 _ENDS = r"(?i);\s*(?:commit|end|rollback|abort)\b"
-_HEAD = 1_000  # characters that are looked at
+_HEAD = 1_000  # maximum characters to inspect
 _CHAIN = r"(?i)\band\s+chain\b"
 
 

@@ -157,7 +157,7 @@ def _assemble(table: Any) -> Any:
 
 
 def _with_rollbacks(runs: Any) -> Any:
-    """Return the runs of whole sessions, `ROLLBACK` in the place of what ends a transaction after an error in it."""
+    """Return the runs of whole sessions, with `ROLLBACK` for each statement that ends a failed transaction."""
     names = {name.lower(): name for name in runs.column_names}
     if not {"session_id", "query_id", "query_text"} <= names.keys():
         return runs

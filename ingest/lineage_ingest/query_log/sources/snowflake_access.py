@@ -56,7 +56,7 @@ def _convert(every: SourceRows) -> Any:
 
 
 def _lineage(written: Any) -> list[dict[str, str | None]] | None:
-    """Return what `objects_modified` says; None if it speaks of no table's columns."""
+    """Return the columns in `objects_modified`; None if it lists none."""
     if not isinstance(written, list):
         return None
     edges: list[dict[str, str | None]] = []
@@ -106,7 +106,7 @@ def _quoted(name: str) -> str:
 
 
 def _in_order(column: dict[str, Any]) -> tuple[int, str]:
-    """Return where a column stands in its table: columns are numbered as they are made."""
+    """Return the position of a column in its table: columns are numbered in order of creation."""
     number = column.get("columnId")
     return (number if isinstance(number, int) else 0, str(column.get("columnName")))
 

@@ -1,4 +1,4 @@
-"""What every source says of itself, and the view of its rows that the adapters are written against."""
+"""The description of a source, and the view of its rows that adapters use."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class NotOverJdbcError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of a file without a header, in their order, and what tells by its first row that they are these."""
+    """The columns of a file without a header, in order, and the test of its first row that recognizes them."""
 
     columns: tuple[str, ...]
     """Those that the source reads, up to the last one that matters; releases add others behind them."""
@@ -75,13 +75,13 @@ class Layout:
         return all(name in values and re.fullmatch(mark, values[name].strip()) for name, mark in self.marks)
 
     def columns_of(self, count: int) -> tuple[str, ...]:
-        """Return the names of so many columns; those that are not known have none."""
+        """Return the names of the first `count` columns; unknown columns have an empty name."""
         return (*self.columns, *[""] * count)[:count]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a source's files are read into rows of its own columns."""
+    """How to read a source's files into rows of its own columns."""
 
     kind: Literal["table", "lines", "records"] = "table"
     """table: JSON lines, CSV or Parquet. lines: each line of text is a row, in the column `value`. records: text in
@@ -101,7 +101,7 @@ class Reading:
     preamble: str = ""
     """Of `records`: a regular expression of the lines that may stand before the first record."""
     only: str = ""
-    """Of `lines`: a regular expression; lines that it is not found in say nothing, and are not read."""
+    """For `lines`: a regular expression; lines without a match are skipped."""
     part: str = ""
     """A regular expression of the names of files that are parts of one log: its `log` and its `number` among them."""
     mark: str = ""
@@ -141,7 +141,7 @@ class Source:
     name: str
     title: str
     dialect: str | None
-    """The dialect of its statements; None where a column says it."""
+    """The dialect of its statements; None if a column has it."""
     columns: tuple[str, ...]
     """The source's own columns that are read; the rest need not be there. Names are compared without case."""
     needed: tuple[str, ...]
@@ -150,10 +150,10 @@ class Source:
     reading: Reading = Reading()
     assembly: Assembly | None = None
     jdbc: str | None = None
-    """The query that reads it over JDBC; `{since}` stands where a timestamp literal's text goes (in UTC)."""
+    """The query that reads it over JDBC; `{since}` is replaced by the text of a timestamp literal (in UTC)."""
     documentation: tuple[str, ...] = ()
     zone: str | None = None
-    """The time zone of times that do not say theirs; None is UTC."""
+    """The time zone of times without one; None is UTC."""
     time_formats: tuple[str, ...] = ()
     """The forms of times that are texts, as of `strptime`; none: those that are known."""
     delimiter: str | None = None
@@ -161,7 +161,7 @@ class Source:
     known_by: tuple[tuple[str, ...], ...] = ()
     """Columns, or keys of a document, in small letters: rows that have all of one of these are this source's."""
     header: tuple[str, ...] = ()
-    """The columns of CSV without a header, where the user says them."""
+    """The columns of CSV without a header, if the user sets them."""
     nested: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Columns that hold documents, each with the fields of it that are read: they may be columns of their own,
     `column.field` or `column_field`, as in CSV."""
@@ -338,7 +338,7 @@ class SourceRows:
         return moments
 
     def count(self, *names: str, scale: float = 1) -> Any:
-        """Return the first column that has a value as whole numbers, `scale` times what it says."""
+        """Return the first column that has a value, as integers multiplied by `scale`."""
         return self._first(names, lambda column: coercion.count_of(column, scale))
 
     def flag(self, name: str) -> Any:
@@ -394,7 +394,7 @@ def _found(columns: list[str]) -> str:
 
 
 def _shape(texts: Any) -> Any:
-    """Return what a time looks like, without the time: the column may hold something else, and that is nobody's."""
+    """Return the masked shape of a time: the column may contain other data, which must not be shown."""
     letters = pc.replace_substring_regex(pc.utf8_slice_codeunits(texts, 0, _SHAPE), r"\pL", "x")
     return pc.replace_substring_regex(letters, r"\pN", "9")
 
@@ -412,7 +412,7 @@ def selecting(columns: Iterable[str], rest: str) -> str:
 
 
 def status_of(values: Any, meanings: dict[str, Status], otherwise: Status = Status.UNKNOWN) -> Any:
-    """Return a source's words for how a run ended as those of the log schema.
+    """Return a source's words for the outcome of a run as those of the log schema.
 
     >>> status_of(pa.array(["FINE   ", None]), {"fine": Status.SUCCESS}).to_pylist()
     ['success', 'unknown']

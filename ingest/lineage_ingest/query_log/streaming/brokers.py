@@ -1,4 +1,4 @@
-"""Whether Kafka is there at all: asked before Spark starts, since Spark says nothing for minutes."""
+"""Checks that Kafka is reachable before Spark starts: Spark reports nothing for minutes."""
 
 from __future__ import annotations
 

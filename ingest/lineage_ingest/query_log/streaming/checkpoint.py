@@ -1,4 +1,4 @@
-"""The folder that a stream is gone on with from: what Spark has read, what a micro-batch states, open sessions.
+"""The checkpoint folder of a stream: Spark's offsets, the lineage of a micro-batch, open sessions.
 
 A micro-batch is written down whole before any of it goes into the store, and what was written down is what is stored:
 a process that ends in the middle, at whatever point, stores the same the next time. Every file appears whole.
@@ -44,7 +44,7 @@ def default_checkpoint(store: str, source: str, inputs: Iterable[str]) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A checkpoint that this process holds."""
+    """A checkpoint that this process has locked."""
 
     folder: Path
     stream: str
@@ -87,7 +87,7 @@ class Checkpoint:
                 path.unlink()
 
     def write_stated(self, batch: int, header: Any, batches: Iterable[LineageBatch]) -> None:
-        """Write down what a micro-batch states."""
+        """Write the lineage of a micro-batch."""
 
         def write(file: BinaryIO) -> None:
             for one in (__version__, header):
@@ -98,11 +98,11 @@ class Checkpoint:
         _write(self.folder / f"{batch}{_STATED}", write)
 
     def header(self, batch: int) -> Any | None:
-        """Return the header of what a micro-batch states; None if it is not written down, or by another release."""
+        """Return the header of a micro-batch's lineage; None if there is none, or another release wrote it."""
         return next(self._read(batch), None)
 
     def stated(self, batch: int) -> Iterator[LineageBatch]:
-        """Yield what a micro-batch states."""
+        """Yield the lineage of a micro-batch."""
         read = self._read(batch)
         next(read)
         yield from read

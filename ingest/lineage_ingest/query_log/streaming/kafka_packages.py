@@ -1,4 +1,4 @@
-"""Maven packages for Kafka, with their versions: the only place that has them."""
+"""Maven packages for Kafka, with their versions: defined only here."""
 
 from __future__ import annotations
 

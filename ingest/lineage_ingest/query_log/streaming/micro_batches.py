@@ -1,4 +1,4 @@
-"""`follow_stream`: a log that keeps coming, into the graph; each micro-batch is an ingest of its own."""
+"""`follow_stream`: ingests a stream continuously; each micro-batch is a separate ingest."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class BatchDone:
     failures: tuple[tuple[str, int], ...]
     """Why statements are not resolved in full, or rows left out, with how many runs that were; the most first."""
     notes: tuple[str, ...]
-    """What else is to be said: of runs without a time."""
+    """Notes on runs without a time."""
     seconds: float
     lag: float | None
-    """Seconds since the latest of its statements began; None where the log does not say when."""
+    """Seconds since the latest of its statements began; None if the log has no times."""
     again: bool
-    """Whether an earlier process wrote it down and ended before it was known to be stored."""
+    """Whether an earlier process wrote it to the checkpoint and ended before the store confirmed it."""
 
 
 class _Header(NamedTuple):
@@ -180,7 +180,7 @@ class _Follower:
         return applied
 
     def _write_down(self, frame: DataFrame, number: int, store: GraphStore, began: float) -> _Header | None:
-        """Extract what a micro-batch states and write it down; None where it has no rows."""
+        """Extract the lineage of a micro-batch and write it to the checkpoint; return None if it has no rows."""
         if self._read_at is None:
             self._learnt = dict(EarlierGraph(store).schemas())
             self._read_at = time.monotonic()

@@ -30,7 +30,7 @@ _MAX_SESSIONS = 10_000
 _MAX_STATEMENTS = 100
 _IDLE = timedelta(hours=24)
 _FIRST = -1_000_000
-"""Kept statements come before all others where the log does not say when anything ran."""
+"""Kept statements come before all others if the log has no times."""
 
 EMPTY = LOG_SCHEMA.append(pa.field("seen", pa.timestamp("us", "UTC"))).empty_table()
 """No session is open. A table of open sessions has the log schema, and when the session was there last."""
@@ -122,7 +122,7 @@ def open_after(
     rows = together.take(pa.array(kept, pa.int64())).drop_columns(["template"])
     texts = zip(rows["query_text"].to_pylist(), rows["dialect"].to_pylist(), strict=True)
     nothing = {
-        # A checkpoint outlives the session: it has the values of nobody.
+        # A checkpoint outlives the session: it must not contain literals.
         "query_text": pa.array([_masked(text, dialect) for text, dialect in texts], pa.string()),
         "position": pa.array(positions, pa.int64()),
         "runs": pa.array([0] * len(kept), pa.int64()),

@@ -13,7 +13,7 @@ __all__ = ["mask_session_statement"]
 _DEPENDS_ON_MORE = re.compile(
     r"\b(?:pivot|columns)\b|\*\s*(?:not\s+)?(?:i?like|similar|glob)\b|^\s*(?:set|use|alter)\b", re.IGNORECASE
 )
-"""Where a literal matters that says nothing as long as the columns of a table are not known, or sets a default."""
+"""Matches statements whose literals matter: those that depend on unknown columns, or set a default."""
 
 
 def mask_session_statement(sql: str, dialect: str) -> str:

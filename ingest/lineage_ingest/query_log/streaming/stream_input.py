@@ -47,7 +47,7 @@ class Kafka:
 
 @dataclass(frozen=True, slots=True)
 class StreamInput:
-    """A log that keeps coming: files landing in folders, or messages of which each holds what a file would."""
+    """A stream: files that arrive in folders, or messages that each have the content of a file."""
 
     source: Source
     paths: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class StreamInput:
 
     @property
     def inputs(self) -> list[str]:
-        """What tells it from other streams of its source; a topic's brokers may move."""
+        """The identity of the stream among those of its source; a topic's brokers may move."""
         if self.kafka is not None:
             return [f"topic {self.kafka.topic}"]
         return [path if "://" in path else os.path.abspath(path) for path in self.paths]
@@ -84,7 +84,7 @@ class StreamInput:
         return self.kafka is not None and not {"spark.jars", "spark.jars.packages"} & options.conf.keys()
 
     def prepared(self, options: SparkOptions) -> SparkOptions:
-        """Return the options of Spark with the package that reads Kafka, unless they say themselves where it is."""
+        """Return Spark's options with the package that reads Kafka, unless they already configure it."""
         if not self.fetches_connector(options):
             return options
         package = connector_package(version("pyspark"))

@@ -1,0 +1,183 @@
+"""The jobs of the stage "merge": one record, its edges and its runs for each job, with their keys in the graph."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from lineage.model.batch import EdgeRecord, JobKind, JobRecord, definition_job_key
+from lineage.model.statement import Completeness
+from lineage.model.transformations import EdgeKind
+from lineage_ingest.composition import merged_edge
+from lineage_ingest.query_log.pipeline.statistics import JobRuns
+from lineage_ingest.query_log.pipeline.version_keys import VersionKeys
+
+__all__ = ["MergedJob", "MergedJobs"]
+
+_WORST = (Completeness.FULL, Completeness.PARTIAL, Completeness.TABLES, Completeness.NONE)
+_NEVER = datetime.max.replace(tzinfo=UTC)
+_EdgeKey = tuple[str, str, EdgeKind, str]
+
+
+@dataclass(slots=True)
+class MergedJob:
+    """A job of one or more units."""
+
+    record: JobRecord
+    edges: dict[_EdgeKey, EdgeRecord] = field(default_factory=dict)
+    runs: JobRuns = field(default_factory=JobRuns)
+    began: datetime = _NEVER
+
+    def stated(self) -> Iterable[EdgeRecord]:
+        """Return its edges."""
+        return self.edges.values()
+
+    def state(self, edge: EdgeRecord) -> None:
+        """Add an edge; one with the same key is merged with it."""
+        key = (edge.source, edge.target, edge.kind, edge.output)
+        known = self.edges.get(key)
+        self.edges[key] = edge if known is None else merged_edge(known, edge)
+
+    def take_back(self, edge: EdgeRecord) -> None:
+        """Remove an edge."""
+        self.edges.pop((edge.source, edge.target, edge.kind, edge.output), None)
+
+    def add(self, record: JobRecord, began: datetime) -> None:
+        """Merge another unit's record of the job."""
+        self.began = min(self.began, began)
+        old = self.record
+        if _text_order(record) < _text_order(old):  # one text, whatever the order of units: its spans are kept
+            self.edges = {key: replace(edge, spans=()) for key, edge in self.edges.items()}
+            old, record = record, old
+        self.record = replace(
+            old,
+            first_seen=min(old.first_seen, record.first_seen),
+            last_seen=max(old.last_seen, record.last_seen),
+            reads=tuple(sorted({*old.reads, *record.reads})),
+            writes=tuple(sorted({*old.writes, *record.writes})),
+            completeness=max(old.completeness, record.completeness, key=_WORST.index),
+        )
+
+
+class MergedJobs:
+    """The jobs of all units."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, dict[str, MergedJob]] = defaultdict(dict)
+        """By key, and by SQL where several texts define one dataset."""
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __iter__(self) -> Iterator[MergedJob]:
+        return (job for jobs in self._by_key.values() for job in jobs.values())
+
+    @property
+    def keys(self) -> Collection[str]:
+        """The keys of the jobs."""
+        return self._by_key.keys()
+
+    def add(self, record: JobRecord, began: datetime) -> MergedJob:
+        """Return the job of a record, merged with what is known of it."""
+        versions = self._by_key[record.key]
+        version = (record.sql or "") if record.kind.defines_output else ""
+        known = versions.get(version)
+        if known is None:
+            known = versions[version] = MergedJob(record, began=began)
+        else:
+            known.add(record, began)
+        return known
+
+    def rounds(self) -> Iterator[tuple[MergedJob, ...]]:
+        """Yield the jobs in rounds in which each key occurs once; the newest of several definitions is in the last."""
+        ordered = [
+            sorted(jobs.values(), key=lambda job: (job.record.last_seen, job.record.first_seen, job.record.sql or ""))
+            for jobs in self._by_key.values()
+        ]
+        count = max(map(len, ordered), default=1)
+        for number in range(max(count, 1)):
+            yield tuple(
+                jobs[index] for jobs in ordered if 0 <= (index := len(jobs) - count + number) < len(jobs)
+            )  # counted from the end
+
+    def rename_versions(self, keys: VersionKeys) -> None:
+        """Give the jobs and their edges the keys of the graph, and drop those that are not in it."""
+        renamed: dict[str, dict[str, MergedJob]] = defaultdict(dict)
+        for jobs in self._by_key.values():
+            for text, job in jobs.items():
+                new = _renamed(job, keys)
+                if new is not None:
+                    gone = [key for key in job.record.writes if keys.is_gone(key)]
+                    renamed[new.record.key][f"{text}\x01{gone[0]}" if gone else text] = new
+        self._by_key = renamed
+
+    def last_seen(self, keys: VersionKeys) -> dict[str, datetime]:
+        """Return the last time that a job reads or writes each dataset that the log renames."""
+        seen: dict[str, datetime] = {}
+        for job in self:
+            at = job.record.last_seen
+            for key in filter(keys.moves, (*job.record.reads, *job.record.writes)):
+                seen[key] = max(at, seen.get(key, at))
+        return seen
+
+    def take_rebuilds_for_definitions(self) -> None:
+        """Let a CREATE of a table from itself replace the definition before it, where the log has that one.
+
+        Where it has not, the CREATE adds to the table's lineage of an earlier log.
+        """
+        for key in [key for key, jobs in self._by_key.items() for job in jobs.values() if _is_rebuild(job.record)]:
+            for text, job in list(self._by_key[key].items()):
+                [dataset] = job.record.writes
+                own = definition_job_key(dataset)
+                definitions = self._by_key.get(own, {}).values()
+                if not any(one.record.first_seen < job.record.first_seen for one in definitions):
+                    continue
+                record = replace(job.record, key=own, kind=JobKind.DEFINITION)
+                edges = {edge_key: replace(edge, job=own) for edge_key, edge in job.edges.items()}
+                self._by_key[own][record.sql or ""] = MergedJob(record, edges, job.runs, job.began)
+                del self._by_key[key][text]
+            if not self._by_key[key]:
+                del self._by_key[key]
+
+
+def _renamed(job: MergedJob, keys: VersionKeys) -> MergedJob | None:
+    """Return a job with the keys of the graph; None if nothing that it writes is there."""
+    record, at = job.record, job.record.last_seen
+    writes = tuple(dict.fromkeys(keys.key(key, at) for key in record.writes if not keys.is_unseen(key)))
+    if record.writes and not writes:
+        return None
+    own = keys.job(record.key, at)
+    if record.kind.defines_output:
+        for key in record.writes:
+            first, last = keys.since(key, record.first_seen), keys.since(key, record.last_seen)
+            record = replace(record, first_seen=first, last_seen=last)
+    reads = tuple(dict.fromkeys(keys.key(key, at) for key in record.reads if not keys.is_unseen(key)))
+    new = replace(job, record=replace(record, key=own, reads=reads, writes=writes), edges={})
+    for edge in job.edges.values():
+        if not (keys.is_unseen(edge.source) or keys.is_unseen(edge.target)):
+            new.state(
+                replace(
+                    edge,
+                    source=keys.key(edge.source, at),
+                    target=keys.key(edge.target, at),
+                    output=keys.key(edge.output, at),
+                    job=own,
+                )
+            )
+    return new
+
+
+def _is_rebuild(record: JobRecord) -> bool:
+    """Return whether a job creates a table from itself."""
+    return (
+        record.kind is JobKind.QUERY
+        and record.operation == "CREATE_TABLE_AS"
+        and len(record.writes) == 1
+        and record.writes[0] in record.reads
+    )
+
+
+def _text_order(record: JobRecord) -> tuple[int, str]:
+    return len(record.sql or ""), record.sql or ""
